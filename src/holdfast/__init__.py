@@ -1,0 +1,1 @@
+"""Durable jobs on PostgreSQL, with a state machine the database itself enforces."""
