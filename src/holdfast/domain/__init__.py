@@ -1,0 +1,1 @@
+"""Words: pure values and rules, without I/O, clock or chance."""

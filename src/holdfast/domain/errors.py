@@ -1,0 +1,87 @@
+"""Errors a caller can act on; each says what happened, to what, and what to do next."""
+
+from uuid import UUID
+
+
+class HoldfastError(Exception):
+    """Base of every error Holdfast raises."""
+
+
+class BadInput(HoldfastError, ValueError):
+    """What was given cannot be stored or obeyed; nothing was written."""
+
+
+class BadPayload(BadInput):
+    """A job's arguments or result cannot be kept as JSON."""
+
+
+class Configuration(HoldfastError):
+    """A setting is missing or makes no sense."""
+
+
+class DatabaseUnavailable(HoldfastError):
+    """The database could not be reached, or did not answer in time."""
+
+
+class SchemaMismatch(HoldfastError):
+    """The database's schema is not the one this release needs."""
+
+
+class NotAllowed(HoldfastError):
+    """The database login lacks a right it needs here."""
+
+
+class UnknownTask(HoldfastError):
+    """No task of that name is registered in this database."""
+
+
+class JobNotFound(HoldfastError):
+    """No job has that id (or its transaction has not committed yet)."""
+
+
+class IllegalMove(HoldfastError):
+    """The state machine has no such move; the job stays as it was."""
+
+
+class Unchangeable(HoldfastError):
+    """Somebody tried to change or remove what is kept for ever."""
+
+
+class DuplicateKey(HoldfastError):
+    """Another job holds this key and the caller asked for an error."""
+
+    def __init__(self, message: str, job_id: UUID | None = None) -> None:
+        super().__init__(message)
+        self.job_id = job_id
+
+
+class IdReused(HoldfastError):
+    """A job with this id exists and says something else."""
+
+
+class NotRetryable(HoldfastError):
+    """This job cannot be retried by hand now; the message says why."""
+
+
+class LeaseLost(HoldfastError):
+    """Another attempt owns this job now, or nobody does; throw this one's result away."""
+
+    def __init__(self, job_id: UUID, attempt: int, status: str | None = None) -> None:
+        now = f"it is {status} now" if status else "it is gone"
+        super().__init__(f"attempt {attempt} no longer owns job {job_id}: {now}; its result was not recorded")
+        self.job_id = job_id
+        self.attempt = attempt
+        self.status = status
+
+
+class JobFailed(HoldfastError):
+    """The job whose result was asked for ended FAILED or CANCELLED."""
+
+    def __init__(self, message: str, job_id: UUID, status: str) -> None:
+        super().__init__(message)
+        self.job_id = job_id
+        self.status = status
+
+
+class WaitTimedOut(HoldfastError, TimeoutError):
+    """The job was still going when the caller's patience ended; the job itself goes on."""

@@ -1,0 +1,121 @@
+"""A job as its readers see it: the row, its history, its attempts."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from holdfast.domain.states import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One row of holdfast.job."""
+
+    id: UUID
+    task: str
+    queue: str
+    status: Status
+    priority: int
+    attempt: int
+    retry_count: int
+    max_retries: int
+    crash_count: int
+    suspect: bool
+    created_at: datetime
+    updated_at: datetime
+    due_at: datetime | None
+    deadline_at: datetime | None
+    finished_at: datetime | None
+    in_line: bool
+    holder: UUID | None
+    worker: str | None
+    retry_of: UUID | None
+    retried_as: UUID | None
+    tenant: str | None
+    subject: str | None
+    key: str | None
+    key_held: bool
+    held_by: str | None
+    reason: str | None
+    label: str | None
+    requested_by: str | None
+    tags: list[str] | None
+    metadata: dict[str, Any] | None
+    payload: dict[str, Any]
+    result: Any
+    error: dict[str, Any] | None
+    queue_paused_by: str | None
+    task_has_worker: bool
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One row of a job's history."""
+
+    seq: int
+    from_status: Status | None
+    to_status: Status
+    attempt: int
+    at: datetime
+    actor: str
+    reason: str | None
+    metadata: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRecord:
+    """What one attempt left behind: its error, its log lines."""
+
+    attempt: int
+    worker: str
+    outcome: str
+    at: datetime
+    error: dict[str, Any] | None
+    logs: list[dict[str, Any]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """Everything that is known about one job."""
+
+    job: Job
+    history: list[Transition]
+    attempts: list[AttemptRecord]
+
+
+class ClaimedJob(NamedTuple):
+    """A job as the worker gets it, with the fence (attempt and claim_id) that every later write must show.
+
+    A tuple, because the hot path makes one for every job.
+    """
+
+    id: UUID
+    task: str
+    payload: str
+    attempt: int
+    claim_order: datetime
+    retry_count: int
+    max_retries: int
+    tenant: str | None
+    subject: str | None
+    timeout: float | None
+    extras: str | None
+    claim_id: UUID
+
+
+class NewJob(NamedTuple):
+    """A job on its way into the database: its payload and options are JSON text already."""
+
+    id: UUID
+    task: str
+    payload: str
+    options: str
+
+
+class Enqueued(NamedTuple):
+    """What became of a job that was enqueued: its own id, or that of the job that holds its key."""
+
+    job_id: UUID
+    created: bool

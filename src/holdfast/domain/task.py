@@ -1,0 +1,89 @@
+"""What a task is, beyond its function: where its jobs queue, how they are retried, how long they may run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal, TypeAlias
+
+from holdfast.domain.backoff import Backoff, BackoffLike, BackoffRule, as_backoff
+from holdfast.domain.errors import Configuration
+from holdfast.domain.failure import Rules
+
+Executor: TypeAlias = Literal["loop", "thread", "process"]
+KeyScope: TypeAlias = Literal["active", "success", "ever"]
+CountedPer: TypeAlias = Literal["job", "subject"]
+
+_LARGEST_PRIORITY = 100
+_MOST_RETRIES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSettings:
+    """The options of @app.task, checked."""
+
+    name: str
+    executor: Executor
+    queue: str = "default"
+    retries: int = 3
+    backoff: BackoffRule = Backoff()  # noqa: RUF009 - frozen
+    timeout: float | None = None
+    priority: int = 0
+    unique_by: tuple[str, ...] | None = None
+    key_scope: KeyScope = "active"
+    retention: float | None = None
+    crash_cap: int = 3
+    manual_retries: int = 3
+    manual_retries_per: CountedPer = "job"
+    rules: Rules | None = None
+
+    def __post_init__(self) -> None:
+        self._require(bool(self.name), "has no name")
+        self._require(bool(self.queue), "has an empty queue name")
+        self._require(0 <= self.retries <= _MOST_RETRIES, f"has retries={self.retries}; allowed are 0 to 100")
+        self._require(abs(self.priority) <= _LARGEST_PRIORITY, f"has priority={self.priority}; allowed are -100 to 100")
+        self._require(self.timeout is None or self.timeout > 0, f"has timeout={self.timeout}; it must be more than 0 s")
+        self._require(self.retention is None or self.retention > 0, f"has retention={self.retention}; it must be more than 0 s")
+        self._require(1 <= self.crash_cap <= _MOST_RETRIES, f"has crash_cap={self.crash_cap}; allowed are 1 to 100")
+        self._require(0 <= self.manual_retries <= _MOST_RETRIES, f"has manual_retries={self.manual_retries}; allowed are 0 to 100")
+        self._require(self.executor in {"loop", "thread", "process"}, f"has executor={self.executor!r}; choose loop, thread or process")
+        self._require(self.key_scope in {"active", "success", "ever"}, f"has key_scope={self.key_scope!r}; choose active, success or ever")
+        self._require(self.manual_retries_per in {"job", "subject"}, f"has manual_retries_per={self.manual_retries_per!r}; choose job or subject")
+
+    def _require(self, holds: bool, otherwise: str) -> None:
+        if not holds:
+            raise Configuration(f"task {self.name!r} {otherwise}")
+
+    def definition(self) -> dict[str, Any]:
+        """Write it as holdfast.task keeps it, for plain-SQL producers and for the database's own decisions."""
+        return {
+            "name": self.name,
+            "queue": self.queue,
+            "priority": self.priority,
+            "max_retries": self.retries,
+            "crash_cap": self.crash_cap,
+            "timeout": self.timeout,
+            "retention": self.retention,
+            "unique_by": None if self.unique_by is None else list(self.unique_by),
+            "key_scope": self.key_scope,
+            "manual_retries": self.manual_retries,
+            "manual_retries_per": self.manual_retries_per,
+        }
+
+
+def seconds(value: float | timedelta | None) -> float | None:
+    """Read a duration given as a number of seconds or a timedelta."""
+    return value.total_seconds() if isinstance(value, timedelta) else value
+
+
+def unique_fields(unique: bool | str | Sequence[str]) -> tuple[str, ...] | None:
+    """Read `unique=`: False for none, True for the whole payload, names for some of its fields."""
+    if unique is False:
+        return None
+    if unique is True:
+        return ()
+    return (unique,) if isinstance(unique, str) else tuple(unique)
+
+
+def backoff_rule(value: BackoffLike | None) -> BackoffRule:
+    """Read `backoff=`; the default doubles from one second to five minutes with full jitter."""
+    return Backoff() if value is None else as_backoff(value)

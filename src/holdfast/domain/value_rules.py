@@ -1,0 +1,354 @@
+"""Checks of typed values that pydantic does not make, compiled once from annotations.
+
+A type that can hold nothing at fault compiles to None, and costs nothing when jobs are enqueued.
+"""
+
+import collections
+import collections.abc
+import dataclasses
+import types
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from decimal import Decimal
+from inspect import Parameter
+from typing import (
+    Annotated,
+    Any,
+    ForwardRef,
+    NewType,
+    NotRequired,
+    Required,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
+
+from pydantic import BaseModel, EncodedBytes, Secret, SecretBytes, SecretStr
+from typing_extensions import ReadOnly, get_type_hints, is_typeddict
+
+from holdfast.domain.json_rules import MAX_DIGITS, Fault, check_depth, check_finite, check_plain, shown
+
+Check: TypeAlias = Callable[[Any, int], None]
+"""Takes a value and how deep it stands; raises a Fault."""
+
+_ANYTHING = (Any, object, Parameter.empty)
+_SECRETS = (SecretStr, SecretBytes, Secret)
+_BYTES = (bytes, bytearray, memoryview)
+_LAZY = (
+    collections.abc.Iterable,
+    collections.abc.Iterator,
+    collections.abc.Generator,
+    collections.abc.AsyncIterable,
+    collections.abc.AsyncIterator,
+    collections.abc.AsyncGenerator,
+)
+_ARRAYS = (
+    list,
+    set,
+    frozenset,
+    tuple,
+    collections.deque,
+    collections.abc.Sequence,
+    collections.abc.MutableSequence,
+    collections.abc.Set,
+    collections.abc.MutableSet,
+    collections.abc.Collection,
+)
+_WRAPPERS = (Required, NotRequired, ReadOnly)
+_MINUTE = timedelta(minutes=1)
+
+
+class ValueRules:
+    """The checks of one codec: of values about to be stored, or of values just `restored` from JSON."""
+
+    def __init__(self, *, restored: bool = False) -> None:
+        self._restored = restored
+        self._known: dict[Any, Check | None] = {}
+        self.trusts_instances = False
+        """Whether some type is taken as an instance that pydantic does not validate again."""
+
+    def check_for(self, annotation: Any) -> Check | None:
+        """Return the check for values of this type, or None where nothing can be wrong with one."""
+        bare = _bare(annotation)
+        if any(bare is anything for anything in _ANYTHING):
+            return None if self._restored else check_plain
+        _refuse_unstorable(annotation, bare)
+        if type(bare).__name__ == "TypeAliasType":
+            return self._check_for_recursive(bare, lambda: self.check_for(bare.__value__))
+        if isinstance(bare, TypeVar | ForwardRef):
+            return check_anything
+        if get_origin(bare) in {Union, types.UnionType}:
+            return _all_of(self.check_for(member) for member in get_args(bare))
+        return self._check_for_class(bare, get_origin(bare) or bare)
+
+    def _check_for_class(self, bare: Any, origin: Any) -> Check | None:
+        if not isinstance(origin, type):
+            return check_anything if type(origin).__name__ == "TypeAliasType" else None
+        if (leaf := _leaf_check(origin)) is not None:
+            return leaf
+        if _has_fields(origin):
+            self.trusts_instances = True
+            return self._check_for_recursive(bare, lambda: self._check_for_fields(origin))
+        if issubclass(origin, Mapping):
+            return self._check_for_mapping(bare)
+        return self._check_for_array(bare, origin) if origin in _ARRAYS else None
+
+    def _check_for_recursive(self, name: Any, compile_it: Callable[[], Check | None]) -> Check | None:
+        """Compile a type that may refer to itself: inside, it is known by a check that waits for the real one."""
+        if name not in self._known:
+            later = self._known[name] = _Later()
+            later.check = compile_it()
+            self._known[name] = later if later.used else later.check
+        known = self._known[name]
+        if isinstance(known, _Later):
+            known.used = True
+        return known
+
+    def _check_for_array(self, bare: Any, origin: type) -> Check | None:
+        members = [member for member in get_args(bare) if member is not Ellipsis] or [Any]
+        check = _all_of(self.check_for(member) for member in members)
+        if check is None:
+            return None
+
+        def check_array(value: Any, depth: int) -> None:
+            if _is_a(value, origin) and not isinstance(value, str):
+                _check_each(check, enumerate(value), depth + 1)
+
+        return check_array
+
+    def _check_for_mapping(self, bare: Any) -> Check | None:
+        key_type, value_type = get_args(bare) or (Any, Any)
+        check_key, check = self._check_for_key(key_type), self.check_for(value_type)
+        if check_key is None and check is None:
+            return None
+
+        def check_mapping(value: Any, depth: int) -> None:
+            if not isinstance(value, Mapping):
+                return
+            if check_key:
+                _check_each(check_key, ((key, key) for key in value), depth)
+            if check:
+                _check_each(check, value.items(), depth + 1)
+
+        return check_mapping
+
+    def _check_for_key(self, key_type: Any) -> Check | None:
+        if any(_bare(key_type) is anything for anything in _ANYTHING):
+            return None if self._restored else _check_key_is_text
+        return self.check_for(key_type)
+
+    def _check_for_fields(self, origin: type) -> Check | None:
+        hints = _field_types(origin)
+        if hints is None:
+            return check_anything
+        checks = self.checks_of(hints)
+        extra = _takes_extra_fields(origin) and not self._restored
+        if not checks and not extra:
+            return None
+        is_dict = is_typeddict(origin)
+
+        def check_fields(value: Any, depth: int) -> None:
+            if not _is_a(value, dict if is_dict else origin):
+                return
+            fields = value if is_dict else _Attributes(value)
+            for name, check in checks.items():
+                try:
+                    check(fields.get(name), depth + 1)
+                except Fault as fault:
+                    raise fault.within(name) from None
+            if extra:
+                _check_each(check_plain, (value.__pydantic_extra__ or {}).items(), depth + 1)
+
+        return check_fields
+
+    def checks_of(self, hints: Mapping[str, Any]) -> dict[str, Check]:
+        """Return the checks of named values, without those that need none."""
+        checks = {}
+        for name, hint in hints.items():
+            try:
+                check = self.check_for(hint)
+            except Fault as fault:
+                raise fault.within(name) from None
+            if check is not None:
+                checks[name] = check
+        return checks
+
+
+class _Later:
+    """The check of a type that refers to itself, until it is compiled."""
+
+    def __init__(self) -> None:
+        self.check: Check | None = None
+        self.used = False
+
+    def __call__(self, value: Any, depth: int) -> None:
+        check_depth(depth)
+        if self.check is not None:
+            self.check(value, depth)
+
+
+class _Attributes:
+    """An instance's fields, read like a dict's; one made without validation may lack some."""
+
+    def __init__(self, instance: object) -> None:
+        self._instance = instance
+
+    def get(self, name: str) -> Any:
+        return getattr(self._instance, name, None)
+
+
+def check_anything(value: Any, depth: int = 0) -> None:
+    """Check a value by what it is, where no annotation says what it will be."""
+    check_depth(depth)
+    if (leaf := _leaf_check(type(value))) is not None:
+        leaf(value, depth)
+    elif isinstance(value, BaseModel):
+        _check_each(check_anything, iter(value), depth + 1)
+    elif dataclasses.is_dataclass(value):
+        fields = dataclasses.fields(value)
+        _check_each(check_anything, ((field.name, getattr(value, field.name)) for field in fields), depth + 1)
+    elif isinstance(value, Mapping):
+        _check_each(check_anything, ((shown(key), key) for key in value), depth)
+        _check_each(check_anything, value.items(), depth + 1)
+    elif isinstance(value, _ARRAYS) and not isinstance(value, str):
+        _refuse_unstorable(type(value), type(value))
+        _check_each(check_anything, enumerate(value), depth + 1)
+    else:
+        _refuse_unstorable(type(value), type(value))
+
+
+def _check_each(check: Check, items: Iterable[tuple[Any, Any]], depth: int) -> None:
+    for part, item in items:
+        try:
+            check(item, depth)
+        except Fault as fault:
+            raise fault.within(part if isinstance(part, int) else str(part)) from None
+
+
+def _is_a(value: Any, kind: type) -> bool:
+    return isinstance(value, kind)
+
+
+def _all_of(checks: Iterable[Check | None]) -> Check | None:
+    """Join the checks of a union's members; each ignores values that are not of its type."""
+    real = [check for check in checks if check is not None]
+    if len(real) <= 1:
+        return real[0] if real else None
+
+    def check_all(value: Any, depth: int) -> None:
+        for check in real:
+            check(value, depth)
+
+    return check_all
+
+
+def _bare(annotation: Any) -> Any:
+    """Strip what says something about a type but is none."""
+    while True:
+        origin = get_origin(annotation)
+        if origin is Annotated or origin in _WRAPPERS:
+            annotation = get_args(annotation)[0]
+        elif isinstance(annotation, NewType):
+            annotation = annotation.__supertype__
+        else:
+            return annotation
+
+
+def _refuse_unstorable(annotation: Any, bare: Any) -> None:
+    origin = get_origin(bare) or bare
+    if origin in _LAZY:
+        raise Fault("is read once and lazily, so it cannot be stored; annotate it as list[…]")
+    if not isinstance(origin, type):
+        return
+    if issubclass(origin, _SECRETS):
+        raise Fault("is a secret, and payloads are stored readable; pass its name and look it up in the task")
+    if issubclass(origin, _BYTES) and not _is_encoded(annotation):
+        raise Fault(
+            f"is {origin.__name__}, which JSON cannot hold; pass base64 text (pydantic.Base64Bytes does it)"
+        )
+
+
+def _is_encoded(annotation: Any) -> bool:
+    return any(isinstance(note, EncodedBytes) for note in get_args(annotation)[1:])
+
+
+def _leaf_check(kind: type) -> Check | None:
+    if issubclass(kind, datetime):
+        return _check_datetime
+    if issubclass(kind, Decimal):
+        return _check_decimal
+    return _check_float if issubclass(kind, float) else None
+
+
+def _check_float(value: Any, _depth: int) -> None:
+    if isinstance(value, float):
+        check_finite(value)
+
+
+def _check_decimal(value: Any, _depth: int) -> None:
+    if not isinstance(value, Decimal):
+        return
+    if not value.is_finite():
+        raise Fault(f"is {value}, which JSON cannot hold")
+    if len(value.as_tuple().digits) > MAX_DIGITS:
+        raise Fault(f"is a number of more than {MAX_DIGITS:,} digits; pass it as text")
+
+
+def _check_datetime(value: Any, _depth: int) -> None:
+    if not isinstance(value, datetime):
+        return
+    offset = value.utcoffset()
+    if offset is None:
+        raise Fault(f"is the naive datetime {value.isoformat()}; give it a timezone, e.g. tzinfo=UTC")
+    if offset % _MINUTE:
+        # ISO 8601 writes offsets in minutes; pydantic would drop the seconds and so move the instant.
+        raise Fault(f"has the offset {offset}, which ISO 8601 cannot write; convert it with astimezone(UTC)")
+
+
+def _check_key_is_text(key: Any, _depth: int) -> None:
+    if not isinstance(key, str):
+        raise Fault(
+            "is a key that is not text; annotate the parameter as e.g. dict[int, …] to have it restored"
+        )
+
+
+def _has_fields(origin: type) -> bool:
+    return (
+        issubclass(origin, BaseModel)
+        or dataclasses.is_dataclass(origin)
+        or is_typeddict(origin)
+        or (issubclass(origin, tuple) and hasattr(origin, "_fields"))
+    )
+
+
+def _takes_extra_fields(origin: type) -> bool:
+    return issubclass(origin, BaseModel) and origin.model_config.get("extra") == "allow"
+
+
+def _field_types(origin: type) -> dict[str, Any] | None:
+    """Return the annotations of a class's stored fields, or None if they cannot be resolved."""
+    if issubclass(origin, BaseModel):
+        return _model_field_types(origin)
+    try:
+        hints = get_type_hints(origin, include_extras=True)
+    except NameError:
+        return None
+    if not dataclasses.is_dataclass(origin):
+        return hints
+    return {field.name: hints[field.name] for field in dataclasses.fields(origin)}
+
+
+def _model_field_types(model: type[BaseModel]) -> dict[str, Any]:
+    hints = {}
+    for name, field in model.model_fields.items():
+        if field.exclude or (_bare(field.annotation) in _BYTES and _writes_bytes_as_text(model)):
+            continue
+        hints[name] = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+    return hints
+
+
+def _writes_bytes_as_text(model: type[BaseModel]) -> bool:
+    written = model.model_config.get("ser_json_bytes", "utf8")
+    return written != "utf8" and written == model.model_config.get("val_json_bytes", "utf8")

@@ -1,0 +1,1 @@
+"""Motion: loops and one attempt's life."""

@@ -1,0 +1,245 @@
+"""The app: where tasks are declared and enqueued, and where everything is put together."""
+
+import asyncio
+import inspect
+import json
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from typing import Any, Concatenate, ParamSpec, TypeVar, overload
+from uuid import UUID
+
+from holdfast.domain.backoff import BackoffLike
+from holdfast.domain.errors import Configuration
+from holdfast.domain.failure import Rules
+from holdfast.domain.job import Enqueued, NewJob
+from holdfast.domain.payload import PayloadCodec
+from holdfast.domain.states import Status
+from holdfast.domain.task import CountedPer, Executor, KeyScope, TaskSettings, backoff_rule, seconds, unique_fields
+from holdfast.runtime import execute
+from holdfast.runtime.context import Context
+from holdfast.runtime.handle import AsyncHandle, Handle
+from holdfast.runtime.holding import Claimed, Holding
+from holdfast.runtime.link import Link
+from holdfast.runtime.logs import events
+from holdfast.runtime.processes import AppLocation, Processes
+from holdfast.runtime.registry import AnyTask, ContextTask, Task, as_uuid, takes_context
+from holdfast.store import finish, migrate
+from holdfast.store.connection import Database, find_database
+from holdfast.store.enqueue import chunks, enqueue_many
+from holdfast.store.foreign import aenqueue_through, enqueue_through
+from holdfast.store.ids import new_id
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Holdfast:
+    """Durable jobs in one PostgreSQL database."""
+
+    def __init__(self, database_url: str | None = None) -> None:
+        self.tasks: dict[str, AnyTask] = {}
+        self._made_in: str = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - where children will find it
+        self.link = Link(lambda: find_database(database_url))
+        self._holding: Holding | None = None
+
+    # -- tasks ---------------------------------------------------------------------------------------------------------
+
+    def task(
+        self,
+        *,
+        name: str | None = None,
+        queue: str = "default",
+        retries: int = 3,
+        backoff: BackoffLike | None = None,
+        timeout: float | timedelta | None = None,
+        priority: int = 0,
+        unique: bool | str | Sequence[str] = False,
+        key_scope: KeyScope = "active",
+        retention: float | timedelta | None = None,
+        executor: Executor | None = None,
+        crash_cap: int = 3,
+        manual_retries: int = 3,
+        manual_retries_per: CountedPer = "job",
+        errors: Rules | None = None,
+    ) -> "TaskDecorator":
+        """Declare a task; an async function runs on the event loop, another in a thread, either in a process if asked."""
+
+        def settings(function: Callable[..., Any]) -> TaskSettings:
+            return TaskSettings(
+                name=name or function.__name__,
+                executor=executor or ("loop" if inspect.iscoroutinefunction(function) else "thread"),
+                queue=queue,
+                retries=retries,
+                backoff=backoff_rule(backoff),
+                timeout=seconds(timeout),
+                priority=priority,
+                unique_by=unique_fields(unique),
+                key_scope=key_scope,
+                retention=seconds(retention),
+                crash_cap=crash_cap,
+                manual_retries=manual_retries,
+                manual_retries_per=manual_retries_per,
+                rules=errors,
+            )
+
+        return TaskDecorator(self, settings)
+
+    def add_task(self, function: Callable[..., Any], settings: TaskSettings) -> AnyTask:
+        """Register a function under its settings."""
+        if settings.name in self.tasks:
+            raise Configuration(f"two tasks are called {settings.name!r}: give one of them another name=")
+        if settings.executor == "loop" and not inspect.iscoroutinefunction(function):
+            raise Configuration(f"task {settings.name!r} is not async and would block the loop: use executor='thread' or 'process'")
+        if settings.executor == "thread" and inspect.iscoroutinefunction(function):
+            raise Configuration(f"task {settings.name!r} is async: use executor='loop' or 'process'")
+        codec = PayloadCodec.of(function, context_type=Context)
+        kind: Any = ContextTask if takes_context(function) else Task
+        task: AnyTask = kind(self, function, settings, codec)
+        self.tasks[settings.name] = task
+        return task
+
+    def declared(self, names: set[str]) -> str:
+        """Write the definitions of these tasks, for a database that has not seen them yet."""
+        known = sorted(name for name in names if name in self.tasks)
+        return json.dumps([self.tasks[name].settings.definition() for name in known])
+
+    # -- enqueue -------------------------------------------------------------------------------------------------------
+
+    def enqueue_many(self, jobs: Sequence[NewJob], *, conn: Any = None) -> list[Handle[Any]]:
+        """Enqueue jobs made by task.job(…): all or none; in the caller's transaction when conn is given."""
+        declared = self.declared({job.task for job in jobs})
+        parts = list(chunks(jobs))
+        if conn is not None:
+            made = [enqueue_through(conn, part, declared) for part in parts]
+        elif len(parts) == 1:
+            made = [self.link.perform(enqueue_many(parts[0], declared))]
+        else:
+            made = self.link.perform_together(lambda: (enqueue_many(part, declared) for part in parts))
+        return [Handle(self.link, one.job_id, one.created, self._decoder(job)) for job, one in _paired(jobs, made)]
+
+    async def aenqueue_many(self, jobs: Sequence[NewJob], *, conn: Any = None) -> list[AsyncHandle[Any]]:
+        """Enqueue jobs made by task.job(…): all or none; in the caller's transaction when conn is given."""
+        declared = self.declared({job.task for job in jobs})
+        parts = list(chunks(jobs))
+        if conn is not None:
+            made = [await aenqueue_through(conn, part, declared) for part in parts]
+        elif len(parts) == 1:
+            made = [await self.link.aperform(enqueue_many(parts[0], declared))]
+        else:
+            made = await self.link.aperform_together(lambda: (enqueue_many(part, declared) for part in parts))
+        return [AsyncHandle(self.link, one.job_id, one.created, self._decoder(job)) for job, one in _paired(jobs, made)]
+
+    def _decoder(self, job: NewJob) -> Callable[[str], Any]:
+        task = self.tasks.get(job.task)
+        return task.codec.decode_result if task else json.loads
+
+    # -- steer ---------------------------------------------------------------------------------------------------------
+
+    def handle(self, job_id: UUID | str) -> Handle[Any]:
+        """Get a handle on a job by its id."""
+        return Handle(self.link, as_uuid(job_id), created=False, decode=json.loads)
+
+    def cancel(self, job_id: UUID | str, *, actor: str | None = None, reason: str | None = None) -> Status:
+        """Cancel a job that has not ended."""
+        return Status(self.link.perform(finish.cancel(as_uuid(job_id), actor, reason)))
+
+    def retry(self, job_id: UUID | str, *, actor: str | None = None, reason: str | None = None) -> Handle[Any]:
+        """Retry a FAILED job as a new job that names it."""
+        new = self.link.perform(finish.retry(as_uuid(job_id), actor, reason, new_id()))
+        return Handle(self.link, new, created=True, decode=json.loads)
+
+    # -- run -----------------------------------------------------------------------------------------------------------
+
+    def claim(self, limit: int = 1, *, queue: str = "default") -> list[Claimed]:
+        """Claim jobs to run them yourself; each must be completed, failed or released, and is fenced like a worker's."""
+        if self._holding is None:
+            self._holding = Holding(self)
+        return self._holding.claim(limit, queue)
+
+    async def run_worker(self, **options: Any) -> int:
+        """Run a worker here until it is told to stop; see holdfast.runtime.worker.Worker for the options."""
+        from holdfast.runtime.worker import Worker  # noqa: PLC0415 - the worker imports the app
+
+        return await Worker(self, **options).run()
+
+    def work(self, **options: Any) -> int:
+        """Run a worker in this thread until it is told to stop."""
+        from holdfast.runtime.loop import run  # noqa: PLC0415 - uvloop is loaded where it is used
+
+        return run(self.run_worker(**options))
+
+    @property
+    def location(self) -> AppLocation | None:
+        """Where a child process can import this app from; None when it is no module's attribute."""
+        module = sys.modules.get(self._made_in)
+        names = [name for name, value in vars(module).items() if value is self] if module else []
+        return AppLocation.of(self._made_in, names[0]) if names else None
+
+    @property
+    def is_locatable(self) -> bool:
+        """Whether child processes can run this app's tasks."""
+        return self.location is not None
+
+    def child_processes(self, limit: int) -> Processes:
+        """Prepare child processes; they are started when first needed."""
+        location = self.location
+        if location is None:
+            needy = [name for name, task in self.tasks.items() if task.settings.executor == "process"]
+            if needy:
+                raise Configuration(f"tasks {needy} run in processes, which must import the app: make it a module's attribute")
+            location = AppLocation(self._made_in, "?")
+        return Processes(location, limit)
+
+    def run_in_child(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Run one job in this process; a child process of a worker calls this."""
+        return execute.run_in_child(self.tasks[request["task"]], request)
+
+    # -- set up --------------------------------------------------------------------------------------------------------
+
+    def migrate(self) -> list[str]:
+        """Bring the database's schema up to this release."""
+        return migrate.migrate(self.link.database)
+
+    def connect_to(self, database: Database) -> None:
+        """Use this database from now on, whatever was configured."""
+        self.link.use(database)
+
+    def close(self) -> None:
+        """Close the connections of synchronous code, and stop holding claimed jobs."""
+        if self._holding is not None:
+            self._holding.close()
+            self._holding = None
+        self.link.close()
+
+    async def aclose(self) -> None:
+        """Close all connections of this event loop."""
+        await self.link.aclose()
+        await asyncio.to_thread(self.close)
+
+
+class TaskDecorator:
+    """What @app.task(…) answers: it turns a function into a Task and keeps its types."""
+
+    def __init__(self, app: Holdfast, settings: Callable[[Callable[..., Any]], TaskSettings]) -> None:
+        self._app = app
+        self._settings = settings
+
+    @overload
+    def __call__(self, function: Callable[Concatenate[Context, P], Awaitable[R]], /) -> ContextTask[P, R, Awaitable[R]]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[Context, P], R], /) -> ContextTask[P, R, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, Awaitable[R]], /) -> Task[P, R, Awaitable[R]]: ...
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> Task[P, R, R]: ...
+    def __call__(self, function: Callable[..., Any], /) -> Any:
+        """Register the function."""
+        return self._app.add_task(function, self._settings(function))
+
+
+def _paired(jobs: Sequence[NewJob], made: list[list[Enqueued]]) -> list[tuple[NewJob, Enqueued]]:
+    flat = [one for part in made for one in part]
+    events.info("jobs:created", extra={"count": sum(one.created for one in flat)})
+    return list(zip(jobs, flat, strict=True))
+

@@ -1,0 +1,96 @@
+"""One attempt's life: run the task where it belongs, and turn what happened into an outcome."""
+
+import asyncio
+import contextvars
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from holdfast.domain.failure import Failure
+from holdfast.domain.job import ClaimedJob
+from holdfast.domain.outcome import Crashed, Failed, Lost, Outcome, Released
+from holdfast.runtime import execute
+from holdfast.runtime.context import Context, current
+from holdfast.runtime.logs import lines
+from holdfast.runtime.processes import ChildDied, ChildFailedToStart, ChildGaveNoAnswer, Processes
+from holdfast.runtime.registry import AnyTask
+
+
+class Attempt:
+    """A claimed job on its way to an outcome."""
+
+    __slots__ = ("_release_reason", "_task", "alone", "context", "job", "logs", "lost", "runs_in", "started")
+
+    def __init__(self, job: ClaimedJob, task: AnyTask, *, alone: bool) -> None:
+        self.job = job
+        self.context = Context(job)
+        self.logs: list[dict[str, Any]] = []
+        self.lost = False
+        self.alone = alone
+        self.started = time.monotonic()
+        self.runs_in: asyncio.Task[None] | None = None
+        self._task = task
+        self._release_reason: str | None = None
+
+    async def run(self, threads: ThreadPoolExecutor, processes: Processes) -> Outcome:
+        """Run the task and say how it ended; never raises."""
+        lines.set(self.logs)
+        current.set(self.context)
+        try:
+            if self.alone or self._task.settings.executor == "process":
+                return await self._in_child(processes)
+            return execute.completed(self._task, await self._in_here(threads))
+        except asyncio.CancelledError:
+            return self._after_cancel()
+        except ChildDied as died:
+            return Crashed(_crash(died))
+        except (ChildFailedToStart, ChildGaveNoAnswer) as error:
+            return Failed({"kind": "process", "recoverable": True, "type": type(error).__name__, "message": str(error)[:2000]}, recoverable=True, delay=5.0, reason=str(error)[:500])
+        except Exception as error:  # noqa: BLE001 - any code can stand in a task
+            return execute.failed(self._task, error, self.job.retry_count)
+
+    async def _in_here(self, threads: ThreadPoolExecutor) -> Any:
+        timeout = self.job.timeout
+        if self._task.settings.executor == "thread":
+            loop = asyncio.get_running_loop()
+            call = contextvars.copy_context().run
+            work: Any = loop.run_in_executor(threads, call, execute.call, self._task, self.context, self.job.payload)
+        else:
+            work = execute.call(self._task, self.context, self.job.payload)
+        if timeout is None:
+            return await work
+        try:
+            async with asyncio.timeout(timeout):
+                return await work
+        except TimeoutError:
+            self.context.stop()
+            raise
+
+    async def _in_child(self, processes: Processes) -> Outcome:
+        answer = await processes.run(execute.request_for(self.job), timeout=self.job.timeout, fresh=self.alone)
+        self.logs.extend(answer.pop("logs", None) or [])  # type: ignore[arg-type]  # a child's answer is JSON of our own
+        return execute.outcome_in(answer)
+
+    def _after_cancel(self) -> Outcome:
+        if self._release_reason is not None:
+            return Released(self._release_reason)
+        return Lost()
+
+    def give_up(self) -> None:
+        """End it without an outcome: the job is somebody else's, or was cancelled."""
+        self.lost = True
+        self._stop()
+
+    def release(self, reason: str) -> None:
+        """End it and give the job back."""
+        self._release_reason = reason
+        self._stop()
+
+    def _stop(self) -> None:
+        self.context.stop()
+        if self.runs_in is not None:
+            self.runs_in.cancel()
+
+
+def _crash(died: ChildDied) -> dict[str, Any]:
+    return Failure("crash", recoverable=True, retry_after=None, type="ProcessDied", message=str(died), traceback="").as_json()

@@ -1,0 +1,67 @@
+"""The heartbeat: a thread and a connection of its own, so that a blocked event loop does not look like a dead worker."""
+
+import threading
+from collections.abc import Callable, Sequence
+from uuid import UUID
+
+import holdfast.store.claim as claims
+from holdfast.domain.errors import DatabaseUnavailable, HoldfastError
+from holdfast.runtime.identity import Identity
+from holdfast.runtime.logs import events
+from holdfast.runtime.outage import Outage
+from holdfast.store.connection import Database, Session
+
+
+class Heartbeat:
+    """Beats until stopped; tells what it learns through two callbacks, which it calls in its own thread."""
+
+    BEATS_PER_LEASE = 6
+
+    def __init__(
+        self,
+        database: Database,
+        identity: Identity,
+        running: Callable[[], Sequence[tuple[UUID, UUID]]],
+        on_lost: Callable[[list[UUID]], None],
+        on_death: Callable[[], None],
+    ) -> None:
+        self._identity = identity
+        self._running = running
+        self._on_lost = on_lost
+        self._on_death = on_death
+        self._interval = identity.lease / self.BEATS_PER_LEASE
+        # A beat that takes as long as the lease is worth nothing: cut it and try on a new connection.
+        self._session = Session(database, "holdfast heartbeat", deadline=max(identity.lease / 3, 1.0))
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._beat_until_stopped, name="holdfast-heartbeat", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End; returns when the thread is gone or its last beat hangs."""
+        self._stopped.set()
+        self._thread.join(timeout=2.0)
+
+    def _beat_until_stopped(self) -> None:
+        outage = Outage("heartbeat")
+        pause = self._interval
+        while not self._stopped.wait(pause):
+            try:
+                beat = self._session.perform(claims.beat(self._identity.id, self._running()))
+            except DatabaseUnavailable as error:
+                pause = min(outage.failed(error), self._interval)
+                continue
+            except HoldfastError as error:
+                events.error("heartbeat:refused", extra={"error": str(error)})
+                pause = self._interval
+                continue
+            outage.ended()
+            pause = self._interval
+            if not beat.alive:
+                self._on_death()
+                break
+            if beat.lost:
+                self._on_lost(beat.lost)
+        self._session.close()

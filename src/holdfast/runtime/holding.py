@@ -1,0 +1,144 @@
+"""Jobs claimed by a host that runs them itself: fenced and kept alive like a worker's."""
+
+import json
+import random
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
+
+import holdfast.store.claim as claims
+from holdfast.domain.errors import DatabaseUnavailable, LeaseLost
+from holdfast.domain.job import ClaimedJob
+from holdfast.domain.outcome import Failed, Released, outcome_of, settlement
+from holdfast.domain.payload import encode_result
+from holdfast.domain.states import Status
+from holdfast.runtime.heartbeat import Heartbeat
+from holdfast.runtime.identity import Identity
+from holdfast.store.enqueue import register_tasks
+from holdfast.store.errors import WorkerUnknown
+from holdfast.store.finish import Completion, Settled, complete, settle
+
+if TYPE_CHECKING:
+    from holdfast.runtime.app import Holdfast
+
+LEASE = 30.0
+
+
+class Holding:
+    """What this process holds: an identity with a heartbeat, and the attempts it has claimed."""
+
+    def __init__(self, app: "Holdfast") -> None:
+        self._app = app
+        self._held: dict[tuple[UUID, int], ClaimedJob] = {}
+        self._identity: Identity | None = None
+        self._heartbeat: Heartbeat | None = None
+
+    def _alive(self) -> Identity:
+        if self._identity is None:
+            identity = Identity({}, tuple(sorted(self._app.tasks)), LEASE)
+            self._app.link.perform(register_tasks([task.settings.definition() for task in self._app.tasks.values()]))
+            self._app.link.perform(identity.registration())
+            self._heartbeat = Heartbeat(
+                self._app.link.database,
+                identity,
+                lambda: [(job.id, job.claim_id) for job in list(self._held.values())],
+                lambda _lost: None,  # the host learns it when it finishes
+                self._forget,
+            )
+            self._heartbeat.start()
+            self._identity = identity
+        return self._identity
+
+    def _forget(self) -> None:
+        self._identity = None
+
+    def claim(self, limit: int, queue: str) -> "list[Claimed]":
+        """Claim jobs of a queue; after a lost answer the same claim is asked for again."""
+        claim_id, me = uuid4(), self._alive().id
+        tasks = sorted(self._app.tasks)
+        try:
+            jobs = self._app.link.perform_once(claims.claim(me, claim_id, queue, tasks, limit, None))
+        except DatabaseUnavailable:
+            jobs = self._app.link.perform(claims.recover_claim(me, claim_id))
+        except WorkerUnknown:
+            self._forget()
+            return self.claim(limit, queue)
+        for job in jobs:
+            self._held[job.id, job.attempt] = job
+        return [Claimed(self._app, self, me, job) for job in jobs]
+
+    def let_go(self, job: ClaimedJob) -> None:
+        """Stop keeping an attempt alive."""
+        self._held.pop((job.id, job.attempt), None)
+
+    def close(self) -> None:
+        """Say goodbye; what is still held goes back at once."""
+        if self._heartbeat is not None:
+            self._heartbeat.stop()
+        if self._identity is not None:
+            self._app.link.perform(claims.retire_worker(self._identity.id))
+            self._identity = None
+
+
+class Claimed:
+    """An attempt in the host's hands: complete it, fail it, or give it back; a stale one gets LeaseLost."""
+
+    def __init__(self, app: "Holdfast", holding: Holding, worker_id: UUID, job: ClaimedJob) -> None:
+        self._app = app
+        self._holding = holding
+        self._worker_id = worker_id
+        self._job = job
+        self.id = job.id
+        self.task = job.task
+        self.attempt = job.attempt
+        self.tenant = job.tenant
+        self.subject = job.subject
+
+    def __repr__(self) -> str:
+        return f"Claimed({self.id}, task={self.task!r}, attempt={self.attempt})"
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """The payload as plain JSON."""
+        stored: dict[str, Any] = json.loads(self._job.payload)
+        return stored
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The payload as the task's typed arguments."""
+        return self._app.tasks[self.task].codec.decode(self._job.payload)
+
+    def complete(self, result: Any = None) -> None:
+        """Record success."""
+        text = None if result is None else encode_result(result)
+        lost = self._app.link.perform(complete(self._worker_id, [Completion(self._job, text, None)]))
+        self._let_go(lost[0] if lost else None)
+
+    def fail(self, error: BaseException | str, *, recoverable: bool | None = None, in_: float | None = None) -> Status:
+        """Record a failure: RETRY while it is recoverable and retries are left, else FAILED."""
+        return self._settle(self._outcome(error, recoverable, in_))
+
+    def release(self, reason: str = "released by its host") -> None:
+        """Give the job back unharmed."""
+        self._settle(Released(reason))
+
+    def _outcome(self, error: BaseException | str, recoverable: bool | None, in_: float | None) -> Failed:
+        settings = self._app.tasks[self.task].settings
+        raised = error if isinstance(error, BaseException) else RuntimeError(error)
+        outcome = outcome_of(raised, settings.backoff, settings.rules, self._job.retry_count, random.random())  # noqa: S311 - jitter
+        if not isinstance(outcome, Failed):
+            outcome = Failed({"kind": "application", "type": "Cancel", "message": str(raised)}, recoverable=False, delay=0.0)
+        may_retry = outcome.recoverable if recoverable is None else recoverable
+        told = {**outcome.error, "recoverable": may_retry}
+        return Failed(told, may_retry, outcome.delay if in_ is None else in_, outcome.reason)
+
+    def _settle(self, outcome: Failed | Released) -> Status:
+        fence = {"id": str(self._job.id), "attempt": self._job.attempt, "claim_id": str(self._job.claim_id)}
+        settled = self._app.link.perform(settle(self._worker_id, [{**settlement(outcome), **fence}]))[0]
+        self._let_go(settled)
+        assert settled.status is not None  # noqa: S101 - a recorded outcome has a status
+        return settled.status
+
+    def _let_go(self, settled: Settled | None) -> None:
+        self._holding.let_go(self._job)
+        if settled is not None and not settled.recorded:
+            raise LeaseLost(self._job.id, self._job.attempt, settled.status)

@@ -1,0 +1,44 @@
+"""Who a worker is: an identity that is new with every start, and after every death."""
+
+import os
+import socket
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
+from uuid import UUID, uuid4
+
+from holdfast.store.call import Call
+from holdfast.store.claim import register_worker
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A worker's id, and the name that people read."""
+
+    queues: dict[str, int]
+    tasks: tuple[str, ...]
+    lease: float
+    id: UUID = field(default_factory=uuid4)
+
+    @property
+    def name(self) -> str:
+        """Process and the beginning of the id, as logs and history show it."""
+        return f"worker-{os.getpid()}-{self.id.hex[:8]}"
+
+    def registration(self) -> Call[None]:
+        """Say hello to the database."""
+        return register_worker(
+            self.id,
+            self.name,
+            socket.gethostname(),
+            os.getpid(),
+            version("holdfast"),
+            self.queues,
+            self.tasks,
+            timedelta(seconds=self.lease),
+            datetime.now(UTC),
+        )
+
+    def reborn(self) -> "Identity":
+        """Become a new worker, after the database has declared this one dead."""
+        return Identity(self.queues, self.tasks, self.lease)

@@ -1,0 +1,112 @@
+"""An app's way to its database: connections on demand, and one more try for what may be repeated."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+from weakref import WeakKeyDictionary
+
+from holdfast.domain.errors import DatabaseUnavailable
+from holdfast.store.call import Call
+from holdfast.store.connection import AsyncSessions, Database, Sessions, require_database
+
+T = TypeVar("T")
+
+# How long a call that may be repeated is repeated before its caller learns that the database is away.
+PATIENCE = (0.05, 0.2, 0.5, 1.0, 2.0)
+BATCH_DEADLINE = 300.0
+
+
+class Link:
+    """Connections are made when first needed; sync ones are shared by threads, async ones by an event loop."""
+
+    def __init__(self, find: Callable[[], Database | None]) -> None:
+        self._find = find
+        self._database: Database | None = None
+        self._sessions: Sessions | None = None
+        self._async_sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncSessions] = WeakKeyDictionary()
+
+    @property
+    def database(self) -> Database:
+        """Where the database is; found when first asked, so that importing an app needs none."""
+        if self._database is None:
+            self._database = self._find() or require_database()
+        return self._database
+
+    def use(self, database: Database) -> None:
+        """Use this database from now on."""
+        self._database = database
+        self._sessions = None
+        self._async_sessions = WeakKeyDictionary()
+
+    def perform(self, call: Call[T]) -> T:
+        """Perform a call that may safely be repeated after a lost answer."""
+        for pause in PATIENCE:
+            try:
+                with self._sync().session() as session:
+                    return session.perform(call)
+            except DatabaseUnavailable:
+                time.sleep(pause)
+        with self._sync().session() as session:
+            return session.perform(call)
+
+    def perform_once(self, call: Call[T]) -> T:
+        """Perform a call that must not be repeated blindly."""
+        with self._sync().session() as session:
+            return session.perform(call)
+
+    async def aperform(self, call: Call[T]) -> T:
+        """Perform a call that may safely be repeated after a lost answer."""
+        for pause in PATIENCE:
+            try:
+                async with self._async().session() as session:
+                    return await session.perform(call)
+            except DatabaseUnavailable:
+                await asyncio.sleep(pause)
+        async with self._async().session() as session:
+            return await session.perform(call)
+
+    def perform_together(self, calls: Callable[[], Iterable[Call[T]]]) -> list[T]:
+        """Perform repeatable calls in one transaction."""
+        for pause in PATIENCE:
+            try:
+                with self._sync().session() as session:
+                    return session.perform_together(calls(), BATCH_DEADLINE)
+            except DatabaseUnavailable:
+                time.sleep(pause)
+        with self._sync().session() as session:
+            return session.perform_together(calls(), BATCH_DEADLINE)
+
+    async def aperform_together(self, calls: Callable[[], Iterable[Call[T]]]) -> list[T]:
+        """Perform repeatable calls in one transaction."""
+        for pause in PATIENCE:
+            try:
+                async with self._async().session() as session:
+                    return await session.perform_together(calls(), BATCH_DEADLINE)
+            except DatabaseUnavailable:
+                await asyncio.sleep(pause)
+        async with self._async().session() as session:
+            return await session.perform_together(calls(), BATCH_DEADLINE)
+
+    def _sync(self) -> Sessions:
+        if self._sessions is None:
+            self._sessions = Sessions(self.database)
+        return self._sessions
+
+    def _async(self) -> AsyncSessions:
+        loop = asyncio.get_running_loop()
+        if loop not in self._async_sessions:
+            self._async_sessions[loop] = AsyncSessions(self.database)
+        return self._async_sessions[loop]
+
+    def close(self) -> None:
+        """Close the idle sync connections."""
+        if self._sessions is not None:
+            self._sessions.close()
+
+    async def aclose(self) -> None:
+        """Close the idle connections of this event loop, and the sync ones."""
+        sessions = self._async_sessions.pop(asyncio.get_running_loop(), None)
+        if sessions is not None:
+            await sessions.close()
+        self.close()

@@ -1,0 +1,112 @@
+"""Log lines: ours as structured events, and the task's own captured with its attempt."""
+
+import json
+import logging
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Any
+
+from holdfast.domain.error_text import storable
+from holdfast.runtime.context import current
+
+events = logging.getLogger("holdfast")
+
+MOST_LINES = 200
+LONGEST_LINE = 2000
+
+lines: ContextVar[list[dict[str, Any]] | None] = ContextVar("holdfast_log_lines", default=None)
+
+
+class CaptureHandler(logging.Handler):
+    """Keeps what a task logs during an attempt; what is logged outside of one passes by."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Add a line to the running attempt's, until it has enough."""
+        kept = lines.get()
+        if kept is None or record.name.startswith("holdfast"):
+            return
+        if len(kept) < MOST_LINES:
+            kept.append(_line(record))
+        elif len(kept) == MOST_LINES:
+            kept.append({"message": f"… more than {MOST_LINES} lines; the rest was not kept"})
+
+
+def _line(record: logging.LogRecord) -> dict[str, Any]:
+    return {
+        "at": datetime.fromtimestamp(record.created, UTC).isoformat(),
+        "level": record.levelname,
+        "logger": record.name,
+        "message": storable(_message(record))[:LONGEST_LINE],
+    }
+
+
+def _message(record: logging.LogRecord) -> str:
+    try:
+        return record.getMessage()
+    except (TypeError, ValueError) as error:
+        return f"{record.msg!r} (its arguments do not fit: {error})"
+
+
+def as_json(kept: list[dict[str, Any]]) -> str | None:
+    """Write captured lines for the database; None when there are none."""
+    return json.dumps(kept) if kept else None
+
+
+def capture() -> CaptureHandler:
+    """Start capturing for this process; the same handler every time."""
+    root = logging.getLogger()
+    for handler in root.handlers:
+        if isinstance(handler, CaptureHandler):
+            return handler
+    handler = CaptureHandler()
+    root.addHandler(handler)
+    return handler
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line, with the running job's id and attempt bound."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write a record with everything given as `extra`."""
+        told: dict[str, Any] = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "level": record.levelname,
+            "logger": record.name,
+            "event": _message(record),
+            **_bound(),
+            **{k: v for k, v in record.__dict__.items() if k not in _STANDARD},
+        }
+        if record.exc_info:
+            told["exception"] = self.formatException(record.exc_info)
+        return json.dumps(told, default=str)
+
+
+class TextFormatter(logging.Formatter):
+    """One line for a person: time, level, event, and its facts as key=value."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write a record; a line break in a value cannot forge another line."""
+        facts = {**_bound(), **{k: v for k, v in record.__dict__.items() if k not in _STANDARD}}
+        told = " ".join(f"{key}={_plain(value)}" for key, value in facts.items())
+        at = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
+        line = f"{at} {record.levelname.lower():7} {_one_line(_message(record))} {told}".rstrip()
+        if record.exc_info:
+            line += "\n" + self.formatException(record.exc_info)
+        return line
+
+
+_STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
+
+
+def _bound() -> dict[str, Any]:
+    context = current.get()
+    return {} if context is None else {"job_id": str(context.job_id), "attempt": context.attempt}
+
+
+def _plain(value: object) -> str:
+    text = str(value)
+    return json.dumps(text) if any(c.isspace() or ord(c) < ord(" ") for c in text) else text
+
+
+def _one_line(text: str) -> str:
+    return text if text.isprintable() else json.dumps(text)

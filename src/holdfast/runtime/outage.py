@@ -1,0 +1,39 @@
+"""Patience with a database that is away: pauses that grow, and a loud word now and then."""
+
+import random
+import time
+
+from holdfast.runtime.logs import events
+
+LONGEST_PAUSE = 5.0
+SAY_EVERY = 30.0
+
+
+class Outage:
+    """Counts failures in a row for one connection; a success ends it."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._failures = 0
+        self._since = 0.0
+        self._said_at = 0.0
+
+    def failed(self, error: Exception) -> float:
+        """Note a failure; answers how long to pause."""
+        now = time.monotonic()
+        if self._failures == 0:
+            self._since = now
+        self._failures += 1
+        if self._failures == 1 or now - self._said_at > SAY_EVERY:
+            self._said_at = now
+            events.warning(
+                "database:unavailable",
+                extra={"what": self._what, "error": str(error), "for_seconds": round(now - self._since, 1)},
+            )
+        return min(0.05 * 2 ** min(self._failures, 10), LONGEST_PAUSE) * random.uniform(0.5, 1.0)  # noqa: S311 - spreads reconnects
+
+    def ended(self) -> None:
+        """Note a success."""
+        if self._failures:
+            events.warning("database:back", extra={"what": self._what, "after_seconds": round(time.monotonic() - self._since, 1)})
+            self._failures = 0

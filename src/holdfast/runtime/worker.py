@@ -1,0 +1,358 @@
+"""The worker: claims, runs and finishes jobs until it is told to stop, whatever the database does meanwhile."""
+
+import asyncio
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
+
+import holdfast.store.claim as claims
+from holdfast.domain.errors import Configuration, DatabaseUnavailable, HoldfastError
+from holdfast.domain.job import ClaimedJob
+from holdfast.runtime.finisher import Finisher
+from holdfast.runtime.heartbeat import Heartbeat
+from holdfast.runtime.identity import Identity
+from holdfast.runtime.lane import Lane
+from holdfast.runtime.logs import capture, events
+from holdfast.runtime.outage import Outage
+from holdfast.runtime.processes import Processes
+from holdfast.runtime.runner import Runner
+from holdfast.runtime.wakeup import Wakeup
+from holdfast.store import upkeep
+from holdfast.store.call import Call
+from holdfast.store.connection import AsyncSession
+from holdfast.store.enqueue import register_tasks
+from holdfast.store.errors import WorkerUnknown
+
+if TYPE_CHECKING:
+    from holdfast.runtime.app import Holdfast
+
+DEFAULT_CONCURRENCY = 50
+DEFAULT_LEASE = 30.0
+DEFAULT_POLL = 1.0
+DEFAULT_DRAIN = 25.0
+ADMIT_BATCH = 1000
+UPKEEP_EVERY = 600.0
+# A line that was busy a moment ago is looked at again and again before the worker asks to be woken.
+LINGER_SECONDS = 0.02
+LINGER_PAUSE = 0.003
+# After this long without a pause the worker asks not to be woken: it looks anyway.
+BUSY_SECONDS = 0.1
+
+FORCED = 130
+
+
+class Worker:
+    """One process' worker: its lanes, its loops and its end."""
+
+    def __init__(
+        self,
+        app: "Holdfast",
+        *,
+        queues: dict[str, int] | None = None,
+        concurrency: int = DEFAULT_CONCURRENCY,
+        processes: int | None = None,
+        lease: float = DEFAULT_LEASE,
+        poll: float = DEFAULT_POLL,
+        drain_timeout: float = DEFAULT_DRAIN,
+        until_idle: bool = False,
+        handle_signals: bool = True,
+        on_ready: Callable[[Identity], None] | None = None,
+    ) -> None:
+        if not app.tasks:
+            raise Configuration("the app has no tasks: import the modules that declare them before the worker starts")
+        self._app = app
+        self._database = app.link.database
+        self._concurrency = concurrency
+        self._poll = poll
+        self._drain_timeout = drain_timeout
+        self._until_idle = until_idle
+        self._handles_signals = handle_signals
+        self._on_ready = on_ready
+        self._stopping = asyncio.Event()
+        self._forced = asyncio.Event()
+        self._child_limit = processes or max(os.cpu_count() or 1, 1)
+        self._claiming = AsyncSession(self._database, "holdfast claim")
+        self._keeping = AsyncSession(self._database, "holdfast upkeep", deadline=60.0)
+        self._finishing = AsyncSession(self._database, "holdfast finish", deadline=30.0)
+        self._identity = Identity(self._slots(queues), tuple(sorted(app.tasks)), lease)
+        self._finisher = Finisher(self._finishing, lambda: self._identity.id, self._recorded)
+        self._processes = app.child_processes(self._child_limit + 1)
+        self._runner = Runner(app.tasks, self._finisher, self._processes, concurrency)
+        self._lanes = self._make_lanes()
+        self._suspects = Lane("", [], 1, self._claim_nothing, looks_ahead=False, poll_seconds=poll)
+        self._wakeup = Wakeup(self._database, self._wake, lambda job_id: self._runner.give_up([job_id]))
+        self._heartbeat: Heartbeat | None = None
+        self._rebirth = asyncio.Lock()
+
+    def _slots(self, queues: dict[str, int] | None) -> dict[str, int]:
+        if queues is None:
+            queues = dict.fromkeys(sorted({task.settings.queue for task in self._app.tasks.values()}), self._concurrency)
+        if not queues or any(slots < 1 for slots in queues.values()):
+            raise Configuration(f"queues={queues} must give every queue at least one slot")
+        return queues
+
+    def _make_lanes(self) -> list[Lane]:
+        lanes = []
+        for here in (True, False):
+            tasks = sorted(name for name, task in self._app.tasks.items() if (task.settings.executor != "process") == here)
+            for queue, slots in self._identity.queues.items():
+                if tasks:
+                    lanes.append(self._lane(queue, tasks, slots if here else min(slots, self._child_limit), looks_ahead=here))
+        return lanes
+
+    def _lane(self, queue: str, tasks: list[str], slots: int, *, looks_ahead: bool) -> Lane:
+        async def claim(limit: int, after: datetime | None) -> list[ClaimedJob]:
+            return await self._claim(lambda me, claim_id: claims.claim(me, claim_id, queue, tasks, limit, after))
+
+        return Lane(queue, tasks, slots, claim, looks_ahead=looks_ahead, poll_seconds=self._poll)
+
+    # -- life ------------------------------------------------------------------------------------------------------------
+
+    async def run(self) -> int:
+        """Work until told to stop; answers the process' exit code."""
+        capture()
+        await self._introduce()
+        self._listen_to_signals()
+        loops = [asyncio.create_task(loop) for loop in self._loops()]
+        finishing = asyncio.create_task(self._finisher.run())
+        if self._on_ready is not None:
+            self._on_ready(self._identity)
+        try:
+            await self._until_stopped(loops, finishing)
+        finally:
+            await self._end(loops, finishing)
+        return FORCED if self._forced.is_set() else 0
+
+    async def _introduce(self) -> None:
+        definitions = [task.settings.definition() for task in self._app.tasks.values()]
+        await self._insist(lambda: register_tasks(definitions))
+        await self._register()
+        events.info(
+            "worker:started",
+            extra={"worker": self._identity.name, "queues": self._identity.queues, "concurrency": self._concurrency},
+        )
+
+    async def _register(self) -> None:
+        await self._insist(self._identity.registration)
+        loop = asyncio.get_running_loop()
+        lease = self._identity.lease
+        self._heartbeat = Heartbeat(
+            self._database,
+            self._identity,
+            lambda: self._runner.fences(older_than=lease / Heartbeat.BEATS_PER_LEASE),
+            lambda lost: _tell(loop, self._runner.give_up, lost),
+            lambda: _tell(loop, self._died_in_the_books),
+        )
+        self._heartbeat.start()
+
+    def _loops(self) -> list[Coroutine[Any, Any, None]]:
+        loops = [self._serve(lane) for lane in self._lanes]
+        loops += [self._wakeup.run(), self._admit_when_due(), self._sweep_now_and_then(), self._keep_up()]
+        if self._app.is_locatable:
+            loops.append(self._serve_suspects())
+        return loops
+
+    async def _until_stopped(self, loops: list[asyncio.Task[None]], finishing: asyncio.Task[None]) -> None:
+        waits = [asyncio.create_task(self._stopping.wait())]
+        if self._until_idle:
+            waits.append(asyncio.create_task(self._wait_until_idle()))
+        done, _ = await asyncio.wait([*waits, *loops, finishing], return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()
+        for task in done:
+            if not task.cancelled() and task.exception() is not None:
+                raise task.exception()  # type: ignore[misc]  # it is one
+
+    def _listen_to_signals(self) -> None:
+        if not self._handles_signals or threading.current_thread() is not threading.main_thread():
+            return
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+
+    def stop(self) -> None:
+        """Drain; asked a second time, end at once."""
+        if self._stopping.is_set():
+            self._forced.set()
+        else:
+            events.info("worker:draining", extra={"worker": self._identity.name, "held": self._runner.held})
+        self._stopping.set()
+
+    async def _end(self, loops: list[asyncio.Task[None]], finishing: asyncio.Task[None]) -> None:
+        self._stopping.set()
+        for loop in loops:
+            loop.cancel()
+        await asyncio.gather(*loops, return_exceptions=True)
+        await self._drain()
+        finishing.cancel()
+        await asyncio.gather(finishing, return_exceptions=True)
+        if self._heartbeat is not None:
+            await asyncio.to_thread(self._heartbeat.stop)
+        await self._processes.close()
+        self._runner.close()
+        for session in (self._claiming, self._finishing, self._keeping):
+            await session.close()
+        events.info("worker:stopped", extra={"worker": self._identity.name})
+
+    async def _drain(self) -> None:
+        self._runner.release_waiting("released: its worker stops")
+        patience = asyncio.create_task(self._runner.wait_until_done(self._drain_timeout))
+        forced = asyncio.create_task(self._forced.wait())
+        await asyncio.wait([patience, forced], return_when=asyncio.FIRST_COMPLETED)
+        for wait in (patience, forced):
+            wait.cancel()
+        self._runner.release_running("released: its worker stops")
+        await self._runner.wait_until_done(1.0)
+        with suppress(TimeoutError, HoldfastError):
+            async with asyncio.timeout(5.0):
+                await self._finisher.idle()
+                # What is still in the books as ours goes back with the goodbye.
+                await self._claiming.perform(claims.retire_worker(self._identity.id))
+
+    # -- claims ----------------------------------------------------------------------------------------------------------
+
+    async def _serve(self, lane: Lane) -> None:
+        asleep = False
+        busy_since = last_job = time.monotonic()
+        while True:
+            jobs = await lane.next_jobs()
+            now = time.monotonic()
+            if jobs:
+                self._runner.take(lane, jobs)
+                last_job = now
+                if asleep and now - busy_since > BUSY_SECONDS:
+                    await self._try(lambda: claims.stay_awake(self._identity.id, [lane.queue]))
+                    asleep = False
+                continue
+            if now - last_job < LINGER_SECONDS:
+                await lane.rest(LINGER_PAUSE)
+                continue
+            if not asleep and self._wakeup.is_listening.is_set():
+                asleep = await self._try(lambda: claims.fall_asleep(self._identity.id, [lane.queue]))
+                if asleep:
+                    continue  # look once more: a commit may have come before the request to be woken
+            lane.is_dry.set()
+            await lane.rest(lane.poll_pause)
+            busy_since = time.monotonic()
+
+    async def _serve_suspects(self) -> None:
+        queues = list(self._identity.queues)
+        tasks = sorted(self._app.tasks)
+        while True:
+            jobs = await self._claim(lambda me, claim_id: claims.claim_suspect(me, claim_id, queues, tasks))
+            if jobs:
+                self._suspects.is_dry.clear()
+                self._runner.take(self._suspects, jobs, alone=True)
+                while self._suspects.held:
+                    await self._suspects.room_made()
+                continue
+            self._suspects.is_dry.set()
+            await self._suspects.rest(self._suspects.poll_pause)
+
+    async def _claim_nothing(self, _limit: int, _after: datetime | None) -> list[ClaimedJob]:
+        return []
+
+    async def _claim(self, make: Callable[[UUID, UUID], Call[list[ClaimedJob]]]) -> list[ClaimedJob]:
+        me, claim_id = self._identity.id, uuid4()
+        call = make(me, claim_id)
+        outage = Outage("claim")
+        while True:
+            try:
+                jobs = await self._claiming.perform(call)
+            except DatabaseUnavailable as error:
+                # It may have committed: the claim id is ours, so what it took can be asked for.
+                call = claims.recover_claim(me, claim_id)
+                await asyncio.sleep(outage.failed(error))
+            except WorkerUnknown:
+                await self._be_reborn(me)
+                return []
+            else:
+                outage.ended()
+                return jobs
+
+    def _died_in_the_books(self) -> None:
+        asyncio.get_running_loop().create_task(self._be_reborn(self._identity.id))
+
+    async def _be_reborn(self, dead: UUID) -> None:
+        """Another process found us silent: our jobs are others' now, and so we start again under a new name."""
+        async with self._rebirth:
+            if self._identity.id != dead or self._stopping.is_set():
+                return
+            events.error("worker:declared_dead", extra={"worker": self._identity.name, "held": self._runner.held})
+            self._runner.give_up(None)
+            if self._heartbeat is not None:
+                await asyncio.to_thread(self._heartbeat.stop)
+            self._identity = self._identity.reborn()
+            await self._register()
+
+    def _wake(self, queue: str | None) -> None:
+        for lane in self._lanes:
+            if queue is None or lane.queue == queue:
+                lane.wake()
+        self._suspects.wake()
+
+    def _recorded(self, job: ClaimedJob, settled: Any) -> None:
+        self._runner.recorded(job, settled)
+
+    # -- time ------------------------------------------------------------------------------------------------------------
+
+    async def _admit_when_due(self) -> None:
+        while True:
+            admitted = await self._insist(lambda: upkeep.admit_due(ADMIT_BATCH))
+            if admitted.count:
+                self._wake(None)
+            if admitted.count < ADMIT_BATCH:
+                soonest = self._poll if admitted.next_in is None else min(max(admitted.next_in, 0.005), self._poll)
+                await asyncio.sleep(soonest)
+
+    async def _sweep_now_and_then(self) -> None:
+        while True:
+            await asyncio.sleep(self._identity.lease / Heartbeat.BEATS_PER_LEASE * random.uniform(0.7, 1.3))  # noqa: S311 - spreads sweeps
+            swept = await self._insist(upkeep.sweep)
+            if any(swept):
+                events.warning("sweep", extra=swept._asdict())
+                self._wake(None)
+
+    async def _keep_up(self) -> None:
+        while True:
+            kept = await self._insist(upkeep.upkeep)
+            if any(kept):
+                events.info("upkeep", extra=kept._asdict())
+            await asyncio.sleep(UPKEEP_EVERY * random.uniform(0.7, 1.3))  # noqa: S311 - spreads upkeeps
+
+    async def _insist(self, make: Callable[[], Call[Any]]) -> Any:
+        outage = Outage("upkeep")
+        while True:
+            try:
+                answer = await self._keeping.perform(make())
+            except DatabaseUnavailable as error:
+                await asyncio.sleep(outage.failed(error))
+            else:
+                outage.ended()
+                return answer
+
+    async def _try(self, make: Callable[[], Call[None]]) -> bool:
+        try:
+            await self._claiming.perform(make())
+        except DatabaseUnavailable:
+            return False
+        return True
+
+    async def _wait_until_idle(self) -> None:
+        while True:
+            await asyncio.sleep(0.005)
+            lanes = [*self._lanes, self._suspects] if self._app.is_locatable else self._lanes
+            if self._runner.held == 0 and all(lane.is_dry.is_set() for lane in lanes):
+                return
+
+
+def _tell(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *arguments: Any) -> None:
+    with suppress(RuntimeError):  # the loop is closed: the worker ends anyway
+        loop.call_soon_threadsafe(function, *arguments)

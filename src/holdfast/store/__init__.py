@@ -1,0 +1,1 @@
+"""Truth: the only code that knows PostgreSQL. Returns domain values, decides nothing."""

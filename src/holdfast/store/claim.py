@@ -1,0 +1,91 @@
+"""Claim and heartbeat: a worker's side of the line."""
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from holdfast.domain.job import ClaimedJob
+from holdfast.store.call import Call, Row, function, nothing
+
+
+class Beat(NamedTuple):
+    """What the database answers to a heartbeat."""
+
+    alive: bool
+    lost: list[UUID]
+
+
+def register_worker(
+    worker_id: UUID,
+    name: str,
+    host: str,
+    pid: int,
+    version: str,
+    queues: dict[str, int],
+    tasks: Sequence[str],
+    lease: timedelta,
+    its_clock: datetime,
+) -> Call[None]:
+    """Say hello; a worker's identity is new with every start."""
+    return function(
+        "register_worker", worker_id, name, host, pid, version, json.dumps(queues), list(tasks), lease, its_clock,
+        read=nothing, types=("", "", "", "", "", "jsonb", "text[]", "", ""),
+    )  # fmt: skip
+
+
+def _read_claimed(claim_id: UUID) -> Callable[[list[Row]], list[ClaimedJob]]:
+    def read(rows: list[Row]) -> list[ClaimedJob]:
+        return [ClaimedJob(*row, claim_id) for row in rows]
+
+    return read
+
+
+def claim(
+    worker_id: UUID, claim_id: UUID, queue: str, tasks: Sequence[str], limit: int, after: datetime | None
+) -> Call[list[ClaimedJob]]:
+    """Take the next jobs of a queue; `after` skips what a held snapshot keeps dead at the head of the line."""
+    return function(
+        "claim", worker_id, claim_id, queue, tasks, limit, "-infinity" if after is None else after.isoformat(),
+        read=_read_claimed(claim_id), types=("", "", "", "text[]", "", "timestamptz"), binary=True,
+    )  # fmt: skip
+
+
+def claim_suspect(worker_id: UUID, claim_id: UUID, queues: Sequence[str], tasks: Sequence[str]) -> Call[list[ClaimedJob]]:
+    """Take one job that a worker died with."""
+    return function(
+        "claim_suspect", worker_id, claim_id, list(queues), tasks,
+        read=_read_claimed(claim_id), types=("", "", "text[]", "text[]"),
+    )  # fmt: skip
+
+
+def recover_claim(worker_id: UUID, claim_id: UUID) -> Call[list[ClaimedJob]]:
+    """Ask again for what a claim took whose answer was lost."""
+    return function("recover_claim", worker_id, claim_id, read=_read_claimed(claim_id))
+
+
+def _read_beat(rows: list[Row]) -> Beat:
+    return Beat(*rows[0])
+
+
+def beat(worker_id: UUID, attempts: Sequence[tuple[UUID, UUID]]) -> Call[Beat]:
+    """Say that the worker lives; learn whether it counts as alive and which attempts it has lost."""
+    ids = [job_id for job_id, _ in attempts]
+    claim_ids = [claim_id for _, claim_id in attempts]
+    return function("beat", worker_id, ids, claim_ids, read=_read_beat, types=("", "uuid[]", "uuid[]"))
+
+
+def fall_asleep(worker_id: UUID, queues: Sequence[str]) -> Call[None]:
+    """Ask to be woken by commits that enqueue into these queues."""
+    return function("fall_asleep", worker_id, list(queues), read=nothing, types=("", "text[]"))
+
+
+def stay_awake(worker_id: UUID, queues: Sequence[str]) -> Call[None]:
+    """Ask not to be woken for these queues: there is enough to do."""
+    return function("stay_awake", worker_id, list(queues), read=nothing, types=("", "text[]"))
+
+
+def retire_worker(worker_id: UUID) -> Call[None]:
+    """Say goodbye; what is still held goes back at once and counts as nothing."""
+    return function("retire_worker", worker_id, read=nothing)

@@ -1,0 +1,290 @@
+"""Connections: where the database is, how to reach it, and a deadline for everything that is asked of it."""
+
+import asyncio
+import os
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import conninfo
+
+from holdfast.domain.errors import Configuration, DatabaseUnavailable
+from holdfast.store.call import Call, perform, perform_sync, perform_together, perform_together_sync
+from holdfast.store.errors import translated
+
+T = TypeVar("T")
+
+CONNECT_TIMEOUT = 10
+_VARIABLES = ("HOLDFAST_DATABASE_URL", "DATABASE_URL")
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """Where the database is and who said so."""
+
+    url: str = field(repr=False)
+    source: str
+    prepare: bool = True
+
+    def arguments(self, application: str, **extra: Any) -> dict[str, Any]:
+        """Everything psycopg needs to connect; keepalives notice a peer that vanished."""
+        return {
+            "conninfo": self.url,
+            "autocommit": True,
+            "prepare_threshold": 5 if self.prepare else None,
+            "application_name": application,
+            "connect_timeout": CONNECT_TIMEOUT,
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+            "tcp_user_timeout": 20_000,
+            **extra,
+        }
+
+    @property
+    def described(self) -> str:
+        """The address without its password."""
+        parts = conninfo.conninfo_to_dict(self.url)
+        return f"{parts.get('user', '?')}@{parts.get('host', 'local socket')}:{parts.get('port', 5432)}/{parts.get('dbname', '')}"
+
+
+def normalised(url: str) -> str:
+    """Accept the spellings people have in their environments already."""
+    for prefix in ("postgresql+psycopg://", "postgresql+asyncpg://", "postgresql+psycopg2://", "postgres://"):
+        if url.startswith(prefix):
+            url = "postgresql://" + url.removeprefix(prefix)
+    try:
+        conninfo.conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        raise Configuration(f"the database URL cannot be understood: {str(error).strip()}") from error
+    return url
+
+
+def find_database(given: str | None = None, environment: Mapping[str, str] = os.environ) -> Database | None:
+    """Look where the database is: given → HOLDFAST_DATABASE_URL → DATABASE_URL → PG*; None when nobody says."""
+    prepare = environment.get("HOLDFAST_PREPARED_STATEMENTS", "on").lower() not in {"off", "false", "0", "no"}
+    if given:
+        return Database(normalised(given), "given", prepare)
+    for variable in _VARIABLES:
+        if environment.get(variable):
+            return Database(normalised(environment[variable]), variable, prepare)
+        if path := environment.get(variable + "_FILE"):
+            return Database(normalised(_read_secret(variable, path)), variable + "_FILE", prepare)
+    if environment.get("PGHOST") or environment.get("PGSERVICE") or environment.get("PGDATABASE"):
+        return Database("", "PG* variables", prepare)  # libpq reads them itself
+    return None
+
+
+def _read_secret(variable: str, path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8").strip()
+    except OSError as error:
+        raise Configuration(f"{variable}_FILE names {path}, which cannot be read: {error.strerror}") from error
+
+
+def require_database(given: str | None = None, environment: Mapping[str, str] = os.environ) -> Database:
+    """As find_database, with an error that names the fixes."""
+    found = find_database(given, environment)
+    if found is None:
+        raise Configuration(
+            "no database is configured: pass database_url=…, set HOLDFAST_DATABASE_URL or DATABASE_URL, "
+            "or try Holdfast with a PostgreSQL of its own: holdfast dev"
+        )
+    return found
+
+
+def cut(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> None:
+    """Shut the socket down under a waiting call: the only thing that ends a wait on a peer that went silent."""
+    with suppress(OSError, psycopg.Error):
+        duplicate = socket.socket(fileno=os.dup(connection.fileno()))
+        with duplicate:
+            duplicate.shutdown(socket.SHUT_RDWR)
+
+
+class AsyncSession:
+    """One async connection that is opened when first needed, and opened again after it was lost."""
+
+    def __init__(self, database: Database, application: str, deadline: float = 15.0) -> None:
+        self._database = database
+        self._application = application
+        self._deadline = deadline
+        self._connection: psycopg.AsyncConnection[Any] | None = None
+
+    async def connection(self) -> psycopg.AsyncConnection[Any]:
+        """Give the open connection, or make a new one."""
+        if self._connection is None or self._connection.closed:
+            with translated():
+                self._connection = await psycopg.AsyncConnection.connect(**self._database.arguments(self._application))
+        return self._connection
+
+    async def perform(self, call: Call[T], deadline: float | None = None) -> T:
+        """Perform a call within its deadline; a connection that misses it is cut and thrown away."""
+        connection = await self.connection()
+        timer = asyncio.get_running_loop().call_later(deadline or self._deadline, cut, connection)
+        try:
+            return await perform(connection, call)
+        except DatabaseUnavailable:
+            await self.close()
+            raise
+        finally:
+            timer.cancel()
+
+    async def perform_together(self, calls: Iterable[Call[T]], deadline: float) -> list[T]:
+        """Perform calls in one transaction, sending the next while the server works on the last."""
+        connection = await self.connection()
+        timer = asyncio.get_running_loop().call_later(deadline, cut, connection)
+        try:
+            return await perform_together(connection, calls)
+        except DatabaseUnavailable:
+            await self.close()
+            raise
+        finally:
+            timer.cancel()
+
+    async def close(self) -> None:
+        """Close the connection, if there is one; the next call opens another."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(psycopg.Error):
+                await connection.close()
+
+
+class Session:
+    """One sync connection, opened when first needed and again after it was lost; for one thread at a time."""
+
+    def __init__(self, database: Database, application: str, deadline: float = 15.0) -> None:
+        self._database = database
+        self._application = application
+        self._deadline = deadline
+        self._connection: psycopg.Connection[Any] | None = None
+
+    def connection(self) -> psycopg.Connection[Any]:
+        """Give the open connection, or make a new one."""
+        if self._connection is None or self._connection.closed:
+            with translated():
+                self._connection = psycopg.Connection.connect(**self._database.arguments(self._application))
+        return self._connection
+
+    def perform(self, call: Call[T]) -> T:
+        """Perform a call within its deadline; a connection that misses it is cut and thrown away."""
+        connection = self.connection()
+        try:
+            with _watchdog.watch(connection, self._deadline):
+                return perform_sync(connection, call)
+        except DatabaseUnavailable:
+            self.close()
+            raise
+
+    def perform_together(self, calls: Iterable[Call[T]], deadline: float) -> list[T]:
+        """Perform calls in one transaction, sending the next while the server works on the last."""
+        connection = self.connection()
+        try:
+            with _watchdog.watch(connection, deadline):
+                return perform_together_sync(connection, calls)
+        except DatabaseUnavailable:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the connection, if there is one; the next call opens another."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(psycopg.Error):
+                connection.close()
+
+
+class _Watchdog:
+    """One thread that cuts the sync connections whose call is overdue; a timer thread a call would cost more than the call."""
+
+    LOOKS_EVERY = 0.5
+
+    def __init__(self) -> None:
+        self._watched: dict[int, tuple[float, psycopg.Connection[Any]]] = {}
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def watch(self, connection: psycopg.Connection[Any], seconds: float) -> Iterator[None]:
+        """Cut the connection when the block takes longer than this."""
+        if self._thread is None or not self._thread.is_alive():
+            self._start()
+        token = id(connection)
+        self._watched[token] = (time.monotonic() + seconds, connection)
+        try:
+            yield
+        finally:
+            self._watched.pop(token, None)
+
+    def _start(self) -> None:
+        with self._lock:  # a fork leaves the thread behind: the child starts its own
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._look, name="holdfast-deadlines", daemon=True)
+                self._thread.start()
+
+    def _look(self) -> None:
+        while True:
+            time.sleep(self.LOOKS_EVERY)
+            now = time.monotonic()
+            for overdue, connection in list(self._watched.values()):
+                if overdue < now:
+                    cut(connection)
+
+
+_watchdog = _Watchdog()
+
+
+class Sessions:
+    """A few sync sessions shared by threads: taken, used, put back."""
+
+    def __init__(self, database: Database, most: int = 10) -> None:
+        self._database = database
+        self._places = threading.BoundedSemaphore(most)
+        self._idle: list[Session] = []
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """Borrow a session."""
+        with self._places:
+            try:
+                session = self._idle.pop()
+            except IndexError:
+                session = Session(self._database, "holdfast")
+            try:
+                yield session
+            finally:
+                self._idle.append(session)
+
+    def close(self) -> None:
+        """Close what is idle."""
+        while self._idle:
+            self._idle.pop().close()
+
+
+class AsyncSessions:
+    """A few async sessions shared by the tasks of one event loop."""
+
+    def __init__(self, database: Database, most: int = 10) -> None:
+        self._database = database
+        self._places = asyncio.Semaphore(most)
+        self._idle: list[AsyncSession] = []
+
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator[AsyncSession]:
+        """Borrow a session."""
+        async with self._places:
+            session = self._idle.pop() if self._idle else AsyncSession(self._database, "holdfast")
+            try:
+                yield session
+            finally:
+                self._idle.append(session)
+
+    async def close(self) -> None:
+        """Close what is idle."""
+        while self._idle:
+            await self._idle.pop().close()

@@ -1,0 +1,61 @@
+"""Finish: outcomes of attempts on their way into the database, each with its fence."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from holdfast.domain.job import ClaimedJob
+from holdfast.domain.states import Status
+from holdfast.store.call import Call, Row, function, single
+
+
+class Completion(NamedTuple):
+    """A finished attempt with its result and log lines as JSON text."""
+
+    job: ClaimedJob
+    result: str | None
+    logs: str | None
+
+
+class Settled(NamedTuple):
+    """Where a job is after an outcome was offered, and whether that outcome put it there."""
+
+    job_id: UUID
+    status: Status | None
+    recorded: bool
+
+
+def complete(worker_id: UUID, completions: Sequence[Completion]) -> Call[list[Settled]]:
+    """Complete attempts; the answer names only those that had lost their job."""
+    jobs = [c.job for c in completions]
+    logs = [c.logs for c in completions]
+    return function(
+        "complete", worker_id,
+        [job.id for job in jobs], [job.attempt for job in jobs], [job.claim_id for job in jobs],
+        [c.result for c in completions], logs if any(logs) else None,
+        read=_read_lost, types=("", "", "", "", "text[]", "text[]"),
+    )  # fmt: skip
+
+
+def _read_lost(rows: list[Row]) -> list[Settled]:
+    return [Settled(job_id, Status(status) if status else None, recorded=False) for job_id, status in rows]
+
+
+def settle(worker_id: UUID, settlements: Sequence[dict[str, Any]]) -> Call[list[Settled]]:
+    """End attempts that did not complete: failed, crashed, released or cancelled."""
+    return function("settle", worker_id, json.dumps(settlements), read=_read_settled, types=("", "jsonb"))
+
+
+def _read_settled(rows: list[Row]) -> list[Settled]:
+    return [Settled(job_id, Status(status) if status else None, recorded) for job_id, status, recorded in rows]
+
+
+def cancel(job_id: UUID, actor: str | None, reason: str | None) -> Call[str]:
+    """Cancel a job that has not ended; whoever runs it is told."""
+    return function("cancel", job_id, actor, reason, read=single, types=("", "text", "text"))
+
+
+def retry(job_id: UUID, actor: str | None, reason: str | None, new_id: UUID) -> Call[UUID]:
+    """Retry a FAILED job as a new job that names it."""
+    return function("retry", job_id, actor, reason, new_id, read=single, types=("", "text", "text", ""))

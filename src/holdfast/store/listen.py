@@ -1,0 +1,60 @@
+"""Listening: a connection of its own that hears which queues have work and which jobs were cancelled."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import psycopg
+
+from holdfast.store.call import perform, query
+from holdfast.store.connection import Database, cut
+from holdfast.store.errors import translated
+
+PING_EVERY = 10.0
+PING_DEADLINE = 5.0
+
+
+class Notice(NamedTuple):
+    """What was said on which channel."""
+
+    channel: str
+    said: str
+
+
+class Listener:
+    """Hears notices until the connection is lost; then it raises, and the caller opens another and looks again."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._connection: psycopg.AsyncConnection[Any] | None = None
+
+    async def open(self) -> None:
+        """Connect and listen."""
+        with translated():
+            self._connection = await psycopg.AsyncConnection.connect(**self._database.arguments("holdfast listen"))
+            await perform(self._connection, query("listen_wake", list))
+            await perform(self._connection, query("listen_cancel", list))
+
+    async def notices(self) -> AsyncIterator[Notice]:
+        """Give what is heard; a silent connection is pinged, because a half-open one stays silent for ever."""
+        assert self._connection is not None, "open first"  # noqa: S101 - a programming error
+        while True:
+            with translated():
+                async for notice in self._connection.notifies(timeout=PING_EVERY):
+                    yield Notice(notice.channel, notice.payload)
+                await self._ping(self._connection)
+
+    async def _ping(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        timer = asyncio.get_running_loop().call_later(PING_DEADLINE, cut, connection)
+        try:
+            await perform(connection, query("ping", list))
+        finally:
+            timer.cancel()
+
+    async def close(self) -> None:
+        """Hang up."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(psycopg.Error):
+                await connection.close()

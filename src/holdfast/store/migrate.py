@@ -1,0 +1,162 @@
+"""Migrations: numbered SQL applied once, functions re-applied when they change; one migrator at a time."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from holdfast.domain.errors import SchemaMismatch
+from holdfast.store.call import perform_sync, query
+from holdfast.store.connection import Database
+from holdfast.store.errors import translated
+
+OLDEST_SERVER = 150000
+_FUNCTIONS = "functions"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A piece of the schema: a migration, or all functions together."""
+
+    name: str
+    text: str
+
+    @property
+    def checksum(self) -> str:
+        """What tells this text from another."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaState:
+    """What this release needs, compared with what the database has."""
+
+    installed: dict[str, str]
+    pending: list[Step]
+    newer: list[str]
+    changed: list[str]
+    owner: str | None
+
+    @property
+    def is_current(self) -> bool:
+        """Whether nothing is missing and nothing is unknown."""
+        return not (self.pending or self.newer or self.changed)
+
+    @property
+    def has_roles(self) -> bool:
+        """Whether least-privilege roles are in place, or one role does everything."""
+        return self.owner == "holdfast_owner"
+
+    def problem(self) -> str | None:
+        """Say in a sentence what is wrong, or None."""
+        if self.newer:
+            return f"the database has {', '.join(self.newer)}, which this release does not know: upgrade Holdfast"
+        if self.changed:
+            return f"{', '.join(self.changed)} was applied with another content than this release has: restore the released file"
+        if self.pending:
+            return f"the schema is behind by {', '.join(step.name for step in self.pending)}; run: holdfast db migrate"
+        return None
+
+
+@cache
+def _texts(folder: str) -> tuple[Step, ...]:
+    entries = files("holdfast.store").joinpath("sql", folder).iterdir()
+    found = [Step(entry.name.removesuffix(".sql"), entry.read_text("utf-8")) for entry in entries if entry.name.endswith(".sql")]
+    return tuple(sorted(found, key=lambda step: step.name))
+
+
+def _setup(name: str) -> str:
+    return next(step.text for step in _texts("setup") if step.name == name)
+
+
+def steps() -> list[Step]:
+    """Everything this release installs, in order; the functions last, together with the rights on them."""
+    functions = "\n".join([step.text for step in _texts("functions")] + [_setup("rights")])
+    return [*_texts("migrations"), Step(_FUNCTIONS, functions)]
+
+
+def compare(installed: dict[str, str], owner: str | None = None) -> SchemaState:
+    """Compare what is installed with what this release has."""
+    wanted = {step.name: step for step in steps()}
+    return SchemaState(
+        installed=installed,
+        pending=[step for step in wanted.values() if _is_pending(step, installed)],
+        newer=sorted(name for name in installed if name not in wanted),
+        changed=[name for name, step in wanted.items() if name != _FUNCTIONS and installed.get(name, step.checksum) != step.checksum],
+        owner=owner,
+    )
+
+
+def _is_pending(step: Step, installed: dict[str, str]) -> bool:
+    if step.name == _FUNCTIONS:
+        return installed.get(step.name) != step.checksum
+    return step.name not in installed
+
+
+def read_state(connection: psycopg.Connection[Any]) -> SchemaState:
+    """Look at the database."""
+    owner = perform_sync(connection, query("schema_owner", lambda rows: rows[0][0] if rows else None))
+    if owner is None:
+        return compare({})
+    installed = perform_sync(connection, query("installed", dict))
+    return compare(installed, owner)
+
+
+def _script(step: Step) -> str:
+    record = sql.SQL(_setup("record")).format(what=sql.Literal(step.name), checksum=sql.Literal(step.checksum))  # type: ignore[arg-type]  # our own file
+    return "\n".join([_setup("schema"), step.text, record.as_string(None)])
+
+
+def migrate(database: Database) -> list[str]:
+    """Bring the schema up to this release; answers with the names of what was applied."""
+    with translated(), psycopg.connect(**database.arguments("holdfast migrate")) as connection:
+        _require_server(connection)
+        _refuse_unknown(read_state(connection))
+        applied: list[str] = []
+        while step := _apply_next(connection):
+            applied.append(step.name)
+        if applied:
+            _run(connection, _texts_after())
+        return applied
+
+
+def _require_server(connection: psycopg.Connection[Any]) -> None:
+    version = connection.info.server_version
+    if version < OLDEST_SERVER:
+        raise SchemaMismatch(f"PostgreSQL {version // 10000} is too old: Holdfast needs 15 or newer")
+
+
+def _refuse_unknown(state: SchemaState) -> None:
+    if state.newer or state.changed:
+        raise SchemaMismatch(state.problem())
+
+
+def _apply_next(connection: psycopg.Connection[Any]) -> Step | None:
+    # A transaction a step: a new enum value must be committed before a later step may use it.
+    with connection.transaction():
+        perform_sync(connection, query("migration_lock", lambda rows: rows))
+        pending = read_state(connection).pending
+        if not pending:
+            return None
+        _run(connection, _setup("roles"))
+        _run(connection, _script(pending[0]))
+        return pending[0]
+
+
+def _texts_after() -> str:
+    return _setup("after")
+
+
+def _run(connection: psycopg.Connection[Any], text: str) -> None:
+    connection.execute(text)  # type: ignore[call-overload]  # our own files only
+
+
+def as_script(pending: Sequence[Step]) -> str:
+    """Write the same as a plain SQL script, for people who migrate by other means."""
+    parts = [f"-- {step.name}\nbegin;\n{_setup('roles')}\n{_script(step)}\ncommit;\n" for step in pending]
+    return "\n".join([*parts, _setup("after")]) if parts else ""

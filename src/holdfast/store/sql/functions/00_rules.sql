@@ -1,0 +1,216 @@
+-- The machine's rules, kept by triggers whoever writes: legal moves, what never changes, and a history row for every move.
+
+create or replace function holdfast.is_legal(p_from holdfast.job_status, p_to holdfast.job_status) returns boolean
+language sql immutable parallel safe
+return case p_from
+    when 'PENDING' then p_to in ('RUNNING', 'CANCELLED')
+    when 'RUNNING' then p_to in ('COMPLETED', 'FAILED', 'RETRY', 'WAITING_FOR_APPROVAL', 'WAITING', 'CANCELLED')
+    when 'RETRY' then p_to in ('RUNNING', 'FAILED', 'CANCELLED')
+    when 'WAITING_FOR_APPROVAL' then p_to in ('RUNNING', 'FAILED', 'CANCELLED')
+    when 'WAITING' then p_to in ('RUNNING', 'FAILED', 'CANCELLED')
+    else false
+  end;
+
+create or replace function holdfast.is_terminal(p_status holdfast.job_status) returns boolean
+language sql immutable parallel safe
+return p_status in ('COMPLETED', 'FAILED', 'CANCELLED');
+
+-- At most an hour's head start for a hundred points of priority: static, so one index is the line, and ages for free.
+create or replace function holdfast.place_in_line(p_due timestamptz, p_priority int) returns timestamptz
+language sql stable parallel safe
+return p_due - p_priority * interval '36 seconds';
+
+-- Who acts, for the history: what our functions or the session say, else who logged in.
+create or replace function holdfast.actor() returns text
+language sql stable
+return coalesce(nullif(current_setting('holdfast.actor', true), ''), session_user);
+
+create or replace function holdfast.guard_birth() returns trigger
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  raise exception 'job % must be born PENDING, unclaimed and with the clock''s own times', new.id
+    using errcode = 'HF001', hint = 'Leave status, attempt, seq and the times to their defaults, or call holdfast.enqueue.';
+end $$;
+
+-- Called for moves that are not already written as they must be: refuses the illegal, completes the rest.
+create or replace function holdfast.guard_move() returns trigger
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  if not holdfast.is_legal(old.status, new.status) then
+    raise exception 'job % cannot move from % to %', old.id, old.status, new.status
+      using errcode = 'HF001',
+            hint = case when holdfast.is_terminal(old.status) then 'A terminal job stays as it is; retry it as a new job.' end;
+  end if;
+  new.seq := old.seq + 1;
+  new.came_from := old.status;
+  new.updated_at := greatest(holdfast.clock(), old.updated_at);
+  if new.status = 'RUNNING' then
+    if new.claim_id is not distinct from old.claim_id then
+      raise exception 'job % was claimed without a claim id of its own', old.id using errcode = 'HF001';
+    end if;
+    new.attempt := old.attempt + 1;
+  else
+    new.attempt := old.attempt;
+    new.claim_id := old.claim_id;
+  end if;
+  if holdfast.is_terminal(new.status) then
+    new.finished_at := new.updated_at;
+    new.key_held := new.key_held and (new.key_scope = 'ever' or (new.key_scope = 'success' and new.status = 'COMPLETED'));
+  else
+    new.finished_at := null;
+  end if;
+  return new;
+end $$;
+
+-- An update that is no move: the numbers that a move writes stay, and a terminal row gives up its key at most.
+create or replace function holdfast.guard_stay() returns trigger
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  if holdfast.is_terminal(old.status) then
+    new.key_held := old.key_held and new.key_held;
+    new.came_from := null;
+    if to_jsonb(new) - '{key_held,came_from}'::text[] is distinct from to_jsonb(old) - '{key_held,came_from}'::text[] then
+      raise exception 'job % is % and never changes again', old.id, old.status using errcode = 'HF001';
+    end if;
+    return new;
+  end if;
+  new.came_from := null;
+  if (new.attempt, new.seq, new.claim_id, new.retry_count, new.crash_count, new.finished_at)
+     is distinct from (old.attempt, old.seq, old.claim_id, old.retry_count, old.crash_count, old.finished_at) then
+    raise exception 'job %: attempt, seq, claim, counters and times change only with its status', old.id using errcode = 'HF001';
+  end if;
+  new.updated_at := holdfast.clock();
+  return new;
+end $$;
+
+create or replace function holdfast.refuse() returns trigger
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  raise exception '%', tg_argv[0] using errcode = 'HF003';
+end $$;
+
+-- Retention is the one way out: its function says so for its own transaction, and only the owner may delete at all.
+create or replace function holdfast.guard_removal() returns trigger
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  if current_setting('holdfast.retention', true) is distinct from pg_current_xact_id()::text then
+    raise exception '%', tg_argv[0] using errcode = 'HF003', hint = 'Set a retention on the task; holdfast.upkeep() removes what is older.';
+  end if;
+  return old;
+end $$;
+
+create or replace function holdfast.record_births() returns trigger
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_xid bigint := pg_current_xact_id()::text::bigint;
+  v_actor text := holdfast.actor();
+begin
+  insert into holdfast.job_history (job_id, seq, from_status, to_status, attempt, at, xid, actor, reason, metadata)
+  select id, seq, null, status, attempt, updated_at, v_xid, coalesce(requested_by, v_actor), reason,
+         case when retry_of is not null then jsonb_build_object('retry_of', retry_of) end
+    from born;
+  return null;
+end $$;
+
+create or replace function holdfast.record_moves() returns trigger
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_xid bigint := pg_current_xact_id()::text::bigint;
+  v_actor text := holdfast.actor();
+begin
+  insert into holdfast.job_history (job_id, seq, from_status, to_status, attempt, at, xid, actor, reason, metadata)
+  select n.id, n.seq, n.came_from, n.status, n.attempt, n.updated_at, v_xid, v_actor, n.reason,
+         case n.status
+           when 'FAILED' then n.error - 'traceback'
+           when 'RETRY' then jsonb_strip_nulls(jsonb_build_object(
+             'retry_count', n.retry_count, 'crash_count', nullif(n.crash_count, 0), 'due_at', n.due_at,
+             'error', n.error - 'traceback'))
+         end
+    from moved n
+   where n.came_from is not null;
+  return null;
+end $$;
+
+-- A normal birth costs nothing here: the condition is false and the function is not called.
+create or replace trigger guard_birth before insert on holdfast.job
+  for each row when (new.status <> 'PENDING' or new.attempt <> 0 or new.seq <> 1 or new.retry_count <> 0
+                     or new.crash_count <> 0 or new.suspect or new.claim_id is not null
+                     or new.updated_at <> new.created_at or new.came_from is not null)
+  execute function holdfast.guard_birth();
+-- claim and complete write a move as it must be, and then the condition alone is checked: a tenth of the function's cost.
+create or replace trigger guard_move before update on holdfast.job
+  for each row when (
+    old.status <> new.status
+    and not (holdfast.is_legal(old.status, new.status)
+             and new.seq = old.seq + 1
+             and new.came_from = old.status
+             and new.updated_at >= old.updated_at
+             and new.updated_at between holdfast.clock() - interval '1 minute' and holdfast.clock()
+             and case when new.status = 'RUNNING'
+                      then new.attempt = old.attempt + 1 and new.claim_id is distinct from old.claim_id and new.finished_at is null
+                      else new.attempt = old.attempt and new.claim_id is not distinct from old.claim_id
+                           and new.status = 'COMPLETED' and new.finished_at = new.updated_at and not new.key_held
+                 end))
+  execute function holdfast.guard_move();
+create or replace trigger guard_stay before update on holdfast.job
+  for each row when (old.status = new.status) execute function holdfast.guard_stay();
+create or replace trigger identity_is_immutable
+  before update of id, task, payload, tenant, subject, created_at, retry_of, requested_by, key, key_scope on holdfast.job
+  for each row when ((old.id, old.task, old.payload, old.tenant, old.subject, old.created_at, old.retry_of, old.requested_by, old.key, old.key_scope)
+                     is distinct from
+                     (new.id, new.task, new.payload, new.tenant, new.subject, new.created_at, new.retry_of, new.requested_by, new.key, new.key_scope))
+  execute function holdfast.refuse('the payload, task, tenant, subject, key and origin of a job never change');
+create or replace trigger guard_removal before delete on holdfast.job
+  for each row execute function holdfast.guard_removal('jobs are kept: DELETE is for retention only');
+create or replace trigger guard_truncate before truncate on holdfast.job
+  for each statement execute function holdfast.refuse('jobs are kept: TRUNCATE is refused');
+create or replace trigger record_births after insert on holdfast.job
+  referencing new table as born
+  for each statement execute function holdfast.record_births();
+create or replace trigger record_moves after update on holdfast.job
+  referencing new table as moved
+  for each statement execute function holdfast.record_moves();
+
+-- ALWAYS: session_replication_role = replica does not walk past them.
+alter table holdfast.job enable always trigger guard_birth;
+alter table holdfast.job enable always trigger guard_move;
+alter table holdfast.job enable always trigger guard_stay;
+alter table holdfast.job enable always trigger identity_is_immutable;
+alter table holdfast.job enable always trigger guard_removal;
+alter table holdfast.job enable always trigger guard_truncate;
+alter table holdfast.job enable always trigger record_births;
+alter table holdfast.job enable always trigger record_moves;
+
+create or replace trigger history_is_append_only before update on holdfast.job_history
+  for each row execute function holdfast.refuse('history is append-only: UPDATE is refused');
+create or replace trigger history_is_kept before delete on holdfast.job_history
+  for each row execute function holdfast.guard_removal('history is append-only: DELETE is for retention only');
+create or replace trigger history_is_not_truncated before truncate on holdfast.job_history
+  for each statement execute function holdfast.refuse('history is append-only: TRUNCATE is refused');
+create or replace trigger attempt_is_append_only before update on holdfast.attempt
+  for each row execute function holdfast.refuse('attempts are append-only: UPDATE is refused');
+create or replace trigger attempt_is_kept before delete on holdfast.attempt
+  for each row execute function holdfast.guard_removal('attempts are append-only: DELETE is for retention only');
+create or replace trigger attempt_is_not_truncated before truncate on holdfast.attempt
+  for each statement execute function holdfast.refuse('attempts are append-only: TRUNCATE is refused');
+alter table holdfast.attempt enable always trigger attempt_is_append_only;
+alter table holdfast.attempt enable always trigger attempt_is_kept;
+alter table holdfast.attempt enable always trigger attempt_is_not_truncated;
+alter table holdfast.job_history enable always trigger history_is_append_only;
+alter table holdfast.job_history enable always trigger history_is_kept;
+alter table holdfast.job_history enable always trigger history_is_not_truncated;
+
+-- A partition's own TRUNCATE and its copies of the row triggers are guarded one by one: the parent's state does not reach them.
+create or replace function holdfast.guard_history_partition(p_partition regclass) returns void
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  execute format('create or replace trigger history_is_not_truncated before truncate on %s for each statement '
+                 'execute function holdfast.refuse(%L)', p_partition, 'history is append-only: TRUNCATE is refused');
+  execute format('alter table %s enable always trigger history_is_not_truncated', p_partition);
+  execute format('alter table %s enable always trigger history_is_append_only', p_partition);
+  execute format('alter table %s enable always trigger history_is_kept', p_partition);
+end $$;
+
+select holdfast.guard_history_partition(inhrelid::regclass)
+  from pg_inherits
+ where inhparent = 'holdfast.job_history'::regclass;

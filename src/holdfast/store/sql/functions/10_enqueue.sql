@@ -1,0 +1,288 @@
+-- Enqueue: one path for one job and for many, from any language, in the caller's own transaction.
+
+create or replace function holdfast.bad_input(p_position bigint, p_problem text) returns boolean
+language plpgsql immutable set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  raise exception 'job %: %', p_position, p_problem using errcode = 'HF005', hint = 'Nothing was enqueued.';
+end $$;
+
+create or replace function holdfast.unknown_task(p_position bigint, p_task text) returns boolean
+language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  raise exception 'job %: task % is not registered in this database', p_position, quote_literal(p_task)
+    using errcode = 'HF004', hint = 'Start a worker that has it (holdfast -a module:app worker), or check the name.';
+end $$;
+
+create or replace function holdfast.are_strings(p_list jsonb) returns boolean
+language sql immutable parallel safe
+return case when jsonb_typeof(p_list) = 'array'
+            then not exists (select from jsonb_array_elements(p_list) as e where jsonb_typeof(e) <> 'string')
+            else false end;
+
+-- The same for every language: jsonb knows no key order, at any depth.
+create or replace function holdfast.key_of(p_payload jsonb, p_fields jsonb) returns text
+language sql immutable parallel safe
+return 'payload:' || encode(sha256(convert_to(
+    case when jsonb_array_length(p_fields) = 0 then p_payload
+         else (select jsonb_object_agg(f, p_payload -> f) from jsonb_array_elements_text(p_fields) as f)
+    end::text, 'UTF8')), 'hex');
+
+-- A sleeping worker is woken by the commit. Nobody asleep, nobody called: a NOTIFY takes a lock that all commits share.
+create or replace function holdfast.wake(p_queues text[]) returns void
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_queue text;
+begin
+  if current_setting('holdfast.quiet', true) = 'on' then
+    return;
+  end if;
+  for v_queue in select distinct s.queue from holdfast.sleeper s where s.queue = any (p_queues) loop
+    perform pg_notify('holdfast_wake', v_queue);
+  end loop;
+end $$;
+
+-- Definitions are objects with a task's columns; what a definition leaves out gets the column's default.
+create or replace function holdfast.register_tasks(p_tasks jsonb) returns void
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  insert into holdfast.queue (name)
+  select distinct coalesce(t.queue, 'default') from jsonb_to_recordset(p_tasks) as t (queue text)
+  on conflict (name) do nothing;
+  insert into holdfast.task as old (name, queue, priority, max_retries, crash_cap, timeout, retention, unique_by, key_scope,
+                                    manual_retries, manual_retries_per)
+  select t.name, coalesce(t.queue, 'default'), coalesce(t.priority, 0), coalesce(t.max_retries, 3), coalesce(t.crash_cap, 3),
+         make_interval(secs => t.timeout), make_interval(secs => t.retention), t.unique_by, coalesce(t.key_scope, 'active'),
+         coalesce(t.manual_retries, 3), coalesce(t.manual_retries_per, 'job')
+    from jsonb_to_recordset(p_tasks) as t (name text, queue text, priority smallint, max_retries smallint, crash_cap smallint,
+         timeout float8, retention float8, unique_by jsonb, key_scope text, manual_retries smallint, manual_retries_per text)
+   order by t.name
+  on conflict (name) do update
+     set queue = excluded.queue, priority = excluded.priority, max_retries = excluded.max_retries, crash_cap = excluded.crash_cap,
+         timeout = excluded.timeout, retention = excluded.retention, unique_by = excluded.unique_by, key_scope = excluded.key_scope,
+         manual_retries = excluded.manual_retries, manual_retries_per = excluded.manual_retries_per, registered_at = holdfast.clock()
+   where (old.queue, old.priority, old.max_retries, old.crash_cap, old.timeout, old.retention, old.unique_by, old.key_scope,
+          old.manual_retries, old.manual_retries_per)
+         is distinct from
+         (excluded.queue, excluded.priority, excluded.max_retries, excluded.crash_cap, excluded.timeout, excluded.retention,
+          excluded.unique_by, excluded.key_scope, excluded.manual_retries, excluded.manual_retries_per);
+end $$;
+
+-- What a producer knows of its tasks before any worker has started: registered only where missing, so that a
+-- producer's transaction never waits for another's on the task's row.
+create or replace function holdfast.declare_tasks(p_tasks jsonb) returns void
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_missing jsonb;
+begin
+  select jsonb_agg(d) into v_missing
+    from jsonb_array_elements(p_tasks) as d
+   where not exists (select from holdfast.task t where t.name = d ->> 'name');
+  if v_missing is not null then
+    perform holdfast.register_tasks(v_missing);
+  end if;
+end $$;
+
+-- What is wanted, checked and completed with its task's defaults. p_jobs is an array of {"id", "task", "payload", "queue",
+-- "priority", "run_at", "run_in" (seconds), "key", "key_scope", "on_conflict" (return | raise | replace), "tenant", "subject",
+-- "tags", "label", "metadata", "requested_by", "trace_parent", "max_retries", "timeout" (seconds)}; all but task may be missing.
+create or replace function holdfast.wanted(p_jobs jsonb, p_now timestamptz)
+returns table (nth bigint, id uuid, run_at timestamptz, priority int, max_retries int, task text, queue text, tenant text, subject text,
+               key text, key_scope text, label text, requested_by text, trace_parent text, timeout interval, tags jsonb,
+               metadata jsonb, payload jsonb)
+language sql volatile set search_path = pg_catalog, holdfast, pg_temp as $$
+  select w.nth,
+         coalesce(w.id, holdfast.new_id()),
+         coalesce(w.run_at, p_now + make_interval(secs => w.run_in)),
+         coalesce(w.priority, t.priority),
+         coalesce(w.max_retries, t.max_retries),
+         w.task,
+         coalesce(w.queue, t.queue),
+         w.tenant, w.subject,
+         coalesce(w.key, case when t.unique_by is not null then holdfast.key_of(w.payload, t.unique_by) end),
+         coalesce(w.key_scope, t.key_scope),
+         w.label, w.requested_by, w.trace_parent,
+         coalesce(make_interval(secs => w.timeout), t.timeout),
+         w.tags, w.metadata, w.payload
+    from rows from (jsonb_to_recordset(p_jobs) as (id uuid, task text, payload jsonb, queue text, priority int, run_at timestamptz,
+           run_in float8, key text, key_scope text, on_conflict text, tenant text, subject text, tags jsonb, label text, metadata jsonb,
+           requested_by text, trace_parent text, max_retries int, timeout float8))
+         with ordinality as w (id, task, payload, queue, priority, run_at, run_in, key, key_scope, on_conflict, tenant, subject, tags,
+           label, metadata, requested_by, trace_parent, max_retries, timeout, nth)
+    left join holdfast.task t on t.name = w.task
+   where case
+           when w.task is null then holdfast.bad_input(w.nth, 'it names no task')
+           when t.name is null then holdfast.unknown_task(w.nth, w.task)
+           when jsonb_typeof(w.payload) is distinct from 'object' then
+             holdfast.bad_input(w.nth, format('the payload of %s must be a JSON object, not %s', w.task, coalesce(jsonb_typeof(w.payload), 'missing')))
+           -- The text can be six times the stored size (escapes), never more: only large ones are written out to be measured.
+           when pg_column_size(w.payload) > 43000 and octet_length(w.payload::text) > 262144 then
+             holdfast.bad_input(w.nth, format('the payload of %s has %s bytes; at most 262,144 (256 KiB) fit: store the data elsewhere and enqueue its id', w.task, octet_length(w.payload::text)))
+           when w.priority not between -100 and 100 then
+             holdfast.bad_input(w.nth, format('priority %s is outside -100 to 100', w.priority))
+           when w.max_retries not between 0 and 100 then
+             holdfast.bad_input(w.nth, format('max_retries %s is outside 0 to 100', w.max_retries))
+           when w.run_at is not null and w.run_in is not null then
+             holdfast.bad_input(w.nth, 'give run_at or run_in, not both')
+           when not (w.timeout > 0) then
+             holdfast.bad_input(w.nth, format('timeout %s must be more than 0 seconds', w.timeout))
+           when w.tags is not null and not holdfast.are_strings(w.tags) then
+             holdfast.bad_input(w.nth, 'tags must be a list of strings')
+           when jsonb_typeof(w.metadata) <> 'object' then
+             holdfast.bad_input(w.nth, 'metadata must be a JSON object')
+           when '' in (w.queue, w.tenant, w.subject, w.key) then
+             holdfast.bad_input(w.nth, 'queue, tenant, subject and key must not be empty: leave out what it does not have')
+           when greatest(length(w.queue), length(w.tenant)) > 200 or greatest(length(w.subject), length(w.key), length(w.label)) > 500 then
+             holdfast.bad_input(w.nth, 'a queue or tenant may have 200 characters, a subject, key or label 500')
+           when w.key_scope not in ('active', 'success', 'ever') then
+             holdfast.bad_input(w.nth, format('key scope %L is not one of active, success, ever', w.key_scope))
+           when w.on_conflict not in ('return', 'raise', 'replace') then
+             holdfast.bad_input(w.nth, format('on_conflict %L is not one of return, raise, replace', w.on_conflict))
+           else true
+         end
+$$;
+
+-- Rows for holdfast.job, in the order in which everybody inserts them: two batches with common keys must not deadlock.
+create or replace function holdfast.insert_jobs(p_jobs jsonb, p_now timestamptz, p_careful boolean)
+returns table (nth bigint, id uuid, born boolean, wakes text)
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  if p_careful then
+    return query
+    with w as materialized (select * from holdfast.wanted(p_jobs, p_now)),
+    born as (
+      insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, priority, max_retries, key_held, task, queue, tenant,
+             subject, key, key_scope, label, requested_by, trace_parent, timeout, tags, metadata, payload)
+      select w.id, p_now, p_now, case when w.run_at > p_now then null else holdfast.place_in_line(p_now, w.priority) end,
+             case when w.run_at > p_now then w.run_at end, w.priority, w.max_retries, w.key is not null, w.task, w.queue, w.tenant,
+             w.subject, w.key, case when w.key is not null then w.key_scope end, w.label, w.requested_by, w.trace_parent, w.timeout,
+             w.tags, w.metadata, w.payload
+        from w
+       order by w.tenant, w.task, w.key, w.nth
+          on conflict do nothing
+      returning job.id, job.queue, job.claim_order)
+    select w.nth, w.id, b.id is not null, case when b.claim_order is not null then b.queue end
+      from w
+      left join born b on b.id = w.id;
+  else
+    -- A speculative insert costs half as much again as a plain one: only those pay who might meet a conflict.
+    return query
+    insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, priority, max_retries, task, queue, tenant,
+           subject, label, requested_by, trace_parent, timeout, tags, metadata, payload)
+    select w.id, p_now, p_now, case when w.run_at > p_now then null else holdfast.place_in_line(p_now, w.priority) end,
+           case when w.run_at > p_now then w.run_at end, w.priority, w.max_retries, w.task, w.queue, w.tenant,
+           w.subject, w.label, w.requested_by, w.trace_parent, w.timeout, w.tags, w.metadata, w.payload
+      from holdfast.wanted(p_jobs, p_now) as w
+     order by w.nth   -- the order of the answer, which RETURNING cannot name
+    returning null::bigint, job.id, true, case when job.claim_order is not null then job.queue end;
+  end if;
+end $$;
+
+-- True when a job of p_jobs might not be born: it has a key, or an id that is taken (a repeat after a lost answer).
+create or replace function holdfast.might_conflict(p_jobs jsonb) returns boolean
+language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
+  select exists (select from jsonb_to_recordset(p_jobs) as w (id uuid, task text, key text)
+                  where w.key is not null
+                     or exists (select from holdfast.task t where t.name = w.task and t.unique_by is not null)
+                     or exists (select from holdfast.job j where j.id = w.id))
+$$;
+
+-- Enqueues many; answers, in their order, with each job's id and whether this call made it.
+create or replace function holdfast.enqueue_many(p_jobs jsonb, p_declared jsonb default null)
+returns table (nth bigint, job_id uuid, created boolean)
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_careful boolean;
+  v_ids uuid[];
+  v_all_born boolean;
+  v_wakes text[];
+begin
+  if jsonb_typeof(p_jobs) is distinct from 'array' then
+    raise exception 'enqueue_many takes an array of jobs, not %', coalesce(jsonb_typeof(p_jobs), 'null') using errcode = 'HF005';
+  end if;
+  if p_declared is not null then
+    perform holdfast.declare_tasks(p_declared);
+  end if;
+  v_careful := holdfast.might_conflict(p_jobs);
+  select array_agg(i.id order by coalesce(i.nth, i.place)), bool_and(i.born), array_agg(distinct i.wakes) filter (where i.wakes is not null)
+    into v_ids, v_all_born, v_wakes
+    from holdfast.insert_jobs(p_jobs, v_now, v_careful) with ordinality as i (nth, id, born, wakes, place);
+  if v_wakes is not null then
+    perform holdfast.wake(v_wakes);
+  end if;
+  if v_all_born is false then
+    return query
+      select n.nth, s.job_id, s.created
+        from unnest(v_ids) with ordinality as n (id, nth)
+        cross join lateral holdfast.settle_conflict(n.id, p_jobs -> (n.nth - 1)::int, v_now) as s;
+  else
+    return query select n.nth, n.id, true from unnest(v_ids) with ordinality as n (id, nth);
+  end if;
+end $$;
+
+-- Why a job was not born, and what its caller gets instead: itself (a repeat after a lost answer), the job that holds its
+-- key, an error, or a new job in place of one that had not started.
+create or replace function holdfast.settle_conflict(p_id uuid, p_wanted jsonb, p_now timestamptz, out job_id uuid, out created boolean)
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_policy text := coalesce(p_wanted ->> 'on_conflict', 'return');
+  v_old holdfast.job;
+  v_task holdfast.task;
+  v_key text;
+begin
+  select * into v_old from holdfast.job j where j.id = p_id;
+  if found then
+    if v_old.task is distinct from p_wanted ->> 'task' or v_old.payload is distinct from p_wanted -> 'payload'
+       or v_old.tenant is distinct from p_wanted ->> 'tenant' then
+      raise exception 'job id % is taken by another job (task %)', p_id, v_old.task
+        using errcode = 'HF007', hint = 'An id belongs to one job: make a new one.';
+    end if;
+    job_id := p_id;
+    created := v_old.created_at = p_now;
+    return;
+  end if;
+
+  select * into strict v_task from holdfast.task t where t.name = p_wanted ->> 'task';
+  v_key := coalesce(p_wanted ->> 'key', holdfast.key_of(p_wanted -> 'payload', v_task.unique_by));
+  for v_try in 1..10 loop
+    select * into v_old
+      from holdfast.job j
+     where coalesce(j.tenant, '') = coalesce(p_wanted ->> 'tenant', '') and j.task = v_task.name and j.key = v_key and j.key_held
+       for no key update;
+    if found and v_policy = 'raise' then
+      raise exception 'job % (%) already holds the key %', v_old.id, v_old.status, quote_literal(v_key)
+        using errcode = 'HF006', detail = v_old.id::text, hint = 'Wait for it, or enqueue with on_conflict=return or replace.';
+    elsif found and v_policy = 'replace' and v_old.status = 'PENDING' then
+      update holdfast.job j
+         set status = 'CANCELLED', claim_order = null, due_at = null, held_by = null, key_held = false, reason = 'replaced by ' || p_id
+       where j.id = v_old.id;
+    elsif found then
+      job_id := v_old.id;
+      created := false;
+      return;
+    end if;
+    -- The key is free now: its holder ended meanwhile, or was replaced above.
+    select e.job_id, e.created into job_id, created
+      from holdfast.enqueue_many(jsonb_build_array(p_wanted || jsonb_build_object('id', p_id, 'on_conflict', 'return'))) as e;
+    if job_id = p_id then
+      return;
+    end if;
+  end loop;
+  raise exception 'key % kept changing hands; try again', quote_literal(v_key) using errcode = '40001';
+end $$;
+
+create or replace function holdfast.enqueue(
+  p_task text, p_payload jsonb default '{}', p_queue text default null, p_priority int default null,
+  p_run_at timestamptz default null, p_run_in interval default null, p_key text default null, p_key_scope text default null,
+  p_on_conflict text default null, p_tenant text default null, p_subject text default null, p_tags jsonb default null,
+  p_label text default null, p_metadata jsonb default null, p_requested_by text default null, p_id uuid default null)
+returns uuid
+language sql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+  select job_id
+    from holdfast.enqueue_many(jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
+      'id', p_id, 'task', p_task, 'queue', p_queue, 'priority', p_priority, 'run_at', p_run_at,
+      'run_in', extract(epoch from p_run_in), 'key', p_key, 'key_scope', p_key_scope, 'on_conflict', p_on_conflict,
+      'tenant', p_tenant, 'subject', p_subject, 'label', p_label, 'requested_by', p_requested_by))
+      -- Not stripped: a null inside a payload is the payload's own.
+      || jsonb_build_object('payload', p_payload, 'tags', p_tags, 'metadata', p_metadata)))
+$$;

@@ -1,0 +1,210 @@
+-- Finish: every write shows the fence (claim id and attempt); a stale attempt is told so and writes nothing.
+
+-- Completes many attempts; answers with those it did not, and where they are now. A repeat by the same attempt is a success.
+create or replace function holdfast.complete(
+  p_worker uuid, p_ids uuid[], p_attempts int[], p_claim_ids uuid[], p_results text[], p_logs text[] default null)
+returns table (id uuid, status holdfast.job_status)
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_done bigint;
+  v_name text;
+  v_now timestamptz := holdfast.clock();
+begin
+  select w.name into v_name from holdfast.worker w where w.id = p_worker;
+  perform set_config('holdfast.actor', coalesce(v_name, p_worker::text), true);
+  -- Locked in the order of their ids, as everywhere: two finishers with common jobs wait for each other and do not deadlock.
+  with mine as materialized (
+    select j.id, o.result
+      from unnest(p_ids, p_attempts, p_claim_ids, p_results) as o (id, attempt, claim_id, result)
+      join holdfast.job j on j.id = o.id
+     where j.status = 'RUNNING' and j.attempt = o.attempt and j.claim_id = o.claim_id
+     order by j.id
+       for no key update of j)
+  update holdfast.job j
+     set status = 'COMPLETED', came_from = 'RUNNING', seq = j.seq + 1, updated_at = v_now, finished_at = v_now,
+         result = mine.result::jsonb, holder = null, deadline_at = null, suspect = false
+    from mine
+   where j.id = mine.id;
+  get diagnostics v_done = row_count;
+  if p_logs is not null then
+    insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
+    select o.id, o.attempt, coalesce(v_name, p_worker::text), 'completed', o.logs::jsonb
+      from unnest(p_ids, p_attempts, p_claim_ids, p_logs) as o (id, attempt, claim_id, logs)
+      join holdfast.job j on j.id = o.id
+     where o.logs is not null and j.status = 'COMPLETED' and j.attempt = o.attempt and j.claim_id = o.claim_id
+    on conflict do nothing;
+  end if;
+  if v_done < cardinality(p_ids) then
+    return query
+      select o.id, j.status
+        from unnest(p_ids, p_attempts, p_claim_ids) as o (id, attempt, claim_id)
+        left join holdfast.job j on j.id = o.id
+       where (j.status, j.attempt, j.claim_id) is distinct from ('COMPLETED', o.attempt, o.claim_id);
+  end if;
+end $$;
+
+-- Ends attempts in any other way. p_settlements: an array of {"id", "attempt", "claim_id", "outcome", "error", "delay"
+-- (seconds), "recoverable", "reason", "logs"} with outcome
+--   failed     the task's fault: RETRY while it is recoverable and retries are left, else FAILED
+--   crashed    it took its process with it: RETRY, counted apart, FAILED at the task's crash cap
+--   released   the worker gave it back unharmed: RETRY at once, counted as nothing
+--   cancelled  the task cancelled itself
+-- Answers as complete does, with the status each job has now; "recorded" says whether this attempt wrote it.
+create or replace function holdfast.settle(p_worker uuid, p_settlements jsonb)
+returns table (id uuid, status holdfast.job_status, recorded boolean)
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_name text;
+begin
+  select w.name into v_name from holdfast.worker w where w.id = p_worker;
+  v_name := coalesce(v_name, p_worker::text);
+  perform set_config('holdfast.actor', v_name, true);
+  return query
+  with outcome as materialized (
+    select o.id, o.attempt, o.claim_id, o.outcome, o.error, o.delay, o.reason, o.logs, coalesce(o.recoverable, true) as recoverable
+      from jsonb_to_recordset(p_settlements) as o (id uuid, attempt int, claim_id uuid, outcome text, error jsonb, delay float8,
+             recoverable boolean, reason text, logs jsonb)),
+  mine as materialized (
+    select o.*, j.retry_count, j.crash_count,
+           case o.outcome
+             when 'cancelled' then 'CANCELLED'
+             when 'released' then 'RETRY'
+             when 'crashed' then case when j.crash_count + 1 < t.crash_cap then 'RETRY' else 'FAILED' end
+             when 'failed' then case when o.recoverable and j.retry_count < j.max_retries then 'RETRY' else 'FAILED' end
+           end::holdfast.job_status as to_status
+      from outcome o
+      join holdfast.job j on j.id = o.id
+      left join holdfast.task t on t.name = j.task
+     where j.status = 'RUNNING' and j.attempt = o.attempt and j.claim_id = o.claim_id
+     order by j.id
+       for no key update of j),
+  moved as (
+    update holdfast.job j
+       set status = m.to_status,
+           holder = null,
+           deadline_at = null,
+           suspect = m.outcome = 'crashed' and m.to_status = 'RETRY',
+           retry_count = m.retry_count + (m.outcome = 'failed' and m.to_status = 'RETRY')::int,
+           crash_count = m.crash_count + (m.outcome = 'crashed')::int,
+           due_at = case when m.to_status = 'RETRY' then v_now + make_interval(secs => coalesce(m.delay, 0)) end,
+           claim_order = case when m.to_status = 'RETRY' and coalesce(m.delay, 0) <= 0 then holdfast.place_in_line(v_now, j.priority) end,
+           error = case when m.outcome = 'released' then j.error else coalesce(m.error, j.error) end,
+           reason = m.reason
+      from mine m
+     where j.id = m.id
+    returning j.id, j.status, j.queue, j.claim_order),
+  kept as (
+    insert into holdfast.attempt (job_id, attempt, worker, outcome, error, logs)
+    select m.id, m.attempt, v_name, m.outcome, m.error, m.logs
+      from mine m
+     where m.error is not null or m.logs is not null
+    on conflict do nothing),
+  woken as (
+    select holdfast.wake(array_agg(distinct d.queue)) as done
+      from moved d
+     where d.claim_order is not null
+    having count(*) > 0)
+  select o.id, coalesce(d.status, j.status), d.id is not null
+    from outcome o
+    left join moved d on d.id = o.id
+    left join holdfast.job j on j.id = o.id
+    left join woken w on true;
+end $$;
+
+create or replace function holdfast.lock_job(p_id uuid) returns holdfast.job
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_job holdfast.job;
+begin
+  select * into v_job from holdfast.job j where j.id = p_id for no key update;
+  if not found then
+    raise exception 'no job has the id %', p_id using errcode = 'HF009';
+  end if;
+  return v_job;
+end $$;
+
+-- CANCELLED at once; whoever runs it is told, and what it writes afterwards is refused by the fence.
+create or replace function holdfast.cancel(p_id uuid, p_actor text default null, p_reason text default null) returns holdfast.job_status
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_job holdfast.job := holdfast.lock_job(p_id);
+begin
+  if v_job.status = 'CANCELLED' then
+    return v_job.status;
+  end if;
+  if holdfast.is_terminal(v_job.status) then
+    raise exception 'job % is % and cannot be cancelled any more', p_id, v_job.status using errcode = 'HF001';
+  end if;
+  perform set_config('holdfast.actor', coalesce(p_actor, ''), true);
+  update holdfast.job j
+     set status = 'CANCELLED', claim_order = null, due_at = null, held_by = null, holder = null, deadline_at = null,
+         approval_id = null, suspect = false, reason = coalesce(p_reason, 'cancelled')
+   where j.id = p_id;
+  if v_job.status = 'RUNNING' then
+    perform pg_notify('holdfast_cancel', p_id::text);
+  end if;
+  return 'CANCELLED';
+end $$;
+
+-- A person's retry of a FAILED job is a new job that names it; the old row and its history stay as they were.
+create or replace function holdfast.retry(p_id uuid, p_actor text default null, p_reason text default null, p_new_id uuid default null) returns uuid
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_old holdfast.job := holdfast.lock_job(p_id);
+  v_task holdfast.task;
+  v_now timestamptz := holdfast.clock();
+  v_new uuid := coalesce(p_new_id, holdfast.new_id());
+  v_other uuid;
+  v_count bigint;
+begin
+  select j.id into v_other from holdfast.job j where j.retry_of = p_id;
+  if found then
+    if v_other = p_new_id then
+      return v_other;   -- the answer to the first call was lost
+    end if;
+    raise exception 'job % was already retried as %', p_id, v_other using errcode = 'HF008', hint = 'If that one failed too, retry it instead.';
+  end if;
+  if v_old.status <> 'FAILED' then
+    raise exception 'job % is %; only a FAILED job can be retried', p_id, v_old.status using errcode = 'HF008';
+  end if;
+
+  select * into v_task from holdfast.task t where t.name = v_old.task;
+  if not found then
+    raise exception 'job % cannot be retried: task % is not registered any more', p_id, quote_literal(v_old.task) using errcode = 'HF008';
+  end if;
+  if v_task.manual_retries_per = 'subject' and v_old.subject is not null then
+    -- Two retries of one subject's jobs at once must not both see the last place under the cap.
+    perform pg_advisory_xact_lock(hashtextextended('holdfast:retry:' || coalesce(v_old.tenant, '') || ':' || v_old.subject, 0));
+    select count(*) into v_count
+      from holdfast.job j
+     where j.subject = v_old.subject and j.tenant is not distinct from v_old.tenant and j.retry_of is not null;
+  else
+    with recursive chain as (
+      select v_old.retry_of as id where v_old.retry_of is not null
+      union all
+      select j.retry_of from chain join holdfast.job j on j.id = chain.id where j.retry_of is not null)
+    select count(*) into v_count from chain;
+  end if;
+  if v_count >= v_task.manual_retries then
+    raise exception 'job % has been retried by hand % times, the most that task % allows', p_id, v_count, v_task.name using errcode = 'HF008';
+  end if;
+  if v_old.key is not null then
+    update holdfast.job j set key_held = false where j.id = p_id and j.key_held;
+    select j.id into v_other
+      from holdfast.job j
+     where coalesce(j.tenant, '') = coalesce(v_old.tenant, '') and j.task = v_old.task and j.key = v_old.key and j.key_held;
+    if found then
+      raise exception 'job % cannot be retried: job % holds its key', p_id, v_other using errcode = 'HF008', detail = v_other::text;
+    end if;
+  end if;
+
+  perform set_config('holdfast.actor', coalesce(p_actor, ''), true);
+  insert into holdfast.job (id, created_at, updated_at, claim_order, retry_of, priority, max_retries, key_held, task, queue, tenant, subject, key,
+         key_scope, reason, label, requested_by, trace_parent, timeout, tags, metadata, payload)
+  values (v_new, v_now, v_now, holdfast.place_in_line(v_now, v_old.priority), p_id, v_old.priority, v_old.max_retries, v_old.key is not null, v_old.task,
+          v_old.queue, v_old.tenant, v_old.subject, v_old.key, v_old.key_scope, coalesce(p_reason, 'retried by hand'), v_old.label,
+          coalesce(p_actor, v_old.requested_by), v_old.trace_parent, v_old.timeout, v_old.tags, v_old.metadata, v_old.payload);
+  perform holdfast.wake(array[v_old.queue]);
+  return v_new;
+end $$;

@@ -1,0 +1,288 @@
+-- Upkeep: what time does to jobs. Any process may run any of it, at any time, several at once.
+
+-- Puts into the line what is due; answers how many entered and in how many seconds the next one is due (null: none known).
+create or replace function holdfast.admit_due(p_limit int, out admitted bigint, out next_in float8)
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
+  set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_queues text[];
+begin
+  with due as materialized (
+    select j.id
+      from holdfast.job j
+     where j.due_at <= v_now and j.due_at is not null and j.claim_order is null
+     order by j.due_at
+     limit p_limit
+       for no key update skip locked),
+  entered as (
+    update holdfast.job j
+       set claim_order = holdfast.place_in_line(j.due_at, j.priority)
+      from due
+     where j.id = due.id and j.claim_order is null and coalesce(j.due_at, 'infinity') <= v_now
+    returning j.queue)
+  select count(*), array_agg(distinct queue) into admitted, v_queues from entered;
+  if admitted > 0 then
+    perform holdfast.wake(v_queues);
+  end if;
+  select extract(epoch from j.due_at - v_now) into next_in
+    from holdfast.job j
+   where j.due_at is not null and j.claim_order is null
+   order by j.due_at
+   limit 1;
+end $$;
+
+-- Takes back what dead workers hold. A suspect that was running alone is charged with the crash; the others become suspects.
+create or replace function holdfast.return_jobs(p_worker uuid, p_limit int) returns bigint
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_queues text[];
+  v_count bigint;
+begin
+  with held as materialized (
+    select j.id, j.claim_id, w.name as worker, w.stopped_at is not null as said_goodbye, coalesce(t.crash_cap, 3) as crash_cap
+      from holdfast.worker w
+      join holdfast.job j on j.holder = w.id
+      left join holdfast.task t on t.name = j.task
+     where w.died_at is not null and (p_worker is null or w.id = p_worker)
+     order by j.id
+     limit p_limit
+       for no key update of j skip locked),
+  judged as materialized (
+    select h.*, j.suspect and not h.said_goodbye as charged,
+           (j.suspect and not h.said_goodbye and j.crash_count + 1 >= h.crash_cap) as condemned
+      from held h
+      join holdfast.job j on j.id = h.id),
+  back as (
+    update holdfast.job j
+       set status = case when g.condemned then 'FAILED' else 'RETRY' end::holdfast.job_status,
+           holder = null,
+           deadline_at = null,
+           crash_count = j.crash_count + g.charged::int,
+           suspect = not g.condemned and (j.suspect or not g.said_goodbye),
+           due_at = case when not g.condemned then v_now end,
+           claim_order = case when not g.condemned then holdfast.place_in_line(v_now, j.priority) end,
+           error = case when g.condemned then jsonb_build_object('type', 'WorkerCrashed', 'kind', 'crash', 'recoverable', false,
+                          'message', format('its worker died %s times while running it alone', j.crash_count + 1)) else j.error end,
+           reason = case when g.said_goodbye then 'released: worker ' || g.worker || ' stopped' else 'worker ' || g.worker || ' died' end
+      from judged g
+     where j.id = g.id
+       -- Again: it may have finished, or been taken by another, while we waited for the lock.
+       and j.status = 'RUNNING' and j.claim_id = g.claim_id
+    returning j.id, j.attempt, j.status, j.queue, g.worker, g.charged, g.said_goodbye),
+  kept as (
+    insert into holdfast.attempt (job_id, attempt, worker, outcome, error)
+    select b.id, b.attempt, b.worker, 'crashed', jsonb_build_object('type', 'WorkerDied', 'kind', 'crash', 'recoverable', true,
+             'message', format('worker %s died; %s', b.worker, case when b.charged then 'it ran this job alone' else 'this job is one of several suspects' end))
+      from back b
+     where not b.said_goodbye
+    on conflict do nothing)
+  select count(*), array_agg(distinct queue) filter (where status = 'RETRY') into v_count, v_queues from back;
+  if v_queues is not null then
+    perform holdfast.wake(v_queues);
+  end if;
+  return v_count;
+end $$;
+
+-- Ends attempts that passed their deadline though their worker lives: a hung task is not a dead worker.
+create or replace function holdfast.end_overdue(p_limit int) returns bigint
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_count bigint;
+begin
+  with overdue as materialized (
+    select j.id, j.claim_id, w.name as worker
+      from holdfast.job j
+      left join holdfast.worker w on w.id = j.holder
+     where j.holder is not null and j.deadline_at < v_now
+     order by j.id
+     limit p_limit
+       for no key update of j skip locked),
+  ended as (
+    update holdfast.job j
+       set status = case when j.retry_count < j.max_retries then 'RETRY' else 'FAILED' end::holdfast.job_status,
+           holder = null,
+           deadline_at = null,
+           suspect = false,
+           retry_count = j.retry_count + (j.retry_count < j.max_retries)::int,
+           due_at = case when j.retry_count < j.max_retries then v_now + least(interval '5 minutes', interval '1 second' * 2 ^ least(j.retry_count, 9)) end,
+           error = jsonb_build_object('type', 'DeadlinePassed', 'kind', 'timeout', 'recoverable', true,
+                     'message', format('attempt %s did not end within its timeout of %s', j.attempt, j.timeout)),
+           reason = 'deadline passed'
+      from overdue o
+     where j.id = o.id and j.status = 'RUNNING' and j.claim_id = o.claim_id and j.deadline_at < v_now
+    returning j.id, j.attempt, j.error, o.worker),
+  kept as (
+    insert into holdfast.attempt (job_id, attempt, worker, outcome, error)
+    select e.id, e.attempt, coalesce(e.worker, '?'), 'failed', e.error from ended e
+    on conflict do nothing),
+  told as (
+    select pg_notify('holdfast_cancel', e.id::text) from ended e)
+  select count(*) into v_count from told;
+  return v_count;
+end $$;
+
+-- Finds silent workers and overdue attempts; answers what it did. Safe in any number of processes.
+create or replace function holdfast.sweep(p_limit int default 1000, out died bigint, out returned bigint, out overdue bigint)
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  perform set_config('holdfast.actor', 'sweeper', true);
+  with silent as (
+    update holdfast.worker w
+       set died_at = holdfast.clock()
+     where w.died_at is null and w.seen_at + w.lease < holdfast.clock()
+    returning w.id),
+  awake as (
+    delete from holdfast.sleeper s using silent where s.worker_id = silent.id)
+  select count(*) into died from silent;
+  returned := holdfast.return_jobs(null, p_limit);
+  overdue := holdfast.end_overdue(p_limit);
+end $$;
+
+create or replace function holdfast.ensure_history_partition(p_month timestamptz) returns boolean
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_name text := 'job_history_' || to_char(p_month at time zone 'UTC', 'YYYYMM');
+  v_from uuid := holdfast.uuid_at(p_month);
+  v_to uuid := holdfast.uuid_at(p_month + interval '1 month');
+begin
+  if to_regclass('holdfast.' || v_name) is not null then
+    return false;
+  end if;
+  -- A default partition with rows of this month refuses the attach; they stay where they are and are found there.
+  if exists (select from holdfast.job_history_rest r where r.job_id >= v_from and r.job_id < v_to) then
+    return false;
+  end if;
+  execute format('create table holdfast.%I (like holdfast.job_history including all)', v_name);
+  execute format('alter table holdfast.job_history attach partition holdfast.%I for values from (%L) to (%L)', v_name, v_from, v_to);
+  perform holdfast.guard_history_partition(('holdfast.' || v_name)::regclass);
+  return true;
+end $$;
+
+-- Months ahead, and without keeping anybody waiting: a busy table is tried again by the next upkeep.
+create or replace function holdfast.ensure_history_partitions(p_months_ahead int default 3) returns bigint
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp set timezone = 'UTC' set lock_timeout = '2s' as $$
+declare
+  v_month timestamptz;
+  v_made bigint := 0;
+begin
+  for v_month in
+    select generate_series(date_trunc('month', holdfast.clock()), date_trunc('month', holdfast.clock()) + make_interval(months => p_months_ahead), interval '1 month')
+  loop
+    begin
+      v_made := v_made + holdfast.ensure_history_partition(v_month)::int;
+    exception when lock_not_available then
+      raise warning 'history partition of % not made: the table is busy; the next upkeep tries again', v_month;
+    end;
+  end loop;
+  return v_made;
+end $$;
+
+create or replace function holdfast.drop_empty_history_partitions() returns bigint
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp set lock_timeout = '2s' as $$
+declare
+  v_name text;
+  v_empty boolean;
+  v_dropped bigint := 0;
+begin
+  for v_name in
+    select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+     where i.inhparent = 'holdfast.job_history'::regclass
+       and c.relname ~ '^job_history_\d{6}$'
+       and c.relname < 'job_history_' || to_char((holdfast.clock() - interval '1 month') at time zone 'UTC', 'YYYYMM')
+  loop
+    begin
+      execute format('select not exists (select from holdfast.%I)', v_name) into v_empty;
+      if v_empty then
+        -- Locked first, looked at again: a job of that month may have moved meanwhile.
+        execute format('lock table holdfast.%I in access exclusive mode', v_name);
+        execute format('select not exists (select from holdfast.%I)', v_name) into v_empty;
+        if v_empty then
+          execute format('drop table holdfast.%I', v_name);
+          v_dropped := v_dropped + 1;
+        end if;
+      end if;
+    exception when lock_not_available then
+      raise warning 'history partition % not dropped: it is busy; the next upkeep tries again', v_name;
+    end;
+  end loop;
+  return v_dropped;
+end $$;
+
+-- Removes finished jobs that are older than their task's retention, with their history and attempts.
+create or replace function holdfast.apply_retention(p_limit int) returns bigint
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_task record;
+  v_ids uuid[];
+  v_count bigint := 0;
+begin
+  perform set_config('holdfast.retention', pg_current_xact_id()::text, true);
+  for v_task in select t.name, holdfast.clock() - t.retention as cutoff from holdfast.task t where t.retention is not null order by t.name loop
+    select array_agg(old.id) into v_ids
+      from (select j.id
+              from holdfast.job j
+             where j.task = v_task.name and j.status <> 'RUNNING'
+               and j.id < holdfast.uuid_at(v_task.cutoff)   -- older than it finished: the index narrows it down
+               and j.finished_at < v_task.cutoff
+               and not exists (select from holdfast.job newer where newer.retry_of = j.id and newer.finished_at is null)
+             order by j.id
+             limit p_limit - v_count
+               for update skip locked) as old;
+    if v_ids is not null then
+      delete from holdfast.attempt a where a.job_id = any (v_ids);
+      delete from holdfast.job_history h where h.job_id = any (v_ids);
+      delete from holdfast.job j where j.id = any (v_ids);
+      v_count := v_count + cardinality(v_ids);
+    end if;
+    exit when v_count >= p_limit;
+  end loop;
+  perform set_config('holdfast.retention', '', true);
+  return v_count;
+end $$;
+
+-- Partitions, retention, workers long gone. One process at a time; the others find it busy and answer null.
+create or replace function holdfast.upkeep(p_limit int default 5000, out partitions bigint, out removed bigint, out forgotten bigint)
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  perform from holdfast.upkeep u for update skip locked;
+  if not found then
+    return;
+  end if;
+  partitions := holdfast.ensure_history_partitions();
+  removed := holdfast.apply_retention(p_limit);
+  perform holdfast.drop_empty_history_partitions();
+  with gone as (
+    delete from holdfast.worker w
+     where w.died_at < holdfast.clock() - interval '1 day'
+       and not exists (select from holdfast.job j where j.holder = w.id)
+    returning 1)
+  select count(*) into forgotten from gone;
+  update holdfast.upkeep set ran_at = holdfast.clock();
+end $$;
+
+create or replace function holdfast.pause_queue(p_queue text, p_actor text default null, p_reason text default null, p_resume_in interval default null)
+returns void
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  insert into holdfast.queue (name, paused_at, paused_by, reason, resume_at)
+  values (p_queue, holdfast.clock(), coalesce(p_actor, session_user), p_reason, holdfast.clock() + p_resume_in)
+  on conflict (name) do update
+     set paused_at = coalesce(queue.paused_at, excluded.paused_at), paused_by = excluded.paused_by,
+         reason = excluded.reason, resume_at = excluded.resume_at;
+end $$;
+
+create or replace function holdfast.resume_queue(p_queue text) returns boolean
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_was_paused boolean;
+begin
+  select q.paused_at is not null into v_was_paused from holdfast.queue q where q.name = p_queue for update;
+  update holdfast.queue q
+     set paused_at = null, paused_by = null, reason = null, resume_at = null
+   where q.name = p_queue;
+  perform holdfast.wake(array[p_queue]);
+  return coalesce(v_was_paused, false);
+end $$;

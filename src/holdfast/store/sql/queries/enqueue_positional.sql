@@ -1,0 +1,2 @@
+select nth, job_id, created
+  from holdfast.enqueue_many(%s::jsonb, %s::jsonb)

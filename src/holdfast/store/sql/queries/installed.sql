@@ -1,0 +1,2 @@
+select what, checksum
+  from holdfast.installed

@@ -1,0 +1,9 @@
+-- After every migration: partitions for the months to come, and statistics that fit the new tables.
+do $$
+begin
+  if (select n.nspowner::regrole::text <> current_user from pg_namespace n where n.nspname = 'holdfast') then
+    execute format('set local role %s', (select n.nspowner::regrole from pg_namespace n where n.nspname = 'holdfast'));
+  end if;
+  perform holdfast.ensure_history_partitions();
+  analyze holdfast.job, holdfast.job_history, holdfast.task, holdfast.queue, holdfast.worker, holdfast.attempt;
+end $$;

@@ -1,0 +1,33 @@
+-- Who may do what. No login role writes a table; all writing goes through the functions.
+revoke all on schema holdfast from public;
+revoke all on all functions in schema holdfast from public;
+revoke all on all tables in schema holdfast from public;
+alter default privileges in schema holdfast revoke execute on functions from public;
+
+do $$
+begin
+  if to_regrole('holdfast_producer') is null or (select n.nspowner::regrole::text from pg_namespace n where n.nspname = 'holdfast') <> 'holdfast_owner' then
+    raise notice 'holdfast: single-role set-up: the role that owns the schema does everything';
+    return;
+  end if;
+  grant usage on schema holdfast to holdfast_producer, holdfast_worker, holdfast_api, holdfast_viewer, holdfast_maint;
+
+  grant execute on function
+    holdfast.enqueue, holdfast.enqueue_many, holdfast.declare_tasks, holdfast.job_outcome
+    to holdfast_producer, holdfast_worker, holdfast_api;
+  grant execute on function
+    holdfast.register_tasks, holdfast.register_worker, holdfast.claim, holdfast.claim_suspect, holdfast.recover_claim,
+    holdfast.beat, holdfast.fall_asleep, holdfast.stay_awake, holdfast.retire_worker, holdfast.complete, holdfast.settle,
+    holdfast.admit_due, holdfast.sweep, holdfast.upkeep
+    to holdfast_worker;
+  grant execute on function
+    holdfast.cancel, holdfast.retry, holdfast.pause_queue, holdfast.resume_queue
+    to holdfast_api;
+  grant execute on function holdfast.admit_due, holdfast.sweep, holdfast.upkeep to holdfast_maint;
+  grant execute on function holdfast.clock, holdfast.uuid_at, holdfast.is_terminal to holdfast_worker, holdfast_api, holdfast_viewer;
+
+  grant select on holdfast.installed, holdfast.task, holdfast.queue, holdfast.worker
+    to holdfast_producer, holdfast_worker, holdfast_api, holdfast_viewer, holdfast_maint;
+  grant select on holdfast.job, holdfast.job_history, holdfast.attempt, holdfast.sleeper, holdfast.upkeep to holdfast_api;
+  grant select on holdfast.job_overview, holdfast.history_overview to holdfast_viewer, holdfast_api;
+end $$;

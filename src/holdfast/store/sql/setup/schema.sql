@@ -1,0 +1,19 @@
+-- The schema and its register of what is installed. Owned by holdfast_owner where the login may act as it.
+do $$
+begin
+  if to_regnamespace('holdfast') is null then
+    if to_regrole('holdfast_owner') is not null and pg_has_role(current_user, 'holdfast_owner', 'member') then
+      create schema holdfast authorization holdfast_owner;
+    else
+      create schema holdfast;
+    end if;
+  end if;
+  if (select n.nspowner::regrole::text <> current_user from pg_namespace n where n.nspname = 'holdfast') then
+    execute format('set local role %s', (select n.nspowner::regrole from pg_namespace n where n.nspname = 'holdfast'));
+  end if;
+end $$;
+create table if not exists holdfast.installed (
+  what     text primary key,
+  checksum text not null,
+  at       timestamptz not null default clock_timestamp()
+);
