@@ -241,7 +241,7 @@ def _payload_type(parameters: Parameters) -> Any:
 def _adapter(annotation: Any, subject: str) -> TypeAdapter[Any]:
     try:
         return TypeAdapter(annotation)
-    except (PydanticSchemaGenerationError, PydanticUserError, TypeError) as error:
+    except (PydanticSchemaGenerationError, PydanticUserError, NameError, TypeError) as error:
         raise BadInput(
             f"{subject}: pydantic knows no JSON for its types: {str(error).splitlines()[0]}"
         ) from error

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from holdfast.domain.errors import DatabaseUnavailable
 from holdfast.domain.job import ClaimedJob
+from holdfast.runtime import failpoints
 from holdfast.runtime.logs import events
 from holdfast.runtime.outage import Outage
 from holdfast.store.call import Call
@@ -68,6 +69,7 @@ class Finisher:
         batch = list(islice(self._completions, BATCH))
         if not batch:
             return
+        failpoints.reach("ran")
         lost = {one.job_id: one for one in await self._insist(lambda: complete(self._worker_id(), batch))}
         for completion in batch:
             self._completions.popleft()
@@ -77,6 +79,7 @@ class Finisher:
         batch = list(islice(self._settlements, BATCH))
         if not batch:
             return
+        failpoints.reach("ran")
         answers = await self._insist(lambda: settle(self._worker_id(), [told for _, told in batch]))
         settled = {one.job_id: one for one in answers}
         for job, _ in batch:
@@ -91,6 +94,7 @@ class Finisher:
                 await asyncio.sleep(self._outage.failed(error))
             else:
                 self._outage.ended()
+                failpoints.reach("finished")
                 return answer
 
 

@@ -134,6 +134,7 @@ class Processes:
             if child.lives():
                 child.retires_by(None)
                 return child
+            child.kill()
         await self._make_room()
         if self._closed:
             raise ChildFailedToStart(self._location, "the worker is ending its child processes")
@@ -170,7 +171,7 @@ class Processes:
         except TimeoutError as error:
             raise ChildFailedToStart(self._location, f"not done after {START_SECONDS:.0f} s") from error
         except ChildDied as error:
-            raise ChildFailedToStart(self._location, str(error)) from error
+            raise ChildFailedToStart(self._location, f"it {_ending(error.exit_code)}") from error
         except ChildGaveNoAnswer as error:
             raise ChildFailedToStart(self._location, error.problem, error.trace) from error
 

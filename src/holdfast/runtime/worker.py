@@ -15,6 +15,8 @@ from uuid import UUID, uuid4
 import holdfast.store.claim as claims
 from holdfast.domain.errors import Configuration, DatabaseUnavailable, HoldfastError
 from holdfast.domain.job import ClaimedJob
+from holdfast.runtime import failpoints
+from holdfast.runtime.failpoints import SimulatedCrash
 from holdfast.runtime.finisher import Finisher
 from holdfast.runtime.heartbeat import Heartbeat
 from holdfast.runtime.identity import Identity
@@ -126,14 +128,21 @@ class Worker:
             self._on_ready(self._identity)
         try:
             await self._until_stopped(loops, finishing)
-        finally:
+        except SimulatedCrash:
+            await self._crash(loops, finishing)
+            raise
+        except BaseException:
             await self._end(loops, finishing)
+            raise
+        await self._end(loops, finishing)
         return FORCED if self._forced.is_set() else 0
 
     async def _introduce(self) -> None:
         definitions = [task.settings.definition() for task in self._app.tasks.values()]
         await self._insist(lambda: register_tasks(definitions))
         await self._register()
+        await self._insist(upkeep.sweep)
+        await self._insist(lambda: upkeep.admit_due(ADMIT_BATCH))
         events.info(
             "worker:started",
             extra={"worker": self._identity.name, "queues": self._identity.queues, "concurrency": self._concurrency},
@@ -185,21 +194,27 @@ class Worker:
             events.info("worker:draining", extra={"worker": self._identity.name, "held": self._runner.held})
         self._stopping.set()
 
+    async def _crash(self, loops: list[asyncio.Task[None]], finishing: asyncio.Task[None]) -> None:
+        """Stop as a killed process stops: nothing is given back, nothing is said. For tests."""
+        self._stopping.set()
+        self._runner.give_up(None)
+        await self._close([*loops, finishing])
+
     async def _end(self, loops: list[asyncio.Task[None]], finishing: asyncio.Task[None]) -> None:
         self._stopping.set()
-        for loop in loops:
-            loop.cancel()
-        await asyncio.gather(*loops, return_exceptions=True)
+        await _cancelled(loops)
         await self._drain()
-        finishing.cancel()
-        await asyncio.gather(finishing, return_exceptions=True)
+        await self._close([finishing])
+        events.info("worker:stopped", extra={"worker": self._identity.name})
+
+    async def _close(self, tasks: list[asyncio.Task[None]]) -> None:
+        await _cancelled(tasks)
         if self._heartbeat is not None:
             await asyncio.to_thread(self._heartbeat.stop)
         await self._processes.close()
         self._runner.close()
         for session in (self._claiming, self._finishing, self._keeping):
             await session.close()
-        events.info("worker:stopped", extra={"worker": self._identity.name})
 
     async def _drain(self) -> None:
         self._runner.release_waiting("released: its worker stops")
@@ -275,6 +290,8 @@ class Worker:
                 return []
             else:
                 outage.ended()
+                if jobs:
+                    failpoints.reach("claimed")
                 return jobs
 
     def _died_in_the_books(self) -> None:
@@ -351,6 +368,12 @@ class Worker:
             lanes = [*self._lanes, self._suspects] if self._app.is_locatable else self._lanes
             if self._runner.held == 0 and all(lane.is_dry.is_set() for lane in lanes):
                 return
+
+
+async def _cancelled(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _tell(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *arguments: Any) -> None:

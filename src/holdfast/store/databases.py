@@ -1,0 +1,74 @@
+"""Databases and logins, for development servers and for tests."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from typing import Any
+
+import psycopg
+from psycopg import conninfo, sql
+
+from holdfast.store.connection import Database
+from holdfast.store.errors import translated
+
+TEST_PREFIX = "holdfast_test_"
+
+
+def url_of(url: str, **changes: str) -> str:
+    """Write the same address with some parts changed."""
+    return conninfo.make_conninfo(url, **changes)
+
+
+@contextmanager
+def _admin(url: str) -> Iterator[psycopg.Connection[Any]]:
+    with translated(), psycopg.connect(**Database(url, "given").arguments("holdfast set-up")) as connection:
+        yield connection
+
+
+def create_database(admin_url: str, name: str, template: str | None = None) -> str:
+    """Create a database, from a template if one is named; answers its address."""
+    statement = sql.SQL("create database {}").format(sql.Identifier(name))
+    if template:
+        statement += sql.SQL(" template {}").format(sql.Identifier(template))
+    with _admin(admin_url) as connection:
+        connection.execute(statement)
+    return url_of(admin_url, dbname=name)
+
+
+def drop_database(admin_url: str, name: str) -> None:
+    """Drop a database with whoever is connected to it."""
+    with _admin(admin_url) as connection:
+        connection.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
+
+
+def has_database(admin_url: str, name: str) -> bool:
+    """Whether the server has a database of this name."""
+    with _admin(admin_url) as connection:
+        found = connection.execute(_text("database_exists"), (name,)).fetchone()  # type: ignore[arg-type]  # our own file
+        return found is not None
+
+
+def create_login(owner_url: str, name: str, password: str) -> str:
+    """Make a login with an application's rights; answers the address it connects to."""
+    _run(owner_url, "login", login=sql.Literal(name), name=sql.Identifier(name), password=sql.Literal(password))
+    return url_of(owner_url, user=name, password=password)
+
+
+def drop_login(admin_url: str, name: str) -> None:
+    """Remove a login."""
+    with _admin(admin_url) as connection:
+        connection.execute(sql.SQL("drop role if exists {}").format(sql.Identifier(name)))
+
+
+def move_clock(owner_url: str, seconds: float) -> None:
+    """Set a test database's clock this far ahead of the server's."""
+    _run(owner_url, "move_clock", seconds=sql.Literal(seconds))
+
+
+def _run(url: str, script: str, **parts: sql.Composable) -> None:
+    with _admin(url) as connection, connection.transaction():
+        connection.execute(sql.SQL(_text(script)).format(**parts))  # type: ignore[arg-type]  # our own files only
+
+
+def _text(name: str) -> str:
+    return files("holdfast.store").joinpath("sql", "testing", f"{name}.sql").read_text("utf-8")

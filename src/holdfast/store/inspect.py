@@ -1,0 +1,95 @@
+"""Reading jobs: one with its story, or lists by indexed columns. The only module that builds SQL, from a whitelist."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any
+from uuid import UUID
+
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from holdfast.domain.job import AttemptRecord, Job, Transition
+from holdfast.domain.states import Status
+from holdfast.store.call import Call, Row, query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """What a list of jobs is narrowed down by; what is None does not matter."""
+
+    status: Status | None = None
+    task: str | None = None
+    queue: str | None = None
+    tenant: str | None = None
+    subject: str | None = None
+    tag: str | None = None
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+    before_id: UUID | None = None
+
+
+# Each condition is written so that the index of its column can serve it.
+_CONDITIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "status": ("j.status = {value}", str),
+    "task": ("j.task = {value}", str),
+    "queue": ("j.queue = {value}", str),
+    "tenant": ("j.tenant = {value} and j.tenant is not null", str),
+    "subject": ("j.subject = {value} and j.subject is not null", str),
+    "tag": ("j.tags @> {value} and j.tags is not null", lambda tag: Jsonb([tag])),
+    "created_after": ("j.id >= holdfast.uuid_at({value})", lambda at: at),
+    "created_before": ("j.id < holdfast.uuid_at({value})", lambda at: at),
+    "before_id": ("j.id < {value}", lambda job_id: job_id),
+}
+
+
+@cache
+def _select() -> str:
+    return files("holdfast.store").joinpath("sql", "queries", "job.sql").read_text("utf-8")
+
+
+def list_jobs(filters: Filters, limit: int = 50) -> Call[list[Job]]:
+    """List jobs, newest first; the next page begins before the last id of this one."""
+    given = {name: getattr(filters, name) for name in _CONDITIONS if getattr(filters, name) is not None}
+    conditions = [sql.SQL(_CONDITIONS[name][0]).format(value=sql.Placeholder(name)) for name in given]  # type: ignore[arg-type]  # the whitelist above
+    conditions.append(sql.SQL(_partition(filters)))  # type: ignore[arg-type]  # one of three constants
+    text = sql.SQL("{select} where {conditions} order by j.id desc limit {limit}").format(
+        select=sql.SQL(_select()),  # type: ignore[arg-type]  # our own file
+        conditions=sql.SQL(" and ").join(conditions),
+        limit=sql.Placeholder("limit"),
+    )
+    parameters = {name: _CONDITIONS[name][1](value) for name, value in given.items()}
+    return Call(text.as_string(None), {**parameters, "limit": limit}, _read_jobs)
+
+
+def _partition(filters: Filters) -> str:
+    """Say what the indexes know: RUNNING jobs are few and found by their holder, all others by status and task."""
+    if filters.status is Status.RUNNING:
+        return "j.holder is not null"
+    return "j.status <> 'RUNNING'" if filters.status is not None else "true"
+
+
+def _read_jobs(rows: list[Row]) -> list[Job]:
+    return [Job(*row[:3], Status(row[3]), *row[4:]) for row in rows]
+
+
+def find_job(job_id: UUID) -> Call[Job | None]:
+    """Look one job up."""
+    text = f"{_select()} where j.id = %(job_id)s"
+    return Call(text, {"job_id": job_id}, lambda rows: _read_jobs(rows)[0] if rows else None)
+
+
+def history(job_id: UUID) -> Call[list[Transition]]:
+    """Read a job's history from its birth."""
+    return query("history", _read_history, job_id=job_id)
+
+
+def _read_history(rows: list[Row]) -> list[Transition]:
+    return [Transition(seq, Status(old) if old else None, Status(new), *rest) for seq, old, new, *rest in rows]
+
+
+def attempts(job_id: UUID) -> Call[list[AttemptRecord]]:
+    """Read what its attempts left behind."""
+    return query("attempts", lambda rows: [AttemptRecord(*row) for row in rows], job_id=job_id)

@@ -1,0 +1,12 @@
+select j.id, j.task, j.queue, j.status::text, j.priority, j.attempt, j.retry_count, j.max_retries, j.crash_count, j.suspect,
+       j.created_at, j.updated_at, j.due_at, j.deadline_at, j.finished_at, j.claim_order is not null, j.holder,
+       (select w.name from holdfast.worker w where w.id = j.holder),
+       j.retry_of, (select r.id from holdfast.job r where r.retry_of = j.id),
+       j.tenant, j.subject, j.key, j.key_held, j.held_by, j.reason, j.label, j.requested_by, j.tags, j.metadata, j.payload, j.result, j.error,
+       (select coalesce(q.paused_by, '?') from holdfast.queue q
+         where q.name = j.queue and q.paused_at is not null and (q.resume_at is null or q.resume_at > holdfast.clock())),
+       exists (select from holdfast.worker w
+                where w.died_at is null and w.queues ? j.queue and j.task = any (w.tasks)
+                  and w.seen_at + w.lease >= holdfast.clock()),
+       holdfast.clock()
+  from holdfast.job j

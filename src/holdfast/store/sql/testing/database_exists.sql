@@ -1,0 +1,1 @@
+select 1 from pg_database where datname = %s

@@ -1,0 +1,96 @@
+"""A test's own database, and what a test does with it."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from holdfast.domain.job import Job
+from holdfast.domain.states import Status
+from holdfast.runtime import failpoints
+from holdfast.runtime.app import Holdfast
+from holdfast.runtime.failpoints import Point, SimulatedCrash
+from holdfast.runtime.loop import run
+from holdfast.store import databases, inspect
+from holdfast.store.connection import Database, Session
+
+if TYPE_CHECKING:
+    from holdfast.runtime.registry import AnyTask
+
+# Short pauses: a drained test should not wait for a poll.
+_QUICK: dict[str, Any] = {"until_idle": True, "handle_signals": False, "poll": 0.05}
+
+
+class Clock:
+    """The database's clock, moved by replacing its function in the test's own database."""
+
+    def __init__(self, owner_url: str) -> None:
+        self._owner_url = owner_url
+        self._ahead = timedelta()
+
+    def advance(self, by: timedelta | float) -> None:
+        """Move time forward: what becomes due, expires or ages, does so now."""
+        self._ahead += by if isinstance(by, timedelta) else timedelta(seconds=by)
+        databases.move_clock(self._owner_url, self._ahead.total_seconds())
+
+
+class ScratchDatabase:
+    """A migrated database that only one test sees. Applications log in without the owner's rights."""
+
+    def __init__(self, owner_url: str, url: str) -> None:
+        self.owner_url = owner_url
+        self.url = url
+        self.clock = Clock(owner_url)
+
+    def use(self, app: Holdfast) -> Holdfast:
+        """Point an app at this database."""
+        app.connect_to(Database(self.url, "test"))
+        return app
+
+    def jobs(self, *, task: "AnyTask | str | None" = None, status: Status | str | None = None) -> list[Job]:
+        """List the jobs there are, oldest first."""
+        name = task if isinstance(task, str) or task is None else task.name
+        filters = inspect.Filters(task=name, status=None if status is None else Status(status))
+        session = Session(Database(self.owner_url, "test"), "holdfast test")
+        try:
+            found = session.perform(inspect.list_jobs(filters, limit=10_000))
+        finally:
+            session.close()
+        return found[::-1]
+
+    def assert_enqueued(self, task: "AnyTask | str", **payload: Any) -> Job:
+        """Find the one job of this task whose payload has these values."""
+        jobs = self.jobs(task=task)
+        fitting = [job for job in jobs if payload.items() <= job.payload.items()]
+        if len(fitting) != 1:
+            there = "\n".join(f"  {job.task} {job.payload}" for job in jobs) or "  none"
+            raise AssertionError(f"{len(fitting)} jobs of {task} fit {payload}; there are:\n{there}")
+        return fitting[0]
+
+
+def drain(app: Holdfast, **options: Any) -> None:
+    """Run a worker here until nothing is left to do now; what is due later waits for the clock."""
+    run(adrain(app, **options))
+
+
+async def adrain(app: Holdfast, **options: Any) -> None:
+    """Run a worker here until nothing is left to do now; what is due later waits for the clock."""
+    await app.run_worker(**{**_QUICK, **options})
+
+
+@contextmanager
+def crash_at(point: Point) -> Iterator[None]:
+    """Let the worker that runs inside this block crash at a point, as if its process had been killed."""
+    before = os.environ.get("HOLDFAST_TESTING")
+    os.environ["HOLDFAST_TESTING"] = "1"
+    try:
+        failpoints.arm(point)
+        yield
+    except SimulatedCrash:
+        return
+    finally:
+        failpoints.disarm()
+        if before is None:
+            del os.environ["HOLDFAST_TESTING"]
+    raise AssertionError(f"no worker reached the crash point {point!r}")

@@ -1,0 +1,67 @@
+"""The server that tests run on: a throw-away one, or the one DATABASE_URL names."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+
+from holdfast.embedded import Binaries, throwaway
+from holdfast.store import databases, migrate
+from holdfast.store.connection import Database, find_database
+from holdfast.testing.scratch import ScratchDatabase
+
+
+class TestServer:
+    """A server with a migrated template; databases are copies of it and are dropped one by one."""
+
+    __test__ = False  # for pytest: a helper, not a test
+
+    def __init__(self, admin_url: str) -> None:
+        self.admin_url = admin_url
+        self._run = f"{databases.TEST_PREFIX}{os.getpid()}_{secrets.token_hex(3)}"
+        self._numbers = count(1)
+        self._template = f"{self._run}_template"
+        owner_url = databases.create_database(admin_url, self._template)
+        migrate.migrate(Database(owner_url, "tests"))
+        self._password = secrets.token_urlsafe(16)
+        databases.create_login(owner_url, self.login, self._password)
+
+    @property
+    def login(self) -> str:
+        """The unprivileged login of this run's applications."""
+        return f"{self._run}_app"
+
+    @contextmanager
+    def database(self, *, migrated: bool = True) -> Iterator[ScratchDatabase]:
+        """Lend a database of its own, empty of jobs."""
+        name = f"{self._run}_{next(self._numbers)}"
+        owner_url = databases.create_database(self.admin_url, name, self._template if migrated else None)
+        url = databases.url_of(owner_url, user=self.login, password=self._password)
+        try:
+            yield ScratchDatabase(owner_url, url)
+        finally:
+            databases.drop_database(self.admin_url, name)
+
+    def close(self) -> None:
+        """Drop the template and the login."""
+        databases.drop_database(self.admin_url, self._template)
+        databases.drop_login(self.admin_url, self.login)
+
+
+@contextmanager
+def test_server(binaries: Binaries | None = None) -> Iterator[TestServer]:
+    """Give the server for a run of tests; creates and drops only what is called holdfast_test_…."""
+    named = find_database()
+    if named is not None and binaries is None:
+        server = TestServer(named.url)
+        try:
+            yield server
+        finally:
+            server.close()
+        return
+    with throwaway(binaries, settings={"max_connections": "200"}) as embedded:
+        yield TestServer(embedded.url)
+
+
+test_server.__test__ = False  # type: ignore[attr-defined]  # for pytest: a helper, not a test

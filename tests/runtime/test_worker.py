@@ -1,0 +1,181 @@
+import logging
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+
+from holdfast import Cancel, Context, Delays, Fail, Holdfast, JobFailed, LeaseLost, Retry, Status
+from holdfast.testing import ScratchDatabase, adrain, crash_at, drain
+
+
+def test_an_async_task_runs_and_its_result_comes_back_typed(app: Holdfast) -> None:
+    @app.task()
+    async def total(prices: list[Decimal]) -> Decimal:
+        return sum(prices, Decimal())
+
+    handle = total.enqueue([Decimal("1.10"), Decimal("2.20")])
+    drain(app)
+
+    assert handle.result(timeout=5) == Decimal("3.30")
+
+
+def test_a_sync_task_runs_in_a_thread_with_its_context(app: Holdfast) -> None:
+    @app.task()
+    def who(ctx: Context, greeting: str) -> str:
+        return f"{greeting} {ctx.task} {ctx.attempt} {ctx.tenant}"
+
+    handle = who.using(tenant="acme").enqueue("hello")
+    drain(app)
+
+    assert handle.result(timeout=5) == "hello who 1 acme"
+
+
+def test_a_failing_task_is_retried_with_its_backoff_and_then_fails(app: Holdfast, holdfast_db: ScratchDatabase) -> None:
+    @app.task(retries=2, backoff=Delays([60]))
+    async def broken() -> None:
+        raise RuntimeError("no")
+
+    handle = broken.enqueue()
+    for _ in range(3):
+        drain(app)
+        holdfast_db.clock.advance(61)
+
+    assert handle.status() is Status.FAILED
+    with pytest.raises(JobFailed, match="RuntimeError: no"):
+        handle.result()
+    (job,) = holdfast_db.jobs()
+    assert (job.attempt, job.retry_count, job.max_retries) == (3, 2, 2)
+
+
+def test_a_retry_waits_for_its_time(app: Holdfast, holdfast_db: ScratchDatabase) -> None:
+    runs = []
+
+    @app.task()
+    async def sometimes(ctx: Context) -> None:
+        runs.append(ctx.attempt)
+        if ctx.attempt == 1:
+            raise Retry("later", in_=timedelta(minutes=5))
+
+    handle = sometimes.enqueue()
+    drain(app)
+    assert handle.status() is Status.RETRY
+    drain(app)
+    assert runs == [1]
+    holdfast_db.clock.advance(timedelta(minutes=6))
+    drain(app)
+
+    assert runs == [1, 2]
+    assert handle.status() is Status.COMPLETED
+
+
+def test_fail_ends_a_job_at_once(app: Holdfast, holdfast_db: ScratchDatabase) -> None:
+    @app.task(retries=5)
+    async def hopeless() -> None:
+        raise Fail("the card is gone")
+
+    hopeless.enqueue()
+    drain(app)
+
+    (job,) = holdfast_db.jobs()
+    assert job.status is Status.FAILED
+    assert job.attempt == 1
+    assert job.error is not None
+    assert job.error["message"] == "the card is gone"
+
+
+def test_cancel_raised_by_a_task_ends_it_cancelled(app: Holdfast) -> None:
+    @app.task()
+    async def pointless() -> None:
+        raise Cancel("nothing to do")
+
+    handle = pointless.enqueue()
+    drain(app)
+
+    assert handle.status() is Status.CANCELLED
+
+
+def test_log_lines_are_kept_with_their_attempt(app: Holdfast, holdfast_db: ScratchDatabase) -> None:
+    from holdfast.store import inspect
+
+    @app.task()
+    async def chatty() -> None:
+        logging.getLogger("shop").warning("charging %s", "42 EUR")
+
+    handle = chatty.enqueue()
+    drain(app)
+
+    (record,) = app.link.perform(inspect.attempts(handle.id))
+    assert record.outcome == "completed"
+    assert record.logs is not None
+    assert [line["message"] for line in record.logs] == ["charging 42 EUR"]
+
+
+def test_a_delayed_job_runs_when_it_is_due(app: Holdfast, holdfast_db: ScratchDatabase) -> None:
+    @app.task()
+    async def later() -> None: ...
+
+    handle = later.using(run_at=datetime.now(UTC) + timedelta(hours=1)).enqueue()
+    drain(app)
+    assert handle.status() is Status.PENDING
+    holdfast_db.clock.advance(timedelta(hours=2))
+    drain(app)
+
+    assert handle.status() is Status.COMPLETED
+
+
+@pytest.mark.parametrize("point", ["claimed", "ran"])
+def test_a_crashed_workers_job_is_taken_over(app: Holdfast, holdfast_db: ScratchDatabase, point: str) -> None:
+    @app.task(retries=0)
+    async def once() -> str:
+        return "done"
+
+    handle = once.enqueue()
+    with crash_at(point):  # type: ignore[arg-type]
+        drain(app)
+    assert handle.status() is Status.RUNNING
+    holdfast_db.clock.advance(31)
+    drain(app)
+
+    (job,) = holdfast_db.jobs()
+    assert job.status is Status.RETRY  # a suspect waits for a worker whose app a child process can import
+    assert job.suspect
+    assert job.retry_count == 0
+
+
+def test_an_outcome_committed_before_a_crash_stands(app: Holdfast, holdfast_db: ScratchDatabase) -> None:
+    @app.task()
+    async def once() -> str:
+        return "done"
+
+    handle = once.enqueue()
+    with crash_at("finished"):
+        drain(app)
+
+    assert handle.result() == "done"
+
+
+async def test_a_worker_runs_inside_a_running_loop(app: Holdfast) -> None:
+    @app.task()
+    async def double(n: int) -> int:
+        return 2 * n
+
+    handles = [await double.aenqueue(n) for n in range(20)]
+    await adrain(app)
+
+    assert [await handle.result(timeout=5) for handle in handles] == [2 * n for n in range(20)]
+    await app.aclose()
+
+
+def test_a_host_claims_and_completes_by_itself(app: Holdfast) -> None:
+    @app.task()
+    async def report(day: int) -> None: ...
+
+    handle = report.enqueue(3)
+    (claimed,) = app.claim(5)
+    assert claimed.arguments == {"day": 3}
+    claimed.complete({"pages": 12})
+
+    assert handle.status() is Status.COMPLETED
+    claimed.complete({"pages": 12})  # a repeat by the same attempt is a success
+    with pytest.raises(LeaseLost):
+        claimed.fail("too late")
