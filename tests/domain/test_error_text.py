@@ -44,7 +44,7 @@ def raise_(error: BaseException) -> None:
     raise error
 
 
-class Unspeakable(Exception):  # noqa: N818
+class Unspeakable(Exception):
     def __str__(self) -> str:
         raise RuntimeError
 
@@ -181,6 +181,11 @@ class TestTraceback:
 
         assert "  KeyError: 'a'" in text
         assert "  TimeoutError: b" in text
+
+    def test_a_group_of_hundreds_is_cut(self) -> None:
+        group = ExceptionGroup("many", [ValueError() for _ in range(500)])
+
+        assert trimmed_traceback(group, limit=10**6).count("  ValueError") == MAX_CHAIN - 1
 
     def test_notes_are_kept(self) -> None:
         error = ValueError("what?")

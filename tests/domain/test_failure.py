@@ -1,6 +1,7 @@
 """What kind of failure an exception is, told from the real libraries' real exceptions."""
 
 import errno
+import http.client
 import json
 import socket
 import urllib.error
@@ -12,12 +13,14 @@ from typing import Any
 import aiohttp
 import asyncpg
 import django.db.utils
+import httpcore
 import httpx
 import psycopg
 import psycopg_pool
 import pytest
 import requests
 import sqlalchemy.exc
+import urllib3
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
@@ -67,6 +70,10 @@ def wrapped_by_django(error: BaseException) -> BaseException:
     outer: BaseException = django.db.utils.OperationalError("refused")
     outer.__cause__ = error
     return outer
+
+
+POOL = urllib3.HTTPConnectionPool("example.test")
+OlderDriversError = type("OperationalError", (Exception,), {"__module__": "psycopg2"})
 
 
 class TestDatabase:
@@ -223,6 +230,8 @@ class TestTimeoutsAndConnections:
             requests.ReadTimeout("late"),
             requests.ConnectTimeout("late"),
             aiohttp.ServerTimeoutError("late"),
+            httpcore.ReadTimeout("late"),
+            urllib3.exceptions.ReadTimeoutError(POOL, "/", "late"),
             sqlalchemy.exc.TimeoutError("the pool is empty"),
             psycopg.errors.ConnectionTimeout("late"),
             psycopg_pool.PoolTimeout("late"),
@@ -243,6 +252,10 @@ class TestTimeoutsAndConnections:
             OSError(errno.EHOSTUNREACH, "gone"),
             socket.gaierror(socket.EAI_AGAIN, "no name"),
             urllib.error.URLError("gone"),
+            http.client.IncompleteRead(b""),
+            httpcore.ConnectError("gone"),
+            urllib3.exceptions.ProtocolError("gone"),
+            OlderDriversError("gone"),
             httpx.ConnectError("gone"),
             httpx.RemoteProtocolError("gone"),
             requests.ConnectionError("gone"),

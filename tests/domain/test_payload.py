@@ -279,6 +279,11 @@ class TestSignature:
 
         assert codec.decode(codec.encode((1,), {"x": [1, None]})) == {"a": 1, "x": [1, None]}
 
+    def test_named_arguments_keep_their_types_beside_extra_ones(self) -> None:
+        def task(a: UUID, *, b: UUID, **extra: Any) -> None: ...
+
+        assert "extra" in PayloadCodec.of(task).encode((UUID(int=1),), {"b": UUID(int=2), "extra": 1})
+
     def test_extra_keyword_arguments_have_their_annotated_type(self) -> None:
         def task(**prices: Decimal) -> None: ...
 

@@ -196,18 +196,6 @@ def test_a_naive_datetime_is_refused_wherever_it_hides(annotation: Any, value: o
     )
 
 
-def test_classes_defined_inside_a_function_are_checked_too() -> None:
-    @dataclass
-    class Inner:
-        ratio: float
-
-    @dataclass
-    class Outer:
-        inner: "Inner"
-
-    assert refusal(Outer, Outer(Inner(math.nan))) == "value.inner.ratio: is nan, which JSON cannot hold"
-
-
 def test_an_offset_that_iso_cannot_write_is_refused_instead_of_moving_the_instant() -> None:
     odd = datetime(2026, 1, 1, tzinfo=timezone(timedelta(minutes=53, seconds=28)))
 
@@ -426,6 +414,23 @@ class TestDefinitions:
         def task(value: "Nowhere") -> None: ...  # type: ignore[name-defined] # noqa: F821
 
         assert "names 'Nowhere'" in self.refusal(task)
+
+    def test_a_class_whose_annotations_nobody_defines_is_named(self) -> None:
+        @dataclass
+        class Outer:
+            inner: "Nowhere"  # type: ignore[name-defined] # noqa: F821
+
+        def task(value: Outer) -> None: ...
+
+        assert "value: is a Outer, whose annotations name 'Nowhere'" in self.refusal(task)
+
+    def test_a_model_that_is_not_fully_defined_is_refused(self) -> None:
+        class Outer(BaseModel):
+            inner: "Nowhere"  # type: ignore[name-defined] # noqa: F821
+
+        def task(value: Outer) -> None: ...
+
+        assert "Nowhere" in self.refusal(task)
 
     def test_unpacked_keyword_arguments_are_refused(self) -> None:
         def task(**stay: Unpack[Stay]) -> None: ...

@@ -329,7 +329,7 @@ def _check_matcher(matcher: object) -> None:
             return
         case str() if _is_sqlstate(matcher) or (len(matcher) == len("40") and matcher.isalnum()):
             return
-        case int() if not isinstance(matcher, bool) and 100 <= matcher <= 599:  # noqa: PLR2004 - HTTP's range
+        case int() if 100 <= matcher <= 599:  # noqa: PLR2004 - HTTP's range
             return
         case _ if callable(matcher) and not isinstance(matcher, type):
             return

@@ -46,7 +46,12 @@ class Job:
     result: Any
     error: dict[str, Any] | None
     queue_paused_by: str | None
+    queue_paused_at: datetime | None
+    queue_paused_for: str | None
+    queue_has_worker: bool
     task_has_worker: bool
+    holder_seen_at: datetime | None
+    holder_is_silent: bool
     now: datetime
 
 

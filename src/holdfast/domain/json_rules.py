@@ -26,7 +26,7 @@ _SHOWN_PARTS = 10
 _SHOWN_TEXT = 60
 
 
-class Fault(Exception):  # noqa: N818 - never leaves this package: it becomes a BadPayload that says where
+class Fault(Exception):
     """One value that breaks a rule; every container it stands in adds its part of the path on the way up."""
 
     def __init__(self, what: str) -> None:

@@ -1,10 +1,11 @@
 """How an attempt ends: what task code may raise, and the values that a worker turns into database calls."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from holdfast.domain.backoff import BackoffRule
+from holdfast.domain.error_text import message_of
 from holdfast.domain.errors import HoldfastError
 from holdfast.domain.failure import Failure, Rules, classify
 
@@ -76,21 +77,22 @@ class Lost:
 Outcome: TypeAlias = Completed | Failed | Crashed | Released | Cancelled | Lost
 
 
-def outcome_of(error: BaseException, backoff: BackoffRule, rules: Rules | None, retry_count: int, chance: float) -> Outcome:
+def outcome_of(
+    error: BaseException, backoff: BackoffRule, rules: Rules | None, retry_count: int, chance: float, now: datetime
+) -> Outcome:
     """Decide what an exception from task code means; a server's Retry-After wins over the task's backoff."""
     if isinstance(error, Cancel):
-        return Cancelled(str(error) or "the task cancelled itself")
-    failure = classify(error, rules)
+        return Cancelled(message_of(error) or "the task cancelled itself")
+    failure = classify(error, rules, now=now)
     match error:
         case Fail():
-            return Failed(_told(failure, recoverable=False), recoverable=False, delay=0.0, reason=str(error) or None)
+            return Failed(_told(failure, recoverable=False), recoverable=False, delay=0.0, reason=failure.message or None)
         case Retry():
-            delay = error.delay if error.delay is not None else backoff.delay(retry_count, chance, error)
-            return Failed(_told(failure, recoverable=True), recoverable=True, delay=max(delay, 0.0), reason=str(error))
+            asked = error.delay if error.delay is not None else backoff.delay(retry_count, chance, error)
+            return Failed(_told(failure, recoverable=True), recoverable=True, delay=max(asked, 0.0), reason=failure.message)
         case _:
-            delay = failure.retry_after
-            if delay is None:
-                delay = backoff.delay(retry_count, chance, error)
+            told = failure.retry_after
+            delay = backoff.delay(retry_count, chance, error) if told is None else told
             return Failed(failure.as_json(), failure.recoverable, delay, f"{failure.type}: {failure.message}"[:500])
 
 

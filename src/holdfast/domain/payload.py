@@ -240,11 +240,14 @@ def _payload_type(parameters: Parameters) -> Any:
 
 def _adapter(annotation: Any, subject: str) -> TypeAdapter[Any]:
     try:
-        return TypeAdapter(annotation)
+        adapter = TypeAdapter(annotation)
+        # A type that is not fully defined would otherwise fail at the first enqueue.
+        adapter.rebuild(raise_errors=True)
     except (PydanticSchemaGenerationError, PydanticUserError, NameError, TypeError) as error:
         raise BadInput(
             f"{subject}: pydantic knows no JSON for its types: {str(error).splitlines()[0]}"
         ) from error
+    return adapter
 
 
 def _checks(rules: ValueRules, parameters: Parameters) -> _Checks:

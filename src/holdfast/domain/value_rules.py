@@ -140,10 +140,7 @@ class ValueRules:
         return self.check_for(key_type)
 
     def _check_for_fields(self, origin: type) -> Check | None:
-        hints = _field_types(origin)
-        if hints is None:
-            return check_anything
-        checks = self.checks_of(hints)
+        checks = self.checks_of(_field_types(origin))
         extra = _takes_extra_fields(origin) and not self._restored
         if not checks and not extra:
             return None
@@ -327,14 +324,16 @@ def _takes_extra_fields(origin: type) -> bool:
     return issubclass(origin, BaseModel) and origin.model_config.get("extra") == "allow"
 
 
-def _field_types(origin: type) -> dict[str, Any] | None:
-    """Return the annotations of a class's stored fields, or None if they cannot be resolved."""
+def _field_types(origin: type) -> dict[str, Any]:
+    """Return the annotations of a class's stored fields."""
     if issubclass(origin, BaseModel):
         return _model_field_types(origin)
     try:
         hints = get_type_hints(origin, include_extras=True)
-    except NameError:
-        return None
+    except NameError as error:
+        raise Fault(
+            f"is a {origin.__name__}, whose annotations name {error.name!r}, which its module does not define"
+        ) from None
     if not dataclasses.is_dataclass(origin):
         return hints
     return {field.name: hints[field.name] for field in dataclasses.fields(origin)}

@@ -1,21 +1,28 @@
 """The app: where tasks are declared and enqueued, and where everything is put together."""
 
 import asyncio
-import inspect
 import json
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from datetime import timedelta
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 from uuid import UUID
 
 from holdfast.domain.backoff import BackoffLike
-from holdfast.domain.errors import Configuration
+from holdfast.domain.errors import BadInput, Configuration
 from holdfast.domain.failure import Rules
 from holdfast.domain.job import Enqueued, NewJob
 from holdfast.domain.payload import PayloadCodec
 from holdfast.domain.states import Status
-from holdfast.domain.task import CountedPer, Executor, KeyScope, TaskSettings, backoff_rule, seconds, unique_fields
+from holdfast.domain.task import (
+    CountedPer,
+    Executor,
+    KeyScope,
+    TaskSettings,
+    backoff_rule,
+    seconds,
+    unique_fields,
+)
 from holdfast.runtime import execute
 from holdfast.runtime.context import Context
 from holdfast.runtime.handle import AsyncHandle, Handle
@@ -23,7 +30,17 @@ from holdfast.runtime.holding import Claimed, Holding
 from holdfast.runtime.link import Link
 from holdfast.runtime.logs import events
 from holdfast.runtime.processes import AppLocation, Processes
-from holdfast.runtime.registry import AnyTask, ContextTask, Task, as_uuid, takes_context
+from holdfast.runtime.registry import (
+    AnyTask,
+    ContextTask,
+    Task,
+    as_uuid,
+    default_name,
+    is_async,
+    refuse_unfit,
+    refuse_unknown_fields,
+    takes_context,
+)
 from holdfast.store import finish, migrate
 from holdfast.store.connection import Database, find_database
 from holdfast.store.enqueue import chunks, enqueue_many
@@ -47,6 +64,8 @@ class Holdfast:
 
     def task(
         self,
+        function: None = None,
+        /,
         *,
         name: str | None = None,
         queue: str = "default",
@@ -64,11 +83,13 @@ class Holdfast:
         errors: Rules | None = None,
     ) -> "TaskDecorator":
         """Declare a task; an async function runs on the event loop, another in a thread, either in a process if asked."""
+        if function is not None:
+            raise Configuration("write @app.task(), with parentheses")
 
         def settings(function: Callable[..., Any]) -> TaskSettings:
             return TaskSettings(
-                name=name or function.__name__,
-                executor=executor or ("loop" if inspect.iscoroutinefunction(function) else "thread"),
+                name=default_name(function) if name is None else name,
+                executor=executor or ("loop" if is_async(function) else "thread"),
                 queue=queue,
                 retries=retries,
                 backoff=backoff_rule(backoff),
@@ -89,10 +110,11 @@ class Holdfast:
         """Register a function under its settings."""
         if settings.name in self.tasks:
             raise Configuration(f"two tasks are called {settings.name!r}: give one of them another name=")
-        if settings.executor == "loop" and not inspect.iscoroutinefunction(function):
+        if settings.executor == "loop" and not is_async(function):
             raise Configuration(f"task {settings.name!r} is not async and would block the loop: use executor='thread' or 'process'")
-        if settings.executor == "thread" and inspect.iscoroutinefunction(function):
+        if settings.executor == "thread" and is_async(function):
             raise Configuration(f"task {settings.name!r} is async: use executor='loop' or 'process'")
+        refuse_unknown_fields(function, settings)
         codec = PayloadCodec.of(function, context_type=Context)
         kind: Any = ContextTask if takes_context(function) else Task
         task: AnyTask = kind(self, function, settings, codec)
@@ -106,29 +128,32 @@ class Holdfast:
 
     # -- enqueue -------------------------------------------------------------------------------------------------------
 
-    def enqueue_many(self, jobs: Sequence[NewJob], *, conn: Any = None) -> list[Handle[Any]]:
+    def enqueue_many(self, jobs: Iterable[NewJob], *, conn: Any = None) -> list[Handle[Any]]:
         """Enqueue jobs made by task.job(…): all or none; in the caller's transaction when conn is given."""
-        declared = self.declared({job.task for job in jobs})
-        parts = list(chunks(jobs))
+        wanted = _new_jobs(jobs)
+        declared, parts = self._declared_by(wanted), list(chunks(wanted))
         if conn is not None:
-            made = [enqueue_through(conn, part, declared) for part in parts]
+            made = enqueue_through(conn, parts, declared)
         elif len(parts) == 1:
             made = [self.link.perform(enqueue_many(parts[0], declared))]
         else:
-            made = self.link.perform_together(lambda: (enqueue_many(part, declared) for part in parts))
-        return [Handle(self.link, one.job_id, one.created, self._decoder(job)) for job, one in _paired(jobs, made)]
+            made = self.link.perform_together(lambda: (enqueue_many(part, declared) for part in parts)) if parts else []
+        return [Handle(self.link, one.job_id, one.created, self._decoder(job)) for job, one in _paired(wanted, made)]
 
-    async def aenqueue_many(self, jobs: Sequence[NewJob], *, conn: Any = None) -> list[AsyncHandle[Any]]:
+    async def aenqueue_many(self, jobs: Iterable[NewJob], *, conn: Any = None) -> list[AsyncHandle[Any]]:
         """Enqueue jobs made by task.job(…): all or none; in the caller's transaction when conn is given."""
-        declared = self.declared({job.task for job in jobs})
-        parts = list(chunks(jobs))
+        wanted = _new_jobs(jobs)
+        declared, parts = self._declared_by(wanted), list(chunks(wanted))
         if conn is not None:
-            made = [await aenqueue_through(conn, part, declared) for part in parts]
+            made = await aenqueue_through(conn, parts, declared)
         elif len(parts) == 1:
             made = [await self.link.aperform(enqueue_many(parts[0], declared))]
         else:
-            made = await self.link.aperform_together(lambda: (enqueue_many(part, declared) for part in parts))
-        return [AsyncHandle(self.link, one.job_id, one.created, self._decoder(job)) for job, one in _paired(jobs, made)]
+            made = await self.link.aperform_together(lambda: (enqueue_many(part, declared) for part in parts)) if parts else []
+        return [AsyncHandle(self.link, one.job_id, one.created, self._decoder(job)) for job, one in _paired(wanted, made)]
+
+    def _declared_by(self, jobs: Sequence[NewJob]) -> str:
+        return self.declared({job.task for job in jobs})
 
     def _decoder(self, job: NewJob) -> Callable[[str], Any]:
         task = self.tasks.get(job.task)
@@ -148,6 +173,19 @@ class Holdfast:
         """Retry a FAILED job as a new job that names it."""
         new = self.link.perform(finish.retry(as_uuid(job_id), actor, reason, new_id()))
         return Handle(self.link, new, created=True, decode=json.loads)
+
+    def ahandle(self, job_id: UUID | str) -> AsyncHandle[Any]:
+        """Get a handle on a job by its id, for asynchronous code."""
+        return AsyncHandle(self.link, as_uuid(job_id), created=False, decode=json.loads)
+
+    async def acancel(self, job_id: UUID | str, *, actor: str | None = None, reason: str | None = None) -> Status:
+        """Cancel a job that has not ended."""
+        return Status(await self.link.aperform(finish.cancel(as_uuid(job_id), actor, reason)))
+
+    async def aretry(self, job_id: UUID | str, *, actor: str | None = None, reason: str | None = None) -> AsyncHandle[Any]:
+        """Retry a FAILED job as a new job that names it."""
+        new = await self.link.aperform(finish.retry(as_uuid(job_id), actor, reason, new_id()))
+        return AsyncHandle(self.link, new, created=True, decode=json.loads)
 
     # -- run -----------------------------------------------------------------------------------------------------------
 
@@ -207,9 +245,9 @@ class Holdfast:
 
     def close(self) -> None:
         """Close the connections of synchronous code, and stop holding claimed jobs."""
-        if self._holding is not None:
-            self._holding.close()
-            self._holding = None
+        holding, self._holding = self._holding, None
+        if holding is not None:
+            holding.close()
         self.link.close()
 
     async def aclose(self) -> None:
@@ -225,17 +263,29 @@ class TaskDecorator:
         self._app = app
         self._settings = settings
 
+    # What fits one of the first three fits the last too, with other types: mypy takes the first that fits, and so do we.
     @overload
-    def __call__(self, function: Callable[Concatenate[Context, P], Awaitable[R]], /) -> ContextTask[P, R, Awaitable[R]]: ...
+    def __call__(  # type: ignore[overload-overlap]
+        self, function: Callable[Concatenate[Context, P], Coroutine[Any, Any, R]], /
+    ) -> ContextTask[P, R, Coroutine[Any, Any, R]]: ...
     @overload
     def __call__(self, function: Callable[Concatenate[Context, P], R], /) -> ContextTask[P, R, R]: ...
     @overload
-    def __call__(self, function: Callable[P, Awaitable[R]], /) -> Task[P, R, Awaitable[R]]: ...
+    def __call__(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> Task[P, R, Coroutine[Any, Any, R]]: ...
     @overload
     def __call__(self, function: Callable[P, R], /) -> Task[P, R, R]: ...
     def __call__(self, function: Callable[..., Any], /) -> Any:
         """Register the function."""
+        refuse_unfit(function)
         return self._app.add_task(function, self._settings(function))
+
+
+def _new_jobs(jobs: Iterable[NewJob]) -> list[NewJob]:
+    listed = list(jobs)
+    for place, job in enumerate(listed):
+        if not isinstance(job, NewJob):
+            raise BadInput(f"jobs[{place}] is a {type(job).__name__}: make jobs with task.job(…) or task.using(…).job(…)")
+    return listed
 
 
 def _paired(jobs: Sequence[NewJob], made: list[list[Enqueued]]) -> list[tuple[NewJob, Enqueued]]:

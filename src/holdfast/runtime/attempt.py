@@ -3,15 +3,16 @@
 import asyncio
 import contextvars
 import time
+from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 from holdfast.domain.failure import Failure
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Crashed, Failed, Lost, Outcome, Released
 from holdfast.runtime import execute
 from holdfast.runtime.context import Context, current
-from holdfast.runtime.logs import lines
+from holdfast.runtime.lane import Lane
 from holdfast.runtime.processes import ChildDied, ChildFailedToStart, ChildGaveNoAnswer, Processes
 from holdfast.runtime.registry import AnyTask
 
@@ -19,12 +20,12 @@ from holdfast.runtime.registry import AnyTask
 class Attempt:
     """A claimed job on its way to an outcome."""
 
-    __slots__ = ("_release_reason", "_task", "alone", "context", "job", "logs", "lost", "runs_in", "started")
+    __slots__ = ("_release_reason", "_task", "alone", "context", "job", "lane", "lost", "runs_in", "started")
 
-    def __init__(self, job: ClaimedJob, task: AnyTask, *, alone: bool) -> None:
+    def __init__(self, job: ClaimedJob, task: AnyTask, lane: Lane, *, alone: bool) -> None:
         self.job = job
+        self.lane = lane
         self.context = Context(job)
-        self.logs: list[dict[str, Any]] = []
         self.lost = False
         self.alone = alone
         self.started = time.monotonic()
@@ -34,12 +35,13 @@ class Attempt:
 
     async def run(self, threads: ThreadPoolExecutor, processes: Processes) -> Outcome:
         """Run the task and say how it ended; never raises."""
-        lines.set(self.logs)
         current.set(self.context)
         try:
             if self.alone or self._task.settings.executor == "process":
                 return await self._in_child(processes)
-            return execute.completed(self._task, await self._in_here(threads))
+            work = self._begin(threads)
+            value = await work if self.job.timeout is None else await self._within(self.job.timeout, work)
+            return execute.completed(self._task, value)
         except asyncio.CancelledError:
             return self._after_cancel()
         except ChildDied as died:
@@ -49,18 +51,17 @@ class Attempt:
         except Exception as error:  # noqa: BLE001 - any code can stand in a task
             return execute.failed(self._task, error, self.job.retry_count)
 
-    async def _in_here(self, threads: ThreadPoolExecutor) -> Any:
-        timeout = self.job.timeout
-        if self._task.settings.executor == "thread":
-            loop = asyncio.get_running_loop()
-            call = contextvars.copy_context().run
-            work: Any = loop.run_in_executor(threads, call, execute.call, self._task, self.context, self.job.payload)
-        else:
-            work = execute.call(self._task, self.context, self.job.payload)
-        if timeout is None:
-            return await work
+    def _begin(self, threads: ThreadPoolExecutor) -> Any:
+        if self._task.settings.executor == "loop":
+            return execute.call(self._task, self.context, self.job.payload)
+        run = contextvars.copy_context().run
+        return asyncio.get_running_loop().run_in_executor(
+            threads, run, execute.call, self._task, self.context, self.job.payload
+        )
+
+    async def _within(self, seconds: float, work: Awaitable[Any]) -> Any:
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(seconds):
                 return await work
         except TimeoutError:
             self.context.stop()
@@ -68,7 +69,7 @@ class Attempt:
 
     async def _in_child(self, processes: Processes) -> Outcome:
         answer = await processes.run(execute.request_for(self.job), timeout=self.job.timeout, fresh=self.alone)
-        self.logs.extend(answer.pop("logs", None) or [])  # type: ignore[arg-type]  # a child's answer is JSON of our own
+        self.context.log_lines = cast("list[dict[str, Any]] | None", answer.pop("logs", None))
         return execute.outcome_in(answer)
 
     def _after_cancel(self) -> Outcome:

@@ -1,9 +1,8 @@
 """What a task may ask about the job it is running."""
 
 import json
-import threading
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from holdfast.domain.errors import LeaseLost
@@ -15,11 +14,12 @@ current: ContextVar["Context | None"] = ContextVar("holdfast_context", default=N
 class Context:
     """One attempt, as its task sees it. Annotate a task's first parameter with it to get it."""
 
-    __slots__ = ("_job", "_stopped")
+    __slots__ = ("_job", "_stopped", "log_lines")
 
     def __init__(self, job: ClaimedJob) -> None:
         self._job = job
-        self._stopped = threading.Event()
+        self.log_lines: list[dict[str, Any]] | None = None
+        self._stopped = False  # set by the loop, read by a thread: a plain flag is enough
 
     @property
     def job_id(self) -> UUID:
@@ -59,22 +59,22 @@ class Context:
     @property
     def label(self) -> str | None:
         """Its human title."""
-        return self._extra("label")
+        return cast("str | None", self._extra("label"))
 
     @property
     def key(self) -> str | None:
         """Its unique or dedupe key."""
-        return self._extra("key")
+        return cast("str | None", self._extra("key"))
 
     @property
     def requested_by(self) -> str | None:
         """Who asked for it."""
-        return self._extra("requested_by")
+        return cast("str | None", self._extra("requested_by"))
 
     @property
     def trace_parent(self) -> str | None:
         """The W3C traceparent of who enqueued it."""
-        return self._extra("trace_parent")
+        return cast("str | None", self._extra("trace_parent"))
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class Context:
 
         A task in a thread cannot be stopped from outside; a long one asks this now and then.
         """
-        return self._stopped.is_set()
+        return self._stopped
 
     def raise_if_stopped(self) -> None:
         """End the attempt here when it should end."""
@@ -99,4 +99,4 @@ class Context:
 
     def stop(self) -> None:
         """Tell the task to end. The worker calls this."""
-        self._stopped.set()
+        self._stopped = True

@@ -2,14 +2,14 @@
 
 import asyncio
 import random
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, assert_never
 from uuid import UUID
 
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Cancelled, Completed, Crashed, Failed, Lost, Outcome, Released, outcome_of
 from holdfast.runtime.context import Context, current
-from holdfast.runtime.logs import capture, lines
+from holdfast.runtime.logs import capture
 from holdfast.runtime.registry import AnyTask
 
 
@@ -21,15 +21,18 @@ def call(task: AnyTask, context: Context, payload: str) -> Any:
     return task.function(*args, **kwargs)
 
 
+WITHOUT_RESULT = Completed(None)
+
+
 def completed(task: AnyTask, value: object) -> Completed:
     """Write down what the function returned."""
-    return Completed(None if value is None else task.codec.encode_result(value))
+    return WITHOUT_RESULT if value is None else Completed(task.codec.encode_result(value))
 
 
 def failed(task: AnyTask, error: BaseException, retry_count: int) -> Outcome:
     """Decide what an exception means for the job."""
     settings = task.settings
-    return outcome_of(error, settings.backoff, settings.rules, retry_count, random.random())  # noqa: S311 - jitter
+    return outcome_of(error, settings.backoff, settings.rules, retry_count, random.random(), datetime.now(UTC))  # noqa: S311 - jitter
 
 
 def run_in_child(task: AnyTask, request: dict[str, Any]) -> dict[str, Any]:
@@ -37,15 +40,13 @@ def run_in_child(task: AnyTask, request: dict[str, Any]) -> dict[str, Any]:
     capture()
     job = _job_in(request)
     context = Context(job)
-    kept: list[dict[str, Any]] = []
-    lines.set(kept)
     current.set(context)
     try:
         value = call(task, context, job.payload)
         outcome: Outcome = completed(task, asyncio.run(value) if task.is_async else value)
     except Exception as error:  # noqa: BLE001 - any code can stand in a task
         outcome = failed(task, error, job.retry_count)
-    return {"logs": kept, **outcome_as_json(outcome)}
+    return {"logs": context.log_lines, **outcome_as_json(outcome)}
 
 
 def request_for(job: ClaimedJob) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def disarm() -> None:
 
 def arm_from_environment() -> None:
     """Kill this process at the point that HOLDFAST_CRASH_AT names, when HOLDFAST_TESTING=1."""
-    global _armed, _kills_process  # noqa: PLW0603 - one worker a process
+    global _armed, _kills_process
     point = os.environ.get("HOLDFAST_CRASH_AT")
     if point and os.environ.get("HOLDFAST_TESTING") == "1":
         _armed, _kills_process = _known(point), True

@@ -8,13 +8,13 @@ from typing import Any
 from uuid import UUID
 
 from holdfast.domain.errors import DatabaseUnavailable
-from holdfast.domain.job import ClaimedJob
 from holdfast.runtime import failpoints
-from holdfast.runtime.logs import events
+from holdfast.runtime.attempt import Attempt
+from holdfast.runtime.logs import as_json
 from holdfast.runtime.outage import Outage
 from holdfast.store.call import Call
 from holdfast.store.connection import AsyncSession
-from holdfast.store.finish import Completion, Settled, complete, settle
+from holdfast.store.finish import Settled, complete, settle
 
 BATCH = 500
 
@@ -22,69 +22,77 @@ BATCH = 500
 class Finisher:
     """Writes outcomes, and repeats a batch until the database has answered: a repeat by the same attempt is a success."""
 
-    def __init__(self, session: AsyncSession, worker_id: Callable[[], UUID], on_recorded: Callable[[ClaimedJob, Settled | None], None]) -> None:
+    def __init__(self, session: AsyncSession, worker_id: Callable[[], UUID]) -> None:
         self._session = session
         self._worker_id = worker_id
-        self._on_recorded = on_recorded
-        self._completions: deque[Completion] = deque()
-        self._settlements: deque[tuple[ClaimedJob, dict[str, Any]]] = deque()
+        self._completed: deque[tuple[Attempt, str | None]] = deque()
+        self._settled: deque[tuple[Attempt, dict[str, Any]]] = deque()
         self._work = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
         self._outage = Outage("finish")
 
-    def complete(self, completion: Completion) -> None:
+    def complete(self, attempt: Attempt, result: str | None) -> None:
         """Take a completion."""
-        self._completions.append(completion)
+        self._completed.append((attempt, result))
         self._work.set()
 
-    def settle(self, job: ClaimedJob, settlement: dict[str, Any]) -> None:
+    def settle(self, attempt: Attempt, settlement: dict[str, Any]) -> None:
         """Take another outcome."""
+        job = attempt.job
         fence = {"id": str(job.id), "attempt": job.attempt, "claim_id": str(job.claim_id)}
-        self._settlements.append((job, {**settlement, **fence}))
+        self._settled.append((attempt, {**settlement, **fence, "logs": attempt.context.log_lines}))
         self._work.set()
 
     async def idle(self) -> None:
         """Wait until everything taken so far is written."""
-        await asyncio.sleep(0)
-        while self._completions or self._settlements or not self._idle.is_set():
+        while self._completed or self._settled or not self._idle.is_set():
             self._work.set()
-            await self._idle.wait()
             await asyncio.sleep(0)
+            await self._idle.wait()
 
-    async def run(self) -> None:
-        """Write until cancelled."""
+    async def run(self, on_recorded: Callable[[Attempt, Settled | None], None]) -> None:
+        """Write until cancelled; tells of each attempt whether the database has its outcome, or has refused it."""
         while True:
             await self._work.wait()
             self._work.clear()
             self._idle.clear()
             try:
-                while self._completions or self._settlements:
-                    await self._write_completions()
-                    await self._write_settlements()
+                while self._completed or self._settled:
+                    await self._gather()
+                    await self._write_completed(on_recorded)
+                    await self._write_settled(on_recorded)
             finally:
                 self._idle.set()
 
-    async def _write_completions(self) -> None:
-        batch = list(islice(self._completions, BATCH))
+    async def _gather(self) -> None:
+        """Let the loop turn while every turn brings more: short jobs end together and are written together."""
+        before = 0
+        while before < len(self._completed) < BATCH:
+            before = len(self._completed)
+            await asyncio.sleep(0)
+
+    async def _write_completed(self, on_recorded: Callable[[Attempt, Settled | None], None]) -> None:
+        batch = list(islice(self._completed, BATCH))
         if not batch:
             return
         failpoints.reach("ran")
-        lost = {one.job_id: one for one in await self._insist(lambda: complete(self._worker_id(), batch))}
-        for completion in batch:
-            self._completions.popleft()
-            self._on_recorded(completion.job, lost.get(completion.job.id) if lost else None)
+        completions = [(attempt.job, result, as_json(attempt.context.log_lines)) for attempt, result in batch]
+        lost = {one.job_id: one for one in await self._insist(lambda: complete(self._worker_id(), completions))}
+        for attempt, _ in batch:
+            self._completed.popleft()
+            on_recorded(attempt, lost.get(attempt.job.id) if lost else None)
 
-    async def _write_settlements(self) -> None:
-        batch = list(islice(self._settlements, BATCH))
+    async def _write_settled(self, on_recorded: Callable[[Attempt, Settled | None], None]) -> None:
+        batch = list(islice(self._settled, BATCH))
         if not batch:
             return
         failpoints.reach("ran")
         answers = await self._insist(lambda: settle(self._worker_id(), [told for _, told in batch]))
         settled = {one.job_id: one for one in answers}
-        for job, _ in batch:
-            self._settlements.popleft()
-            self._on_recorded(job, settled.get(job.id))
+        for attempt, _ in batch:
+            self._settled.popleft()
+            on_recorded(attempt, settled.get(attempt.job.id))
 
     async def _insist(self, make: Callable[[], Call[list[Settled]]]) -> list[Settled]:
         while True:
@@ -96,11 +104,3 @@ class Finisher:
                 self._outage.ended()
                 failpoints.reach("finished")
                 return answer
-
-
-def report_loss(job: ClaimedJob, settled: Settled) -> None:
-    """Say that an attempt's outcome was thrown away."""
-    events.warning(
-        "job:lease_lost",
-        extra={"job_id": str(job.id), "attempt": job.attempt, "task": job.task, "status": settled.status},
-    )

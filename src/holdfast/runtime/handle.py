@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -47,13 +48,16 @@ class _Handle(Generic[R]):
 
 
 def _pauses(timeout: float | None) -> Iterator[float]:
-    """How long to pause between looks: short at first, for jobs that take milliseconds, then gently."""
-    until = None if timeout is None else time.monotonic() + timeout
+    """How long to pause between looks: short at first, for jobs that take milliseconds, then gently.
+
+    There is always a first look, and one more when the time is up.
+    """
+    until = math.inf if timeout is None else time.monotonic() + timeout
     pause = 0.005
-    while until is None or time.monotonic() < until:
-        left = pause if until is None else min(pause, max(until - time.monotonic(), 0.0))
-        yield left * random.uniform(0.8, 1.2)  # noqa: S311 - spreads looks, protects nothing
+    while (left := until - time.monotonic()) > 0:
+        yield min(pause * random.uniform(0.8, 1.2), left)  # noqa: S311 - spreads looks, protects nothing
         pause = min(pause * 1.5, 0.5)
+    yield 0.0
 
 
 class Handle(_Handle[R]):

@@ -2,20 +2,23 @@
 
 import json
 import random
+import threading
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
 import holdfast.store.claim as claims
-from holdfast.domain.errors import DatabaseUnavailable, LeaseLost
+from holdfast.domain.errors import BadInput, DatabaseUnavailable, LeaseLost
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Failed, Released, outcome_of, settlement
 from holdfast.domain.payload import encode_result
 from holdfast.domain.states import Status
 from holdfast.runtime.heartbeat import Heartbeat
 from holdfast.runtime.identity import Identity
+from holdfast.runtime.logs import events
 from holdfast.store.enqueue import register_tasks
 from holdfast.store.errors import WorkerUnknown
-from holdfast.store.finish import Completion, Settled, complete, settle
+from holdfast.store.finish import Settled, complete, settle
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
@@ -31,36 +34,46 @@ class Holding:
         self._held: dict[tuple[UUID, int], ClaimedJob] = {}
         self._identity: Identity | None = None
         self._heartbeat: Heartbeat | None = None
+        self._lock = threading.Lock()
 
     def _alive(self) -> Identity:
-        if self._identity is None:
-            identity = Identity({}, tuple(sorted(self._app.tasks)), LEASE)
-            self._app.link.perform(register_tasks([task.settings.definition() for task in self._app.tasks.values()]))
-            self._app.link.perform(identity.registration())
-            self._heartbeat = Heartbeat(
-                self._app.link.database,
-                identity,
-                lambda: [(job.id, job.claim_id) for job in list(self._held.values())],
-                lambda _lost: None,  # the host learns it when it finishes
-                self._forget,
-            )
-            self._heartbeat.start()
-            self._identity = identity
-        return self._identity
+        with self._lock:  # threads that claim at once share one identity
+            if self._identity is None:
+                self._identity = self._born()
+            return self._identity
 
-    def _forget(self) -> None:
-        self._identity = None
+    def _born(self) -> Identity:
+        identity = Identity({}, tuple(sorted(self._app.tasks)), LEASE)
+        self._app.link.perform(register_tasks([task.settings.definition() for task in self._app.tasks.values()]))
+        self._app.link.perform(identity.registration())
+        self._heartbeat = Heartbeat(
+            self._app.link.database,
+            identity,
+            lambda: [(job.id, job.claim_id) for job in list(self._held.values())],
+            lambda _lost: None,  # the host learns it when it finishes
+            lambda: self._forget(identity),
+        )
+        self._heartbeat.start()
+        return identity
+
+    def _forget(self, dead: Identity) -> None:
+        """Become somebody new with the next claim; unless that has happened already."""
+        if self._identity is dead:
+            self._identity = None
 
     def claim(self, limit: int, queue: str) -> "list[Claimed]":
         """Claim jobs of a queue; after a lost answer the same claim is asked for again."""
-        claim_id, me = uuid4(), self._alive().id
+        if limit < 1:
+            raise BadInput(f"claim({limit}) asks for no job: ask for 1 or more")
+        claim_id, identity = uuid4(), self._alive()
+        me = identity.id
         tasks = sorted(self._app.tasks)
         try:
             jobs = self._app.link.perform_once(claims.claim(me, claim_id, queue, tasks, limit, None))
         except DatabaseUnavailable:
             jobs = self._app.link.perform(claims.recover_claim(me, claim_id))
         except WorkerUnknown:
-            self._forget()
+            self._forget(identity)
             return self.claim(limit, queue)
         for job in jobs:
             self._held[job.id, job.attempt] = job
@@ -74,9 +87,13 @@ class Holding:
         """Say goodbye; what is still held goes back at once."""
         if self._heartbeat is not None:
             self._heartbeat.stop()
-        if self._identity is not None:
-            self._app.link.perform(claims.retire_worker(self._identity.id))
-            self._identity = None
+        identity, self._identity = self._identity, None
+        if identity is None:
+            return
+        try:
+            self._app.link.perform(claims.retire_worker(identity.id))
+        except DatabaseUnavailable as error:  # its lease ends without it
+            events.warning("host:not_retired", extra={"worker": identity.name, "error": str(error)})
 
 
 class Claimed:
@@ -110,7 +127,7 @@ class Claimed:
     def complete(self, result: Any = None) -> None:
         """Record success."""
         text = None if result is None else encode_result(result)
-        lost = self._app.link.perform(complete(self._worker_id, [Completion(self._job, text, None)]))
+        lost = self._app.link.perform(complete(self._worker_id, [(self._job, text, None)]))
         self._let_go(lost[0] if lost else None)
 
     def fail(self, error: BaseException | str, *, recoverable: bool | None = None, in_: float | None = None) -> Status:
@@ -124,7 +141,7 @@ class Claimed:
     def _outcome(self, error: BaseException | str, recoverable: bool | None, in_: float | None) -> Failed:
         settings = self._app.tasks[self.task].settings
         raised = error if isinstance(error, BaseException) else RuntimeError(error)
-        outcome = outcome_of(raised, settings.backoff, settings.rules, self._job.retry_count, random.random())  # noqa: S311 - jitter
+        outcome = outcome_of(raised, settings.backoff, settings.rules, self._job.retry_count, random.random(), datetime.now(UTC))  # noqa: S311 - jitter
         if not isinstance(outcome, Failed):
             outcome = Failed({"kind": "application", "type": "Cancel", "message": str(raised)}, recoverable=False, delay=0.0)
         may_retry = outcome.recoverable if recoverable is None else recoverable

@@ -12,7 +12,7 @@ from holdfast.domain.job import ClaimedJob
 BATCH = 500
 MOST_AHEAD = 1000
 # Jobs are claimed ahead only as far as they will start within this time: others may be idle.
-AHEAD_SECONDS = 0.05
+AHEAD_SECONDS = 0.2
 # A claim that starts at the head of the line costs more when a held snapshot keeps it full of dead rows.
 WHOLE_LINE_SHARE = 20
 # Below this many free places a busy lane waits a moment, so that claims come in batches.
@@ -73,7 +73,7 @@ class Lane:
     def _measure(self) -> None:
         now = time.monotonic()
         since, count = self._measured
-        if now - since >= AHEAD_SECONDS / 5:
+        if now - since >= AHEAD_SECONDS / 20:
             self._rate = 0.5 * self._rate + 0.5 * (self.finished - count) / (now - since)
             self._measured = (now, self.finished)
 

@@ -1,14 +1,21 @@
-"""An app's way to its database: connections on demand, and one more try for what may be repeated."""
+"""An app's way to its database: connections on demand, and patience with what may be repeated."""
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from holdfast.domain.errors import DatabaseUnavailable
 from holdfast.store.call import Call
-from holdfast.store.connection import AsyncSessions, Database, Sessions, require_database
+from holdfast.store.connection import (
+    AsyncSession,
+    AsyncSessions,
+    Database,
+    Session,
+    Sessions,
+    require_database,
+)
 
 T = TypeVar("T")
 
@@ -35,58 +42,61 @@ class Link:
 
     def use(self, database: Database) -> None:
         """Use this database from now on."""
+        self.close()
         self._database = database
         self._sessions = None
         self._async_sessions = WeakKeyDictionary()
 
     def perform(self, call: Call[T]) -> T:
         """Perform a call that may safely be repeated after a lost answer."""
-        for pause in PATIENCE:
-            try:
-                with self._sync().session() as session:
-                    return session.perform(call)
-            except DatabaseUnavailable:
-                time.sleep(pause)
-        with self._sync().session() as session:
-            return session.perform(call)
+        return self._patiently(lambda session: session.perform(call))
 
     def perform_once(self, call: Call[T]) -> T:
         """Perform a call that must not be repeated blindly."""
         with self._sync().session() as session:
             return session.perform(call)
 
-    async def aperform(self, call: Call[T]) -> T:
-        """Perform a call that may safely be repeated after a lost answer."""
-        for pause in PATIENCE:
-            try:
-                async with self._async().session() as session:
-                    return await session.perform(call)
-            except DatabaseUnavailable:
-                await asyncio.sleep(pause)
-        async with self._async().session() as session:
-            return await session.perform(call)
-
     def perform_together(self, calls: Callable[[], Iterable[Call[T]]]) -> list[T]:
         """Perform repeatable calls in one transaction."""
-        for pause in PATIENCE:
-            try:
-                with self._sync().session() as session:
-                    return session.perform_together(calls(), BATCH_DEADLINE)
-            except DatabaseUnavailable:
-                time.sleep(pause)
-        with self._sync().session() as session:
-            return session.perform_together(calls(), BATCH_DEADLINE)
+        return self._patiently(lambda session: session.perform_together(calls(), BATCH_DEADLINE))
+
+    async def aperform(self, call: Call[T]) -> T:
+        """Perform a call that may safely be repeated after a lost answer."""
+        return await self._apatiently(lambda session: session.perform(call))
 
     async def aperform_together(self, calls: Callable[[], Iterable[Call[T]]]) -> list[T]:
         """Perform repeatable calls in one transaction."""
+        return await self._apatiently(lambda session: session.perform_together(calls(), BATCH_DEADLINE))
+
+    def _patiently(self, ask: Callable[[Session], T]) -> T:
+        for pause in PATIENCE:
+            try:
+                with self._sync().session() as session:
+                    return ask(session)
+            except DatabaseUnavailable:
+                time.sleep(pause)
+        try:
+            with self._sync().session() as session:
+                return ask(session)
+        except DatabaseUnavailable as error:
+            raise self._away(error) from error
+
+    async def _apatiently(self, ask: Callable[[AsyncSession], Awaitable[T]]) -> T:
         for pause in PATIENCE:
             try:
                 async with self._async().session() as session:
-                    return await session.perform_together(calls(), BATCH_DEADLINE)
+                    return await ask(session)
             except DatabaseUnavailable:
                 await asyncio.sleep(pause)
-        async with self._async().session() as session:
-            return await session.perform_together(calls(), BATCH_DEADLINE)
+        try:
+            async with self._async().session() as session:
+                return await ask(session)
+        except DatabaseUnavailable as error:
+            raise self._away(error) from error
+
+    def _away(self, error: DatabaseUnavailable) -> DatabaseUnavailable:
+        where = f"{self.database.described} (from {self.database.source})"
+        return DatabaseUnavailable(f"{error}; asked {len(PATIENCE) + 1} times at {where}")
 
     def _sync(self) -> Sessions:
         if self._sessions is None:
@@ -100,9 +110,11 @@ class Link:
         return self._async_sessions[loop]
 
     def close(self) -> None:
-        """Close the idle sync connections."""
+        """Close the idle sync connections, and those that event loops left behind when they ended."""
         if self._sessions is not None:
             self._sessions.close()
+        for loop in [loop for loop in self._async_sessions if loop.is_closed()]:
+            self._async_sessions.pop(loop).abandon()
 
     async def aclose(self) -> None:
         """Close the idle connections of this event loop, and the sync ones."""

@@ -2,7 +2,6 @@
 
 import json
 import logging
-from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,17 +13,18 @@ events = logging.getLogger("holdfast")
 MOST_LINES = 200
 LONGEST_LINE = 2000
 
-lines: ContextVar[list[dict[str, Any]] | None] = ContextVar("holdfast_log_lines", default=None)
-
 
 class CaptureHandler(logging.Handler):
     """Keeps what a task logs during an attempt; what is logged outside of one passes by."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Add a line to the running attempt's, until it has enough."""
-        kept = lines.get()
-        if kept is None or record.name.startswith("holdfast"):
+        context = current.get()
+        if context is None or record.name.startswith("holdfast"):
             return
+        if context.log_lines is None:
+            context.log_lines = []
+        kept = context.log_lines
         if len(kept) < MOST_LINES:
             kept.append(_line(record))
         elif len(kept) == MOST_LINES:
@@ -47,7 +47,7 @@ def _message(record: logging.LogRecord) -> str:
         return f"{record.msg!r} (its arguments do not fit: {error})"
 
 
-def as_json(kept: list[dict[str, Any]]) -> str | None:
+def as_json(kept: list[dict[str, Any]] | None) -> str | None:
     """Write captured lines for the database; None when there are none."""
     return json.dumps(kept) if kept else None
 

@@ -30,7 +30,7 @@ class Outage:
                 "database:unavailable",
                 extra={"what": self._what, "error": str(error), "for_seconds": round(now - self._since, 1)},
             )
-        return min(0.05 * 2 ** min(self._failures, 10), LONGEST_PAUSE) * random.uniform(0.5, 1.0)  # noqa: S311 - spreads reconnects
+        return min(0.05 * 2.0 ** min(self._failures, 10), LONGEST_PAUSE) * random.uniform(0.5, 1.0)  # noqa: S311 - spreads reconnects
 
     def ended(self) -> None:
         """Note a success."""

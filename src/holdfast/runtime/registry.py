@@ -1,16 +1,17 @@
 """Tasks: a function that stays callable, and the ways to enqueue it, type-checked."""
 
 import inspect
-import json
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeAlias, TypeVar, cast
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar, cast
 from uuid import UUID
 
-from holdfast.domain.errors import BadInput
+from holdfast.domain.errors import BadInput, Configuration
 from holdfast.domain.job import NewJob
+from holdfast.domain.options import OnConflict, written_options
+from holdfast.domain.parameters import read_parameters
 from holdfast.domain.payload import PayloadCodec
-from holdfast.domain.task import TaskSettings, seconds
+from holdfast.domain.task import KeyScope, TaskSettings
 from holdfast.runtime.context import Context
 from holdfast.runtime.handle import AsyncHandle, Handle
 from holdfast.store.ids import new_id
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 Returned = TypeVar("Returned")
-
-OnConflict: TypeAlias = Literal["return", "raise", "replace"]
 
 
 class Enqueues(Generic[P, R]):
@@ -56,9 +55,9 @@ class _Task(Enqueues[P, R]):
         self.settings = settings
         self.codec = codec
         self.takes_context = takes_context(function)
-        self.is_async = inspect.iscoroutinefunction(function)
+        self.is_async = is_async(function)
         self.__doc__ = function.__doc__
-        self.__name__ = function.__name__
+        self.__name__ = getattr(function, "__name__", settings.name)
         self.__wrapped__ = function
 
     @property
@@ -77,13 +76,13 @@ class _Task(Enqueues[P, R]):
         queue: str | None = None,
         priority: int | None = None,
         key: str | None = None,
-        key_scope: Literal["active", "success", "ever"] | None = None,
+        key_scope: KeyScope | None = None,
         on_conflict: OnConflict | None = None,
         tenant: str | None = None,
         subject: str | None = None,
         tags: Sequence[str] | None = None,
         label: str | None = None,
-        metadata: dict[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
         requested_by: str | None = None,
         trace_parent: str | None = None,
         retries: int | None = None,
@@ -91,25 +90,25 @@ class _Task(Enqueues[P, R]):
         conn: Any = None,
     ) -> Enqueues[P, R]:
         """Give options to the jobs that are enqueued through the answer; `conn` enqueues in the caller's own transaction."""
-        options = {
-            "run_at": _moment(run_at),
-            "run_in": seconds(run_in),
-            "queue": queue,
-            "priority": priority,
-            "key": key,
-            "key_scope": key_scope,
-            "on_conflict": on_conflict,
-            "tenant": tenant,
-            "subject": subject,
-            "tags": None if tags is None else _strings(tags),
-            "label": label,
-            "metadata": metadata,
-            "requested_by": requested_by,
-            "trace_parent": trace_parent,
-            "max_retries": retries,
-            "timeout": seconds(timeout),
-        }
-        return Enqueues(self._app, self, _members(options), conn)
+        options = written_options(
+            run_at=run_at,
+            run_in=run_in,
+            queue=queue,
+            priority=priority,
+            key=key,
+            key_scope=key_scope,
+            on_conflict=on_conflict,
+            tenant=tenant,
+            subject=subject,
+            tags=tags,
+            label=label,
+            metadata=metadata,
+            requested_by=requested_by,
+            trace_parent=trace_parent,
+            retries=retries,
+            timeout=timeout,
+        )
+        return Enqueues(self._app, self, options, conn)
 
 
 class Task(_Task[P, R], Generic[P, R, Returned]):
@@ -129,46 +128,47 @@ class ContextTask(_Task[P, R], Generic[P, R, Returned]):
 
 
 AnyTask: TypeAlias = _Task[Any, Any]
-ContextFunction: TypeAlias = Callable[Concatenate[Context, P], R]
 
 
 def takes_context(function: Callable[..., Any]) -> bool:
-    """Whether the first parameter is annotated Context."""
-    parameters = list(inspect.signature(function).parameters.values())
-    if not parameters:
-        return False
-    annotation = parameters[0].annotation
-    if isinstance(annotation, str):
-        annotation = inspect.get_annotations(function, eval_str=False).get(parameters[0].name)
-        return isinstance(annotation, str) and annotation.rpartition(".")[2] == Context.__name__
-    return annotation is Context
+    """Whether the first parameter is annotated Context, and so no part of the payload."""
+    parameters = read_parameters(function, Context, {})
+    return len(inspect.signature(function).parameters) > len(parameters.ordered) + parameters.takes_extra
 
 
-def _moment(at: datetime | None) -> str | None:
-    if at is None:
-        return None
-    if at.tzinfo is None:
-        raise BadInput(f"run_at={at.isoformat()} has no time zone: use an aware datetime, e.g. datetime.now(UTC) + timedelta(hours=1)")
-    return at.astimezone(UTC).isoformat()
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether calling it gives a coroutine; an object may be called too."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - looks at it, does not ask whether it exists
 
 
-def _strings(tags: Sequence[str]) -> list[str]:
-    if isinstance(tags, str):
-        raise BadInput(f"tags={tags!r} is a string: give a list, e.g. tags=[{tags!r}]")
-    return list(tags)
+def refuse_unfit(function: Callable[..., Any]) -> None:
+    """Refuse what cannot be a task, before anything is derived from it."""
+    if isinstance(function, type) or not callable(function):
+        raise Configuration(f"{function!r} is no function: @app.task() stands above a def or an async def")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise Configuration(f"{function.__qualname__} yields: a task returns its result once")
+    first = next(iter(inspect.signature(function).parameters), None)
+    if first in {"self", "cls"}:
+        raise Configuration(
+            f"{getattr(function, '__qualname__', function)} is a method, and {first} cannot be stored with a job: "
+            "make the task a function, or a staticmethod"
+        )
 
 
-def _members(options: dict[str, Any]) -> str:
-    """Write the options that were given as the rest of a JSON object."""
-    given = {name: value for name, value in options.items() if value is not None}
-    if not given:
-        return ""
-    try:
-        text = json.dumps(given, allow_nan=False)
-        text.encode()
-    except (TypeError, ValueError) as error:
-        raise BadInput(f"the options {sorted(given)} cannot be written as JSON: {error}") from error
-    return "," + text[1:-1]
+def default_name(function: Callable[..., Any]) -> str:
+    """Name a task after its function."""
+    name: str = getattr(function, "__name__", "")
+    if not name or name == "<lambda>":
+        raise Configuration(f"{function!r} has no name of its own: pass name= to @app.task()")
+    return name
+
+
+def refuse_unknown_fields(function: Callable[..., Any], settings: TaskSettings) -> None:
+    """Refuse unique=[…] that names what the payload will never have: every job would have the same key."""
+    parameters = read_parameters(function, Context, {})
+    unknown = [] if parameters.takes_extra else sorted(set(settings.unique_by or ()) - set(parameters.types))
+    if unknown:
+        raise Configuration(f"task {settings.name!r} is unique by {', '.join(unknown)}, which it does not take")
 
 
 def as_uuid(job_id: UUID | str) -> UUID:

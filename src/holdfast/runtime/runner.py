@@ -5,88 +5,88 @@ import logging
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeAlias
 from uuid import UUID
 
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Completed, Lost, Outcome, Released, settlement
 from holdfast.runtime.attempt import Attempt
-from holdfast.runtime.finisher import Finisher, report_loss
+from holdfast.runtime.finisher import Finisher
 from holdfast.runtime.lane import Lane
-from holdfast.runtime.logs import as_json, events
+from holdfast.runtime.logs import events
 from holdfast.runtime.processes import Processes
 from holdfast.runtime.registry import AnyTask
-from holdfast.store.finish import Completion, Settled
+from holdfast.store.finish import Settled
 
-Fence: TypeAlias = tuple[UUID, int]
+# A thread that was told to end and does not, keeps its thread; a few more than there are slots keep the others going.
+SPARE_THREADS = 8
 
 
 class Runner:
     """Everything that is claimed and not yet recorded, and the slots it runs in."""
 
-    def __init__(self, tasks: dict[str, AnyTask], finisher: Finisher, processes: Processes, concurrency: int) -> None:
+    def __init__(
+        self, tasks: dict[str, AnyTask], lanes: list[Lane], finisher: Finisher, processes: Processes, concurrency: int
+    ) -> None:
         self._tasks = tasks
+        self._lanes = lanes
         self._finisher = finisher
         self._processes = processes
         self._concurrency = concurrency
-        # A thread that was told to end and does not, keeps its thread; a few more than slots keep the others going.
-        self._threads = ThreadPoolExecutor(concurrency + 8, thread_name_prefix="holdfast-task")
-        self._attempts: dict[Fence, tuple[Attempt, Lane]] = {}
-        self._lanes: list[Lane] = []
+        self._threads = ThreadPoolExecutor(concurrency + SPARE_THREADS, thread_name_prefix="holdfast-task")
+        self._attempts: set[Attempt] = set()
         self._running = 0
 
-    def take(self, lane: Lane, jobs: Iterable[ClaimedJob], *, alone: bool = False) -> None:
+    def take(self, lane: Lane, jobs: Iterable[ClaimedJob]) -> None:
         """Take what a lane claimed; it runs as slots become free."""
-        if lane not in self._lanes:
-            self._lanes.append(lane)
-        if alone:
-            for job in jobs:
-                self._start(lane, job, alone=True)
-            return
         lane.waiting.extend(jobs)
         self._start_waiting(lane)
 
+    def take_alone(self, lane: Lane, job: ClaimedJob) -> None:
+        """Take a suspect: it runs at once, in a process of its own."""
+        self._start(Attempt(job, self._tasks[job.task], lane, alone=True))
+
     def _start_waiting(self, lane: Lane) -> None:
-        while lane.waiting and lane.running < lane.slots and self._running < self._concurrency:
-            self._start(lane, lane.waiting.popleft(), alone=False)
+        waiting = lane.waiting
+        while waiting and lane.running < lane.slots and self._running < self._concurrency:
+            job = waiting.popleft()
+            self._start(Attempt(job, self._tasks[job.task], lane, alone=False))
 
-    def _start(self, lane: Lane, job: ClaimedJob, *, alone: bool) -> None:
-        attempt = Attempt(job, self._tasks[job.task], alone=alone)
-        self._attempts[job.id, job.attempt] = (attempt, lane)
-        lane.running += 1
+    def _start(self, attempt: Attempt) -> None:
+        self._attempts.add(attempt)
+        attempt.lane.running += 1
         self._running += 1
-        attempt.runs_in = asyncio.get_running_loop().create_task(self._run(lane, attempt))
+        attempt.runs_in = asyncio.get_running_loop().create_task(self._run(attempt))
 
-    async def _run(self, lane: Lane, attempt: Attempt) -> None:
+    async def _run(self, attempt: Attempt) -> None:
         if events.isEnabledFor(logging.INFO):
             events.info("job:processing", extra=_facts(attempt.job))
         outcome = await attempt.run(self._threads, self._processes)
+        lane = attempt.lane
+        all_slots_were_taken = self._running == self._concurrency
         lane.running -= 1
         self._running -= 1
         lane.finishing += 1
         self._hand_over(attempt, outcome)
         self._start_waiting(lane)
-        if self._running >= self._concurrency - 1:
-            # A slot that all lanes share has become free.
+        if all_slots_were_taken and self._running < self._concurrency:
             for other in self._lanes:
                 self._start_waiting(other)
 
     def _hand_over(self, attempt: Attempt, outcome: Outcome) -> None:
-        job = attempt.job
         if isinstance(outcome, Completed):
-            self._finisher.complete(Completion(job, outcome.result, as_json(attempt.logs)))
+            self._finisher.complete(attempt, outcome.result)
         elif isinstance(outcome, Lost):
-            self.recorded(job, None)
+            self.recorded(attempt, None)
         else:
-            self._finisher.settle(job, {**settlement(outcome), "logs": attempt.logs or None})
+            self._finisher.settle(attempt, settlement(outcome))
 
-    def recorded(self, job: ClaimedJob, settled: Settled | None) -> None:
+    def recorded(self, attempt: Attempt, settled: Settled | None) -> None:
         """Forget an attempt whose outcome the database has, or has refused."""
-        attempt, lane = self._attempts.pop((job.id, job.attempt))
-        lane.finishing -= 1
-        lane.make_room()
+        self._attempts.discard(attempt)
+        attempt.lane.finishing -= 1
+        attempt.lane.make_room()
         if settled is not None and not settled.recorded:
-            report_loss(job, settled)
+            events.warning("job:lease_lost", extra={**_facts(attempt.job), "status": settled.status})
         elif events.isEnabledFor(logging.INFO) and not attempt.lost:
             _report(attempt, settled)
 
@@ -100,41 +100,43 @@ class Runner:
     def fences(self, older_than: float) -> list[tuple[UUID, UUID]]:
         """Name the attempts that have been running for a while; called from the heartbeat's thread."""
         started_before = time.monotonic() - older_than
-        held = list(self._attempts.values())
-        return [(attempt.job.id, attempt.job.claim_id) for attempt, _ in held if attempt.started < started_before]
+        # copy() holds the interpreter's lock throughout, where a loop over the set would not.
+        return [(one.job.id, one.job.claim_id) for one in self._attempts.copy() if one.started < started_before]
 
-    def give_up(self, job_ids: Iterable[UUID] | None) -> None:
-        """End attempts whose jobs are lost; None for all, with everything that waits."""
-        wanted = None if job_ids is None else set(job_ids)
-        for attempt, _ in list(self._attempts.values()):
-            if wanted is None or attempt.job.id in wanted:
+    def give_up(self, job_ids: Iterable[UUID]) -> None:
+        """End attempts whose jobs are lost."""
+        wanted = set(job_ids)
+        for attempt in self._attempts.copy():
+            if attempt.job.id in wanted:
                 attempt.give_up()
-        if wanted is None:
-            for lane in self._lanes:
-                lane.waiting.clear()
+
+    def give_up_all(self) -> None:
+        """End all attempts and forget what waits: everything here belongs to others now."""
+        for lane in self._lanes:
+            lane.waiting.clear()
+        for attempt in self._attempts.copy():
+            attempt.give_up()
 
     def release_waiting(self, reason: str) -> None:
         """Give back what has not started."""
         for lane in self._lanes:
             while lane.waiting:
                 job = lane.waiting.popleft()
-                attempt = Attempt(job, self._tasks[job.task], alone=False)
-                self._attempts[job.id, job.attempt] = (attempt, lane)
+                attempt = Attempt(job, self._tasks[job.task], lane, alone=False)
+                self._attempts.add(attempt)
                 lane.finishing += 1
                 self._hand_over(attempt, Released(reason))
 
     def release_running(self, reason: str) -> None:
         """End what runs and give it back."""
-        for attempt, _ in list(self._attempts.values()):
+        for attempt in self._attempts.copy():
             attempt.release(reason)
 
-    async def wait_until_done(self, seconds: float) -> bool:
-        """Wait for what runs; answers whether all of it ended."""
-        running = [attempt.runs_in for attempt, _ in self._attempts.values() if attempt.runs_in is not None]
-        if not running:
-            return True
-        _, pending = await asyncio.wait(running, timeout=seconds)
-        return not pending
+    async def wait_until_done(self, seconds: float) -> None:
+        """Wait for what runs, but not for ever."""
+        running = [attempt.runs_in for attempt in self._attempts if attempt.runs_in is not None]
+        if running:
+            await asyncio.wait(running, timeout=seconds)
 
     def close(self) -> None:
         """Let go of the threads."""

@@ -1,9 +1,11 @@
 """The worker: claims, runs and finishes jobs until it is told to stop, whatever the database does meanwhile."""
 
 import asyncio
+import faulthandler
 import os
 import random
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -16,6 +18,7 @@ import holdfast.store.claim as claims
 from holdfast.domain.errors import Configuration, DatabaseUnavailable, HoldfastError
 from holdfast.domain.job import ClaimedJob
 from holdfast.runtime import failpoints
+from holdfast.runtime.child import inside_child
 from holdfast.runtime.failpoints import SimulatedCrash
 from holdfast.runtime.finisher import Finisher
 from holdfast.runtime.heartbeat import Heartbeat
@@ -23,7 +26,6 @@ from holdfast.runtime.identity import Identity
 from holdfast.runtime.lane import Lane
 from holdfast.runtime.logs import capture, events
 from holdfast.runtime.outage import Outage
-from holdfast.runtime.processes import Processes
 from holdfast.runtime.runner import Runner
 from holdfast.runtime.wakeup import Wakeup
 from holdfast.store import upkeep
@@ -67,6 +69,8 @@ class Worker:
         handle_signals: bool = True,
         on_ready: Callable[[Identity], None] | None = None,
     ) -> None:
+        if inside_child():
+            raise Configuration('this process runs one job of a worker and must not start another: put app.work() under if __name__ == "__main__"')
         if not app.tasks:
             raise Configuration("the app has no tasks: import the modules that declare them before the worker starts")
         self._app = app
@@ -78,17 +82,19 @@ class Worker:
         self._handles_signals = handle_signals
         self._on_ready = on_ready
         self._stopping = asyncio.Event()
+        self._may_claim = asyncio.Event()
+        self._may_claim.set()
         self._forced = asyncio.Event()
         self._child_limit = processes or max(os.cpu_count() or 1, 1)
         self._claiming = AsyncSession(self._database, "holdfast claim")
         self._keeping = AsyncSession(self._database, "holdfast upkeep", deadline=60.0)
         self._finishing = AsyncSession(self._database, "holdfast finish", deadline=30.0)
         self._identity = Identity(self._slots(queues), tuple(sorted(app.tasks)), lease)
-        self._finisher = Finisher(self._finishing, lambda: self._identity.id, self._recorded)
+        self._finisher = Finisher(self._finishing, lambda: self._identity.id)
         self._processes = app.child_processes(self._child_limit + 1)
-        self._runner = Runner(app.tasks, self._finisher, self._processes, concurrency)
         self._lanes = self._make_lanes()
-        self._suspects = Lane("", [], 1, self._claim_nothing, looks_ahead=False, poll_seconds=poll)
+        self._suspects = Lane("suspects", [], 1, self._claim_suspect, looks_ahead=False, poll_seconds=poll)
+        self._runner = Runner(app.tasks, self._lanes, self._finisher, self._processes, concurrency)
         self._wakeup = Wakeup(self._database, self._wake, lambda job_id: self._runner.give_up([job_id]))
         self._heartbeat: Heartbeat | None = None
         self._rebirth = asyncio.Lock()
@@ -123,7 +129,7 @@ class Worker:
         await self._introduce()
         self._listen_to_signals()
         loops = [asyncio.create_task(loop) for loop in self._loops()]
-        finishing = asyncio.create_task(self._finisher.run())
+        finishing = asyncio.create_task(self._finisher.run(self._runner.recorded))
         if self._on_ready is not None:
             self._on_ready(self._identity)
         try:
@@ -169,7 +175,7 @@ class Worker:
         return loops
 
     async def _until_stopped(self, loops: list[asyncio.Task[None]], finishing: asyncio.Task[None]) -> None:
-        waits = [asyncio.create_task(self._stopping.wait())]
+        waits: list[asyncio.Task[Any]] = [asyncio.create_task(self._stopping.wait())]
         if self._until_idle:
             waits.append(asyncio.create_task(self._wait_until_idle()))
         done, _ = await asyncio.wait([*waits, *loops, finishing], return_when=asyncio.FIRST_COMPLETED)
@@ -185,6 +191,13 @@ class Worker:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
+        loop.add_signal_handler(signal.SIGUSR1, self._be_quiet)
+        loop.add_signal_handler(signal.SIGUSR2, _dump_stacks)
+
+    def _be_quiet(self) -> None:
+        """Claim no more, finish what runs, and stay: the first half of a deployment."""
+        events.info("worker:quiet", extra={"worker": self._identity.name, "held": self._runner.held})
+        self._may_claim.clear()
 
     def stop(self) -> None:
         """Drain; asked a second time, end at once."""
@@ -197,7 +210,7 @@ class Worker:
     async def _crash(self, loops: list[asyncio.Task[None]], finishing: asyncio.Task[None]) -> None:
         """Stop as a killed process stops: nothing is given back, nothing is said. For tests."""
         self._stopping.set()
-        self._runner.give_up(None)
+        self._runner.give_up_all()
         await self._close([*loops, finishing])
 
     async def _end(self, loops: list[asyncio.Task[None]], finishing: asyncio.Task[None]) -> None:
@@ -237,6 +250,7 @@ class Worker:
         asleep = False
         busy_since = last_job = time.monotonic()
         while True:
+            await self._may_claim.wait()
             jobs = await lane.next_jobs()
             now = time.monotonic()
             if jobs:
@@ -258,21 +272,18 @@ class Worker:
             busy_since = time.monotonic()
 
     async def _serve_suspects(self) -> None:
-        queues = list(self._identity.queues)
-        tasks = sorted(self._app.tasks)
+        """One at a time, alone: then a crash can be blamed on nobody else."""
         while True:
-            jobs = await self._claim(lambda me, claim_id: claims.claim_suspect(me, claim_id, queues, tasks))
-            if jobs:
-                self._suspects.is_dry.clear()
-                self._runner.take(self._suspects, jobs, alone=True)
-                while self._suspects.held:
-                    await self._suspects.room_made()
-                continue
-            self._suspects.is_dry.set()
-            await self._suspects.rest(self._suspects.poll_pause)
+            await self._may_claim.wait()
+            for job in await self._suspects.next_jobs():
+                self._runner.take_alone(self._suspects, job)
+            if not self._suspects.held:
+                self._suspects.is_dry.set()
+                await self._suspects.rest(self._suspects.poll_pause)
 
-    async def _claim_nothing(self, _limit: int, _after: datetime | None) -> list[ClaimedJob]:
-        return []
+    async def _claim_suspect(self, _limit: int, _after: datetime | None) -> list[ClaimedJob]:
+        queues, tasks = list(self._identity.queues), sorted(self._app.tasks)
+        return await self._claim(lambda me, claim_id: claims.claim_suspect(me, claim_id, queues, tasks))
 
     async def _claim(self, make: Callable[[UUID, UUID], Call[list[ClaimedJob]]]) -> list[ClaimedJob]:
         me, claim_id = self._identity.id, uuid4()
@@ -303,7 +314,7 @@ class Worker:
             if self._identity.id != dead or self._stopping.is_set():
                 return
             events.error("worker:declared_dead", extra={"worker": self._identity.name, "held": self._runner.held})
-            self._runner.give_up(None)
+            self._runner.give_up_all()
             if self._heartbeat is not None:
                 await asyncio.to_thread(self._heartbeat.stop)
             self._identity = self._identity.reborn()
@@ -315,17 +326,14 @@ class Worker:
                 lane.wake()
         self._suspects.wake()
 
-    def _recorded(self, job: ClaimedJob, settled: Any) -> None:
-        self._runner.recorded(job, settled)
-
     # -- time ------------------------------------------------------------------------------------------------------------
 
     async def _admit_when_due(self) -> None:
         while True:
             admitted = await self._insist(lambda: upkeep.admit_due(ADMIT_BATCH))
-            if admitted.count:
+            if admitted.entered:
                 self._wake(None)
-            if admitted.count < ADMIT_BATCH:
+            if admitted.entered < ADMIT_BATCH:
                 soonest = self._poll if admitted.next_in is None else min(max(admitted.next_in, 0.005), self._poll)
                 await asyncio.sleep(soonest)
 
@@ -368,6 +376,13 @@ class Worker:
             lanes = [*self._lanes, self._suspects] if self._app.is_locatable else self._lanes
             if self._runner.held == 0 and all(lane.is_dry.is_set() for lane in lanes):
                 return
+
+
+def _dump_stacks() -> None:
+    """Show where every thread and every asyncio task is, on stderr."""
+    faulthandler.dump_traceback(file=sys.stderr, all_threads=True)
+    for task in asyncio.all_tasks():
+        task.print_stack(file=sys.stderr)
 
 
 async def _cancelled(tasks: list[asyncio.Task[None]]) -> None:

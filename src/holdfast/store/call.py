@@ -66,7 +66,7 @@ def perform_sync(connection: psycopg.Connection[Any], call: Call[T]) -> T:
     """Perform a call and read its answer."""
     with translated():
         cursor = connection.cursor(binary=call.binary)
-        cursor.execute(call.sql, call.parameters)  # type: ignore[arg-type]  # our own files and names only
+        cursor.execute(call.sql, call.parameters)
         return call.read(cursor.fetchall() if cursor.description else [])
 
 
@@ -74,14 +74,14 @@ async def perform(connection: psycopg.AsyncConnection[Any], call: Call[T]) -> T:
     """Perform a call and read its answer."""
     with translated():
         cursor = connection.cursor(binary=call.binary)
-        await cursor.execute(call.sql, call.parameters)  # type: ignore[arg-type]  # our own files and names only
+        await cursor.execute(call.sql, call.parameters)
         return call.read(await cursor.fetchall() if cursor.description else [])
 
 
 def perform_together_sync(connection: psycopg.Connection[Any], calls: Iterable[Call[T]]) -> list[T]:
     """Perform calls in one transaction; pipelined, so that making a call overlaps with the server's work on the last."""
     with translated(), connection.transaction(), connection.pipeline():
-        asked = [(connection.cursor(binary=call.binary).execute(call.sql, call.parameters), call.read) for call in calls]  # type: ignore[arg-type]  # our own files and names only
+        asked = [(connection.cursor(binary=call.binary).execute(call.sql, call.parameters), call.read) for call in calls]
         return [read(cursor.fetchall()) for cursor, read in asked]
 
 
@@ -89,5 +89,5 @@ async def perform_together(connection: psycopg.AsyncConnection[Any], calls: Iter
     """Perform calls in one transaction; pipelined, so that making a call overlaps with the server's work on the last."""
     with translated():
         async with connection.transaction(), connection.pipeline():
-            asked = [(await connection.cursor(binary=call.binary).execute(call.sql, call.parameters), call.read) for call in calls]  # type: ignore[arg-type]  # our own files and names only
+            asked = [(await connection.cursor(binary=call.binary).execute(call.sql, call.parameters), call.read) for call in calls]
             return [read(await cursor.fetchall()) for cursor, read in asked]

@@ -37,7 +37,7 @@ def register_worker(
 
 def _read_claimed(claim_id: UUID) -> Callable[[list[Row]], list[ClaimedJob]]:
     def read(rows: list[Row]) -> list[ClaimedJob]:
-        return [ClaimedJob(*row, claim_id) for row in rows]
+        return [ClaimedJob._make((*row, claim_id)) for row in rows]
 
     return read
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import socket
 import threading
 import time
@@ -13,6 +14,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg import conninfo
+from psycopg.pq import Conninfo
 
 from holdfast.domain.errors import Configuration, DatabaseUnavailable
 from holdfast.store.call import Call, perform, perform_sync, perform_together, perform_together_sync
@@ -22,6 +24,8 @@ T = TypeVar("T")
 
 CONNECT_TIMEOUT = 10
 _VARIABLES = ("HOLDFAST_DATABASE_URL", "DATABASE_URL")
+_NAMING = ("PGHOST", "PGHOSTADDR", "PGSERVICE", "PGDATABASE")
+_SCHEME = re.compile(r"postgres(ql)?(\+\w+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +53,28 @@ class Database:
 
     @property
     def described(self) -> str:
-        """The address without its password."""
-        parts = conninfo.conninfo_to_dict(self.url)
-        return f"{parts.get('user', '?')}@{parts.get('host', 'local socket')}:{parts.get('port', 5432)}/{parts.get('dbname', '')}"
+        """The address without its password; what it leaves open is what libpq takes from PG* variables."""
+        defaults = {option.keyword.decode(): (option.val or b"").decode() for option in Conninfo.get_defaults()}
+        parts = {**defaults, **conninfo.conninfo_to_dict(self.url)}
+        host = parts["host"] or parts["hostaddr"] or "local socket"
+        return f"{parts['user']}@{host}:{parts['port']}/{parts['dbname'] or parts['user']}"
 
 
-def normalised(url: str) -> str:
+def normalised(url: str, source: str = "given") -> str:
     """Accept the spellings people have in their environments already."""
-    for prefix in ("postgresql+psycopg://", "postgresql+asyncpg://", "postgresql+psycopg2://", "postgres://"):
-        if url.startswith(prefix):
-            url = "postgresql://" + url.removeprefix(prefix)
+    scheme, separator, rest = url.partition("://")
+    if separator and not _SCHEME.fullmatch(scheme):
+        raise Configuration(f"the database URL ({source}) begins with {scheme}://; it must begin with postgresql://")
+    if separator:
+        url = f"postgresql://{rest}"
     try:
         conninfo.conninfo_to_dict(url)
-    except psycopg.ProgrammingError as error:
-        raise Configuration(f"the database URL cannot be understood: {str(error).strip()}") from error
+    except psycopg.ProgrammingError:
+        # libpq's words quote the part it could not read, which may be the password.
+        raise Configuration(
+            f"the database URL ({source}) cannot be understood: write postgresql://user:password@host:port/database, "
+            "with special characters percent-encoded"
+        ) from None
     return url
 
 
@@ -73,19 +85,22 @@ def find_database(given: str | None = None, environment: Mapping[str, str] = os.
         return Database(normalised(given), "given", prepare)
     for variable in _VARIABLES:
         if environment.get(variable):
-            return Database(normalised(environment[variable]), variable, prepare)
+            return Database(normalised(environment[variable], variable), variable, prepare)
         if path := environment.get(variable + "_FILE"):
-            return Database(normalised(_read_secret(variable, path)), variable + "_FILE", prepare)
-    if environment.get("PGHOST") or environment.get("PGSERVICE") or environment.get("PGDATABASE"):
+            return Database(normalised(_read_secret(variable, path), variable + "_FILE"), variable + "_FILE", prepare)
+    if any(environment.get(variable) for variable in _NAMING):
         return Database("", "PG* variables", prepare)  # libpq reads them itself
     return None
 
 
 def _read_secret(variable: str, path: str) -> str:
     try:
-        return Path(path).read_text("utf-8").strip()
+        secret = Path(path).read_text("utf-8").strip()
     except OSError as error:
         raise Configuration(f"{variable}_FILE names {path}, which cannot be read: {error.strerror}") from error
+    if not secret:  # to libpq it would mean the server that happens to run here
+        raise Configuration(f"{variable}_FILE names {path}, which is empty")
+    return secret
 
 
 def require_database(given: str | None = None, environment: Mapping[str, str] = os.environ) -> Database:
@@ -93,7 +108,7 @@ def require_database(given: str | None = None, environment: Mapping[str, str] = 
     found = find_database(given, environment)
     if found is None:
         raise Configuration(
-            "no database is configured: pass database_url=…, set HOLDFAST_DATABASE_URL or DATABASE_URL, "
+            "no database is configured: pass database_url=…, set HOLDFAST_DATABASE_URL, DATABASE_URL or PGHOST, "
             "or try Holdfast with a PostgreSQL of its own: holdfast dev"
         )
     return found
@@ -153,6 +168,12 @@ class AsyncSession:
         if connection is not None:
             with suppress(psycopg.Error):
                 await connection.close()
+
+    def abandon(self) -> None:
+        """Close the connection of an event loop that has ended and can close nothing any more."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.pgconn.finish()
 
 
 class Session:
@@ -288,3 +309,8 @@ class AsyncSessions:
         """Close what is idle."""
         while self._idle:
             await self._idle.pop().close()
+
+    def abandon(self) -> None:
+        """Close what the event loop left idle when it ended."""
+        while self._idle:
+            self._idle.pop().abandon()

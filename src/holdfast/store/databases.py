@@ -44,7 +44,7 @@ def drop_database(admin_url: str, name: str) -> None:
 def has_database(admin_url: str, name: str) -> bool:
     """Whether the server has a database of this name."""
     with _admin(admin_url) as connection:
-        found = connection.execute(_text("database_exists"), (name,)).fetchone()  # type: ignore[arg-type]  # our own file
+        found = connection.execute(_text("database_exists"), (name,)).fetchone()
         return found is not None
 
 
@@ -67,7 +67,7 @@ def move_clock(owner_url: str, seconds: float) -> None:
 
 def _run(url: str, script: str, **parts: sql.Composable) -> None:
     with _admin(url) as connection, connection.transaction():
-        connection.execute(sql.SQL(_text(script)).format(**parts))  # type: ignore[arg-type]  # our own files only
+        connection.execute(sql.SQL(_text(script)).format(**parts))
 
 
 def _text(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import psycopg
@@ -20,10 +21,19 @@ _OURS: dict[str, type[errors.HoldfastError]] = {
 }
 _MISSING_SCHEMA = {"3F000", "42P01", "42883", "42703"}
 _BAD_JSON = {"22P02", "22P05", "22030", "22032", "54001"}
+_CONNECTION_LOSS = {"57P01", "57P02", "57P03", "53300", "53400", "25006"}
 
 
 class WorkerUnknown(errors.HoldfastError):
     """The database does not know this worker, or has declared it dead; it must register anew."""
+
+
+class _Refusal(NamedTuple):
+    """What the server said, whichever driver heard it."""
+
+    state: str
+    said: str
+    detail: str | None
 
 
 @contextmanager
@@ -32,42 +42,77 @@ def translated() -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        ours = _translate(error)
+        ours = _ours(_refusal(error)) or _lost(error)
         if ours is None:
             raise
         raise ours from error
 
 
-def _translate(error: psycopg.Error) -> errors.HoldfastError | None:
-    state = error.sqlstate or ""
-    said = _said(error)
+@contextmanager
+def refusals_translated() -> Iterator[None]:
+    """Turn the machine's refusals into our errors, whichever library brings them.
+
+    The connection is the caller's, and so are its other errors: their retry loops know them by class.
+    """
+    try:
+        yield
+    except Exception as error:
+        origin = _origin(error)
+        ours = _ours(_refusal(origin)) if origin is not None else None
+        if ours is None:
+            raise
+        raise ours from error
+
+
+def _ours(refusal: _Refusal) -> errors.HoldfastError | None:
+    state, said, detail = refusal
+    ours: errors.HoldfastError | None = None
     if state == "HF002":
-        return WorkerUnknown(said)
-    if state == "HF006":
-        return errors.DuplicateKey(said, UUID(error.diag.message_detail or ""))
-    if state in _OURS:
-        return _OURS[state](said)
-    if state in _MISSING_SCHEMA and "holdfast" in said:
-        return errors.SchemaMismatch(f"{said}: this database lacks Holdfast's schema; run: holdfast db migrate")
-    if state == "42501":
-        return errors.NotAllowed(f"{said}: grant the login a Holdfast role (holdfast_producer, holdfast_worker, holdfast_api)")
-    if state in _BAD_JSON:
-        return errors.BadInput(f"PostgreSQL cannot store this JSON: {said}")
-    if is_connection_loss(error):
-        return errors.DatabaseUnavailable(f"the database cannot be reached: {said or type(error).__name__}")
-    return None
+        ours = WorkerUnknown(said)
+    elif state == "HF006":
+        ours = errors.DuplicateKey(said, UUID(detail) if detail else None)
+    elif state in _OURS:
+        ours = _OURS[state](said)
+    elif state in _MISSING_SCHEMA and "holdfast" in said:
+        ours = errors.SchemaMismatch(f"{said}: this database lacks Holdfast's schema; run: holdfast db migrate")
+    elif state == "42501":
+        ours = errors.NotAllowed(f"{said}: grant the login a Holdfast role (holdfast_producer, holdfast_worker, holdfast_api)")
+    elif state in _BAD_JSON:
+        ours = errors.BadInput(f"PostgreSQL cannot store this JSON: {said}")
+    return ours
+
+
+def _lost(error: psycopg.Error) -> errors.DatabaseUnavailable | None:
+    if not is_connection_loss(error):
+        return None
+    return errors.DatabaseUnavailable(f"the database cannot be reached: {_refusal(error).said or type(error).__name__}")
 
 
 def is_connection_loss(error: psycopg.Error) -> bool:
     """Whether the connection is gone, rather than the statement wrong."""
     state = error.sqlstate or ""
     if state:
-        return state.startswith("08") or state in {"57P01", "57P02", "57P03", "53300", "53400", "25006"}
+        return state.startswith("08") or state in _CONNECTION_LOSS
     return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
 
 
-def _said(error: psycopg.Error) -> str:
-    """Message and hint; never DETAIL, which can hold a row's contents."""
-    message = error.diag.message_primary or str(error).strip()
-    hint = error.diag.message_hint
-    return f"{message} ({hint})" if hint else message
+def _origin(error: BaseException) -> BaseException | None:
+    """Find the driver's error under what other libraries have wrapped around it."""
+    found = None
+    link: BaseException | None = error
+    while link is not None:
+        if hasattr(link, "diag") or hasattr(link, "sqlstate"):
+            found = link
+        link = link.__cause__
+    return found
+
+
+def _refusal(error: BaseException) -> _Refusal:
+    """Read state, message and hint; the detail only by itself, because it can hold a row's contents."""
+    diag: Any = getattr(error, "diag", None)
+    if diag is not None:  # psycopg and psycopg2
+        state, message, hint, detail = diag.sqlstate, diag.message_primary, diag.message_hint, diag.message_detail
+    else:  # asyncpg
+        state, message, hint, detail = (getattr(error, name, None) for name in ("sqlstate", "message", "hint", "detail"))
+    message = message or str(error).strip()
+    return _Refusal(state or "", f"{message} ({hint})" if hint else message, detail)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from holdfast.domain.job import ClaimedJob
@@ -10,12 +10,8 @@ from holdfast.domain.states import Status
 from holdfast.store.call import Call, Row, function, single
 
 
-class Completion(NamedTuple):
-    """A finished attempt with its result and log lines as JSON text."""
-
-    job: ClaimedJob
-    result: str | None
-    logs: str | None
+# A finished attempt with its result and log lines as JSON text; a plain tuple, because the hot path makes one a job.
+Completion: TypeAlias = tuple[ClaimedJob, str | None, str | None]
 
 
 class Settled(NamedTuple):
@@ -28,12 +24,11 @@ class Settled(NamedTuple):
 
 def complete(worker_id: UUID, completions: Sequence[Completion]) -> Call[list[Settled]]:
     """Complete attempts; the answer names only those that had lost their job."""
-    jobs = [c.job for c in completions]
-    logs = [c.logs for c in completions]
+    jobs, results, logs = zip(*completions, strict=True)
     return function(
         "complete", worker_id,
         [job.id for job in jobs], [job.attempt for job in jobs], [job.claim_id for job in jobs],
-        [c.result for c in completions], logs if any(logs) else None,
+        list(results), list(logs) if any(logs) else None,
         read=_read_lost, types=("", "", "", "", "text[]", "text[]"),
     )  # fmt: skip
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, LiteralString, NamedTuple
 from uuid import UUID
 
 from psycopg import sql
@@ -31,6 +31,14 @@ class Filters:
     before_id: UUID | None = None
 
 
+class Candidate(NamedTuple):
+    """A job that an abbreviated id may mean."""
+
+    id: UUID
+    task: str
+    status: str
+
+
 # Each condition is written so that the index of its column can serve it.
 _CONDITIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "status": ("j.status = {value}", str),
@@ -53,26 +61,39 @@ def _select() -> str:
 def list_jobs(filters: Filters, limit: int = 50) -> Call[list[Job]]:
     """List jobs, newest first; the next page begins before the last id of this one."""
     given = {name: getattr(filters, name) for name in _CONDITIONS if getattr(filters, name) is not None}
-    conditions = [sql.SQL(_CONDITIONS[name][0]).format(value=sql.Placeholder(name)) for name in given]  # type: ignore[arg-type]  # the whitelist above
-    conditions.append(sql.SQL(_partition(filters)))  # type: ignore[arg-type]  # one of three constants
-    text = sql.SQL("{select} where {conditions} order by j.id desc limit {limit}").format(
-        select=sql.SQL(_select()),  # type: ignore[arg-type]  # our own file
-        conditions=sql.SQL(" and ").join(conditions),
+    conditions = [sql.SQL(_CONDITIONS[name][0]).format(value=sql.Placeholder(name)) for name in given]
+    branches = [_branch([*conditions, sql.SQL(part)]) for part in _partitions(filters)]
+    text = sql.SQL("{select} where j.id in ({ids}) order by j.id desc limit {limit}").format(
+        select=sql.SQL(_select()),
+        ids=sql.SQL(" union all ").join(branches),
         limit=sql.Placeholder("limit"),
     )
     parameters = {name: _CONDITIONS[name][1](value) for name, value in given.items()}
     return Call(text.as_string(None), {**parameters, "limit": limit}, _read_jobs)
 
 
-def _partition(filters: Filters) -> str:
+def _branch(conditions: list[sql.Composed | sql.SQL]) -> sql.Composed:
+    text = sql.SQL("(select j.id from holdfast.job j where {conditions} order by j.id desc limit {limit})")
+    return text.format(conditions=sql.SQL(" and ").join(conditions), limit=sql.Placeholder("limit"))
+
+
+def _partitions(filters: Filters) -> list[LiteralString]:
     """Say what the indexes know: RUNNING jobs are few and found by their holder, all others by status and task."""
     if filters.status is Status.RUNNING:
-        return "j.holder is not null"
-    return "j.status <> 'RUNNING'" if filters.status is not None else "true"
+        return ["j.holder is not null"]
+    if filters.status is not None:
+        return ["j.status <> 'RUNNING'"]
+    # The index by task leaves RUNNING jobs out: both halves are asked, and the newest of both are listed.
+    return ["j.holder is not null", "j.status <> 'RUNNING'"] if filters.task is not None else ["true"]
 
 
 def _read_jobs(rows: list[Row]) -> list[Job]:
-    return [Job(*row[:3], Status(row[3]), *row[4:]) for row in rows]
+    return [_read_job(list(row)) for row in rows]
+
+
+def _read_job(values: list[Any]) -> Job:
+    values[3] = Status(values[3])
+    return Job(*values)
 
 
 def find_job(job_id: UUID) -> Call[Job | None]:
@@ -81,13 +102,24 @@ def find_job(job_id: UUID) -> Call[Job | None]:
     return Call(text, {"job_id": job_id}, lambda rows: _read_jobs(rows)[0] if rows else None)
 
 
+def jobs_beginning_with(prefix: str, limit: int = 6) -> Call[list[Candidate]]:
+    """Find the jobs whose id begins like this; a range of ids, which the primary key answers."""
+    digits = prefix.replace("-", "").lower()
+    first, last = UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
+    return query(
+        "jobs_between", lambda rows: [Candidate(*row) for row in rows], first=first, last=last, limit=limit
+    )
+
+
 def history(job_id: UUID) -> Call[list[Transition]]:
     """Read a job's history from its birth."""
     return query("history", _read_history, job_id=job_id)
 
 
 def _read_history(rows: list[Row]) -> list[Transition]:
-    return [Transition(seq, Status(old) if old else None, Status(new), *rest) for seq, old, new, *rest in rows]
+    return [
+        Transition(seq, Status(old) if old else None, Status(new), *rest) for seq, old, new, *rest in rows
+    ]
 
 
 def attempts(job_id: UUID) -> Call[list[AttemptRecord]]:

@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import psycopg
 
-from holdfast.store.call import perform, query
+from holdfast.store.call import perform, perform_sync, query
 from holdfast.store.connection import Database, cut
 from holdfast.store.errors import translated
 
@@ -58,3 +59,15 @@ class Listener:
         if connection is not None:
             with suppress(psycopg.Error):
                 await connection.close()
+
+
+def hears_itself(database: Database, patience: float = 3.0) -> bool:
+    """Tell whether a notification sent on one connection is heard on another; a transaction pooler swallows it."""
+    said = uuid4().hex
+    with translated():
+        listening = psycopg.connect(**database.arguments("holdfast doctor"))
+        speaking = psycopg.connect(**database.arguments("holdfast doctor"))
+        with listening, speaking:
+            perform_sync(listening, query("listen_doctor", list))
+            perform_sync(speaking, query("notify_doctor", list, said=said))
+            return any(notice.payload == said for notice in listening.notifies(timeout=patience, stop_after=1))

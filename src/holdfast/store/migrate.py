@@ -11,7 +11,7 @@ import psycopg
 from psycopg import sql
 
 from holdfast.domain.errors import SchemaMismatch
-from holdfast.store.call import perform_sync, query
+from holdfast.store.call import Row, perform_sync, query
 from holdfast.store.connection import Database
 from holdfast.store.errors import translated
 
@@ -103,12 +103,16 @@ def read_state(connection: psycopg.Connection[Any]) -> SchemaState:
     owner = perform_sync(connection, query("schema_owner", lambda rows: rows[0][0] if rows else None))
     if owner is None:
         return compare({})
-    installed = perform_sync(connection, query("installed", dict))
+    installed: dict[str, str] = perform_sync(connection, query("installed", _as_dict))
     return compare(installed, owner)
 
 
+def _as_dict(rows: list[Row]) -> dict[str, str]:
+    return dict(rows)  # type: ignore[arg-type]  # two columns
+
+
 def _script(step: Step) -> str:
-    record = sql.SQL(_setup("record")).format(what=sql.Literal(step.name), checksum=sql.Literal(step.checksum))  # type: ignore[arg-type]  # our own file
+    record = sql.SQL(_setup("record")).format(what=sql.Literal(step.name), checksum=sql.Literal(step.checksum))
     return "\n".join([_setup("schema"), step.text, record.as_string(None)])
 
 
@@ -153,7 +157,7 @@ def _texts_after() -> str:
 
 
 def _run(connection: psycopg.Connection[Any], text: str) -> None:
-    connection.execute(text)  # type: ignore[call-overload]  # our own files only
+    connection.execute(text)
 
 
 def as_script(pending: Sequence[Step]) -> str:

@@ -9,7 +9,7 @@ from holdfast.store.call import Call, Row, function, nothing, single
 class Admitted(NamedTuple):
     """How many jobs entered the line, and in how many seconds the next one is due."""
 
-    count: int
+    entered: int
     next_in: float | None
 
 

@@ -28,8 +28,14 @@ return coalesce(nullif(current_setting('holdfast.actor', true), ''), session_use
 create or replace function holdfast.guard_birth() returns trigger
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
-  raise exception 'job % must be born PENDING, unclaimed and with the clock''s own times', new.id
-    using errcode = 'HF001', hint = 'Leave status, attempt, seq and the times to their defaults, or call holdfast.enqueue.';
+  if new.status <> 'PENDING' or new.attempt <> 0 or new.seq <> 1 or new.retry_count <> 0 or new.crash_count <> 0 or new.suspect
+     or new.claim_id is not null or new.came_from is not null then
+    raise exception 'job % must be born PENDING and unclaimed', new.id
+      using errcode = 'HF001', hint = 'Leave status, attempt, seq and counters to their defaults, or call holdfast.enqueue.';
+  end if;
+  new.created_at := holdfast.clock();
+  new.updated_at := new.created_at;
+  return new;
 end $$;
 
 -- Called for moves that are not already written as they must be: refuses the illegal, completes the rest.
@@ -39,7 +45,8 @@ begin
   if not holdfast.is_legal(old.status, new.status) then
     raise exception 'job % cannot move from % to %', old.id, old.status, new.status
       using errcode = 'HF001',
-            hint = case when holdfast.is_terminal(old.status) then 'A terminal job stays as it is; retry it as a new job.' end;
+            hint = case when holdfast.is_terminal(old.status) then 'A terminal job stays as it is; retry it as a new job.'
+                        else 'The legal moves are in holdfast.is_legal.' end;
   end if;
   new.seq := old.seq + 1;
   new.came_from := old.status;
@@ -67,9 +74,12 @@ create or replace function holdfast.guard_stay() returns trigger
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
   if holdfast.is_terminal(old.status) then
-    new.key_held := old.key_held and new.key_held;
+    old.key_held := old.key_held and new.key_held;
+    old.came_from := null;
+    new.key_held := old.key_held;
     new.came_from := null;
-    if to_jsonb(new) - '{key_held,came_from}'::text[] is distinct from to_jsonb(old) - '{key_held,came_from}'::text[] then
+    -- Compared byte by byte: 1.0 and 1.00 are equal JSON, and yet a rewritten result.
+    if new *<> old then
       raise exception 'job % is % and never changes again', old.id, old.status using errcode = 'HF001';
     end if;
     return new;
@@ -79,7 +89,7 @@ begin
      is distinct from (old.attempt, old.seq, old.claim_id, old.retry_count, old.crash_count, old.finished_at) then
     raise exception 'job %: attempt, seq, claim, counters and times change only with its status', old.id using errcode = 'HF001';
   end if;
-  new.updated_at := holdfast.clock();
+  new.updated_at := greatest(holdfast.clock(), old.updated_at);
   return new;
 end $$;
 
@@ -131,11 +141,12 @@ begin
   return null;
 end $$;
 
--- A normal birth costs nothing here: the condition is false and the function is not called.
+-- A normal birth costs little here: the condition is false and the function is not called.
 create or replace trigger guard_birth before insert on holdfast.job
   for each row when (new.status <> 'PENDING' or new.attempt <> 0 or new.seq <> 1 or new.retry_count <> 0
                      or new.crash_count <> 0 or new.suspect or new.claim_id is not null
-                     or new.updated_at <> new.created_at or new.came_from is not null)
+                     or new.came_from is not null or new.updated_at <> new.created_at
+                     or new.created_at not between holdfast.clock() - (clock_timestamp() - statement_timestamp()) and holdfast.clock())
   execute function holdfast.guard_birth();
 -- claim and complete write a move as it must be, and then the condition alone is checked: a tenth of the function's cost.
 create or replace trigger guard_move before update on holdfast.job
@@ -145,7 +156,8 @@ create or replace trigger guard_move before update on holdfast.job
              and new.seq = old.seq + 1
              and new.came_from = old.status
              and new.updated_at >= old.updated_at
-             and new.updated_at between holdfast.clock() - interval '1 minute' and holdfast.clock()
+             -- A time that a function can have read during this statement, however long it takes.
+             and new.updated_at between holdfast.clock() - (clock_timestamp() - statement_timestamp()) and holdfast.clock()
              and case when new.status = 'RUNNING'
                       then new.attempt = old.attempt + 1 and new.claim_id is distinct from old.claim_id and new.finished_at is null
                       else new.attempt = old.attempt and new.claim_id is not distinct from old.claim_id

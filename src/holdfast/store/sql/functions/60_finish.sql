@@ -4,7 +4,8 @@
 create or replace function holdfast.complete(
   p_worker uuid, p_ids uuid[], p_attempts int[], p_claim_ids uuid[], p_results text[], p_logs text[] default null)
 returns table (id uuid, status holdfast.job_status)
-language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
 declare
   v_done bigint;
   v_name text;
@@ -12,19 +13,14 @@ declare
 begin
   select w.name into v_name from holdfast.worker w where w.id = p_worker;
   perform set_config('holdfast.actor', coalesce(v_name, p_worker::text), true);
-  -- Locked in the order of their ids, as everywhere: two finishers with common jobs wait for each other and do not deadlock.
-  with mine as materialized (
-    select j.id, o.result
-      from unnest(p_ids, p_attempts, p_claim_ids, p_results) as o (id, attempt, claim_id, result)
-      join holdfast.job j on j.id = o.id
-     where j.status = 'RUNNING' and j.attempt = o.attempt and j.claim_id = o.claim_id
-     order by j.id
-       for no key update of j)
+  -- Nested loops only, from the sorted outcomes: rows are locked in the order of their ids, as everywhere, so that two
+  -- finishers with common jobs wait for each other and do not deadlock.
   update holdfast.job j
      set status = 'COMPLETED', came_from = 'RUNNING', seq = j.seq + 1, updated_at = v_now, finished_at = v_now,
-         result = mine.result::jsonb, holder = null, deadline_at = null, suspect = false
-    from mine
-   where j.id = mine.id;
+         result = o.result::jsonb, holder = null, deadline_at = null, suspect = false
+    from (select * from unnest(p_ids, p_attempts, p_claim_ids, p_results) as u (id, attempt, claim_id, result) order by u.id) as o
+   where j.id = o.id
+     and j.status = 'RUNNING' and j.attempt = o.attempt and j.claim_id = o.claim_id;
   get diagnostics v_done = row_count;
   if p_logs is not null then
     insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)

@@ -1,12 +1,17 @@
 select j.id, j.task, j.queue, j.status::text, j.priority, j.attempt, j.retry_count, j.max_retries, j.crash_count, j.suspect,
-       j.created_at, j.updated_at, j.due_at, j.deadline_at, j.finished_at, j.claim_order is not null, j.holder,
-       (select w.name from holdfast.worker w where w.id = j.holder),
+       j.created_at, j.updated_at, j.due_at, j.deadline_at, j.finished_at, j.claim_order is not null, j.holder, holder.name,
        j.retry_of, (select r.id from holdfast.job r where r.retry_of = j.id),
        j.tenant, j.subject, j.key, j.key_held, j.held_by, j.reason, j.label, j.requested_by, j.tags, j.metadata, j.payload, j.result, j.error,
-       (select coalesce(q.paused_by, '?') from holdfast.queue q
-         where q.name = j.queue and q.paused_at is not null and (q.resume_at is null or q.resume_at > holdfast.clock())),
+       paused.by, paused.at, paused.reason,
        exists (select from holdfast.worker w
-                where w.died_at is null and w.queues ? j.queue and j.task = any (w.tasks)
-                  and w.seen_at + w.lease >= holdfast.clock()),
+                where w.died_at is null and w.queues ? j.queue and w.seen_at + w.lease >= holdfast.clock()),
+       exists (select from holdfast.worker w
+                where w.died_at is null and w.queues ? j.queue and j.task = any (w.tasks) and w.seen_at + w.lease >= holdfast.clock()),
+       holder.seen_at, coalesce(holder.died_at is not null or holder.seen_at + holder.lease < holdfast.clock(), false),
        holdfast.clock()
   from holdfast.job j
+  left join holdfast.worker holder on holder.id = j.holder
+  left join lateral (select coalesce(q.paused_by, '?') as by, q.paused_at as at, q.reason
+                       from holdfast.queue q
+                      where q.name = j.queue and q.paused_at is not null
+                        and (q.resume_at is null or q.resume_at > holdfast.clock())) as paused on true

@@ -1,0 +1,64 @@
+"""Reading the system as a whole: queues, workers, counts and what doctor looks at. Every count over jobs is capped."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from holdfast.domain.health import (
+    COUNT_CAP,
+    HomelessTask,
+    QueueInfo,
+    RecentEnds,
+    ServerInfo,
+    Storage,
+    WorkerInfo,
+)
+from holdfast.domain.states import Status
+from holdfast.store.call import Call, Row, query, single
+
+_CAP = COUNT_CAP + 1
+
+
+def queues() -> Call[list[QueueInfo]]:
+    """List declared queues and those that have jobs or workers."""
+    return query("queues", lambda rows: [QueueInfo(*row) for row in rows], cap=_CAP)
+
+
+def workers(limit: int = 200) -> Call[list[WorkerInfo]]:
+    """List workers, the living first."""
+    return query("workers", lambda rows: [WorkerInfo(*row) for row in rows], cap=_CAP, limit=limit)
+
+
+def status_counts() -> Call[dict[Status, int]]:
+    """Count jobs by status, up to the cap."""
+    return query("status_counts", lambda rows: {Status(status): count for status, count in rows}, cap=_CAP)
+
+
+def completed_within(seconds: float) -> Call[int]:
+    """Count jobs that completed within the last seconds."""
+    return query("finish_rate", single, seconds=seconds)
+
+
+def server() -> Call[ServerInfo]:
+    """Look at the server and at who we are to it."""
+    return query("server", lambda rows: ServerInfo(*_only(rows)))
+
+
+def homeless_tasks(queue_names: Sequence[str]) -> Call[list[HomelessTask]]:
+    """Find tasks at the heads of these lines that no live worker has."""
+    return query(
+        "homeless_tasks", lambda rows: [HomelessTask(*row) for row in rows], queues=list(queue_names)
+    )
+
+
+def recent_ends(window: timedelta) -> Call[RecentEnds]:
+    """Count how the newest jobs ended."""
+    return query("recent_failures", lambda rows: RecentEnds(*_only(rows)), window=window)
+
+
+def storage() -> Call[Storage]:
+    """Look at transactions, dead rows and history partitions."""
+    return query("storage", lambda rows: Storage(*_only(rows)))
+
+
+def _only(rows: list[Row]) -> Row:
+    return rows[0]

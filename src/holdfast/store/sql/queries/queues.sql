@@ -1,0 +1,49 @@
+-- Declared queues, those that live workers serve, and those with jobs in line: hops along the index, never a DISTINCT over jobs.
+with recursive in_line as (
+  (select j.queue
+     from holdfast.job j
+    where j.claim_order is not null and not j.suspect
+    order by j.queue
+    limit 1)
+  union all
+  select (select j.queue
+            from holdfast.job j
+           where j.claim_order is not null and not j.suspect and j.queue > l.queue
+           order by j.queue
+           limit 1)
+    from in_line l
+   where l.queue is not null),
+live as materialized (
+  select w.queues
+    from holdfast.worker w
+   where w.died_at is null and w.seen_at + w.lease >= holdfast.clock()),
+running as materialized (
+  select r.queue, count(*) as jobs
+    from (select j.queue from holdfast.job j where j.holder is not null limit %(cap)s) as r
+   group by r.queue),
+named as (
+  select q.name from holdfast.queue q
+  union select l.queue from in_line l where l.queue is not null
+  union select r.queue from running r
+  union select k from live, jsonb_object_keys(live.queues) as k)
+select n.name, paused.at, paused.by, paused.reason, paused.resume_at,
+       (select count(*) from (select from holdfast.job j
+                               where j.queue = n.name and j.claim_order is not null and not j.suspect limit %(cap)s) as c)
+       + (select count(*) from (select from holdfast.job j
+                                 where j.queue = n.name and j.claim_order is not null and j.suspect limit %(cap)s) as c),
+       coalesce(running.jobs, 0),
+       head.since,
+       (select count(*) from live where live.queues ? n.name),
+       holdfast.clock()
+  from named n
+  left join running on running.queue = n.name
+  left join lateral (select q.paused_at as at, coalesce(q.paused_by, '?') as by, q.reason, q.resume_at
+                       from holdfast.queue q
+                      where q.name = n.name and q.paused_at is not null
+                        and (q.resume_at is null or q.resume_at > holdfast.clock())) as paused on true
+  left join lateral (select greatest(j.created_at, j.due_at) as since
+                       from holdfast.job j
+                      where j.queue = n.name and j.claim_order is not null and not j.suspect
+                      order by j.claim_order, j.id
+                      limit 1) as head on true
+ order by n.name

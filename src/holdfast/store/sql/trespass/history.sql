@@ -1,0 +1,2 @@
+delete from holdfast.job_history
+ where job_id = %(job_id)s

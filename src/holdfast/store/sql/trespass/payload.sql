@@ -1,0 +1,3 @@
+update holdfast.job
+   set payload = '{"forged": true}'
+ where id = %(job_id)s

@@ -1,0 +1,3 @@
+update holdfast.job
+   set status = %(status)s
+ where id = %(job_id)s
