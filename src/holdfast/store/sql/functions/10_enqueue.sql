@@ -1,7 +1,7 @@
 -- Enqueue: one path for one job and for many, from any language, in the caller's own transaction.
 
 create or replace function holdfast.bad_input(p_position bigint, p_problem text) returns boolean
-language plpgsql immutable set search_path = pg_catalog, holdfast, pg_temp as $$
+language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
   raise exception 'job %: %', p_position, p_problem using errcode = 'HF005', hint = 'Nothing was enqueued.';
 end $$;
@@ -84,14 +84,16 @@ end $$;
 
 -- What is wanted, checked and completed with its task's defaults. p_jobs is an array of {"id", "task", "payload", "queue",
 -- "priority", "run_at", "run_in" (seconds), "key", "key_scope", "on_conflict" (return | raise | replace), "tenant", "subject",
--- "tags", "label", "metadata", "requested_by", "trace_parent", "max_retries", "timeout" (seconds)}; all but task may be missing.
+-- "tags", "label", "metadata", "requested_by", "trace_parent", "max_retries", "timeout" (seconds)}; only id, task and payload must be there.
+-- A body bound at its creation and without settings: the planner merges it into the insert that reads it.
 create or replace function holdfast.wanted(p_jobs jsonb, p_now timestamptz)
 returns table (nth bigint, id uuid, run_at timestamptz, priority int, max_retries int, task text, queue text, tenant text, subject text,
                key text, key_scope text, label text, requested_by text, trace_parent text, timeout interval, tags jsonb,
                metadata jsonb, payload jsonb)
-language sql volatile set search_path = pg_catalog, holdfast, pg_temp as $$
+language sql stable
+begin atomic
   select w.nth,
-         coalesce(w.id, holdfast.new_id()),
+         w.id,
          coalesce(w.run_at, p_now + make_interval(secs => w.run_in)),
          coalesce(w.priority, t.priority),
          coalesce(w.max_retries, t.max_retries),
@@ -138,63 +140,39 @@ language sql volatile set search_path = pg_catalog, holdfast, pg_temp as $$
            when w.on_conflict not in ('return', 'raise', 'replace') then
              holdfast.bad_input(w.nth, format('on_conflict %L is not one of return, raise, replace', w.on_conflict))
            else true
-         end
-$$;
+         end;
+end;
 
--- Rows for holdfast.job, in the order in which everybody inserts them: two batches with common keys must not deadlock.
-create or replace function holdfast.insert_jobs(p_jobs jsonb, p_now timestamptz, p_careful boolean)
-returns table (nth bigint, id uuid, born boolean, wakes text)
-language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
-begin
-  if p_careful then
-    return query
-    with w as materialized (select * from holdfast.wanted(p_jobs, p_now)),
-    born as (
-      insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, priority, max_retries, key_held, task, queue, tenant,
-             subject, key, key_scope, label, requested_by, trace_parent, timeout, tags, metadata, payload)
-      select w.id, p_now, p_now, case when w.run_at > p_now then null else holdfast.place_in_line(p_now, w.priority) end,
-             case when w.run_at > p_now then w.run_at end, w.priority, w.max_retries, w.key is not null, w.task, w.queue, w.tenant,
-             w.subject, w.key, case when w.key is not null then w.key_scope end, w.label, w.requested_by, w.trace_parent, w.timeout,
-             w.tags, w.metadata, w.payload
-        from w
-       order by w.tenant, w.task, w.key, w.nth
-          on conflict do nothing
-      returning job.id, job.queue, job.claim_order)
-    select w.nth, w.id, b.id is not null, case when b.claim_order is not null then b.queue end
-      from w
-      left join born b on b.id = w.id;
-  else
-    -- A speculative insert costs half as much again as a plain one: only those pay who might meet a conflict.
-    return query
-    insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, priority, max_retries, task, queue, tenant,
-           subject, label, requested_by, trace_parent, timeout, tags, metadata, payload)
-    select w.id, p_now, p_now, case when w.run_at > p_now then null else holdfast.place_in_line(p_now, w.priority) end,
-           case when w.run_at > p_now then w.run_at end, w.priority, w.max_retries, w.task, w.queue, w.tenant,
-           w.subject, w.label, w.requested_by, w.trace_parent, w.timeout, w.tags, w.metadata, w.payload
-      from holdfast.wanted(p_jobs, p_now) as w
-     order by w.nth   -- the order of the answer, which RETURNING cannot name
-    returning null::bigint, job.id, true, case when job.claim_order is not null then job.queue end;
-  end if;
-end $$;
+create or replace function holdfast.with_ids(p_jobs jsonb) returns jsonb
+language sql volatile set search_path = pg_catalog, holdfast, pg_temp as $$
+  select coalesce(jsonb_agg(jsonb_build_object('id', holdfast.new_id()) || one order by nth), '[]')
+    from jsonb_array_elements(p_jobs) with ordinality as w (one, nth)
+$$;
 
 -- True when a job of p_jobs might not be born: it has a key, or an id that is taken (a repeat after a lost answer).
+-- The settings leave the primary keys: a plan made while the table was small would read all of it for every batch.
 create or replace function holdfast.might_conflict(p_jobs jsonb) returns boolean
-language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
-  select exists (select from jsonb_to_recordset(p_jobs) as w (id uuid, task text, key text)
-                  where w.key is not null
-                     or exists (select from holdfast.task t where t.name = w.task and t.unique_by is not null)
-                     or exists (select from holdfast.job j where j.id = w.id))
-$$;
+language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+begin
+  -- Joins, one by one: an OR of two EXISTS becomes a hash of the whole job table.
+  return p_jobs @? '$[*].key'
+      or exists (select from jsonb_to_recordset(p_jobs) as w (task text) join holdfast.task t on t.name = w.task where t.unique_by is not null)
+      or exists (select from jsonb_to_recordset(p_jobs) as w (id uuid) join holdfast.job j on j.id = w.id);
+end $$;
 
 -- Enqueues many; answers, in their order, with each job's id and whether this call made it.
+-- Its plans are kept: making one anew takes longer than inserting a job.
 create or replace function holdfast.enqueue_many(p_jobs jsonb, p_declared jsonb default null)
 returns table (nth bigint, job_id uuid, created boolean)
-language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
+  set plan_cache_mode = force_generic_plan as $$
 declare
   v_now timestamptz := holdfast.clock();
+  v_jobs jsonb := p_jobs;
+  v_many int;
   v_careful boolean;
-  v_ids uuid[];
-  v_all_born boolean;
+  v_born bigint;
   v_wakes text[];
 begin
   if jsonb_typeof(p_jobs) is distinct from 'array' then
@@ -203,20 +181,61 @@ begin
   if p_declared is not null then
     perform holdfast.declare_tasks(p_declared);
   end if;
-  v_careful := holdfast.might_conflict(p_jobs);
-  select array_agg(i.id order by coalesce(i.nth, i.place)), bool_and(i.born), array_agg(distinct i.wakes) filter (where i.wakes is not null)
-    into v_ids, v_all_born, v_wakes
-    from holdfast.insert_jobs(p_jobs, v_now, v_careful) with ordinality as i (nth, id, born, wakes, place);
-  if v_wakes is not null then
+  if p_jobs @? '$[*] ? (!exists(@.id))' then
+    v_jobs := holdfast.with_ids(p_jobs);
+  end if;
+  v_many := jsonb_array_length(v_jobs);
+
+  -- A careful insert leaves out what conflicts, and costs half as much again: a few jobs are quicker inserted so than
+  -- looked up first, many are not.
+  v_careful := v_many <= 5 or holdfast.might_conflict(v_jobs);
+  if not v_careful then
+    begin
+      with born as (
+        insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, priority, max_retries, task, queue, tenant,
+               subject, label, requested_by, trace_parent, timeout, tags, metadata, payload)
+        select w.id, v_now, v_now, case when w.run_at > v_now then null else holdfast.place_in_line(v_now, w.priority) end,
+               case when w.run_at > v_now then w.run_at end, w.priority, w.max_retries, w.task, w.queue, w.tenant,
+               w.subject, w.label, w.requested_by, w.trace_parent, w.timeout, w.tags, w.metadata, w.payload
+          from holdfast.wanted(v_jobs, v_now) as w
+        returning case when job.claim_order is not null then job.queue end::text as wakes)
+      select count(*), array_agg(distinct born.wakes) into v_born, v_wakes from born;
+    exception when unique_violation then
+      v_careful := true;   -- an id is in it twice, or in a transaction that commits at this moment: the answer to it was lost
+    end;
+  end if;
+  if v_careful then
+    with born as (
+      insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, priority, max_retries, key_held, task, queue, tenant,
+             subject, key, key_scope, label, requested_by, trace_parent, timeout, tags, metadata, payload)
+      select w.id, v_now, v_now, case when w.run_at > v_now then null else holdfast.place_in_line(v_now, w.priority) end,
+             case when w.run_at > v_now then w.run_at end, w.priority, w.max_retries, w.key is not null, w.task, w.queue, w.tenant,
+             w.subject, w.key, case when w.key is not null then w.key_scope end, w.label, w.requested_by, w.trace_parent, w.timeout,
+             w.tags, w.metadata, w.payload
+        from holdfast.wanted(v_jobs, v_now) as w
+       order by w.tenant, w.task, w.key, w.nth   -- one order for all: two batches with common keys must not deadlock
+          on conflict do nothing
+      returning case when job.claim_order is not null then job.queue end::text as wakes)
+    select count(*), array_agg(distinct born.wakes) into v_born, v_wakes from born;
+  end if;
+
+  if exists (select from holdfast.sleeper s where s.queue = any (v_wakes)) then
     perform holdfast.wake(v_wakes);
   end if;
-  if v_all_born is false then
+  if v_born = v_many then
     return query
-      select n.nth, s.job_id, s.created
-        from unnest(v_ids) with ordinality as n (id, nth)
-        cross join lateral holdfast.settle_conflict(n.id, p_jobs -> (n.nth - 1)::int, v_now) as s;
+      select w.nth, (w.one ->> 'id')::uuid, true
+        from jsonb_array_elements(v_jobs) with ordinality as w (one, nth);
   else
-    return query select n.nth, n.id, true from unnest(v_ids) with ordinality as n (id, nth);
+    return query
+      select w.nth, s.job_id, s.created
+        from (select e.nth, e.one
+                from jsonb_array_elements(v_jobs) with ordinality as e (one, nth)
+                join holdfast.task t on t.name = e.one ->> 'task'
+               -- The order of the insert above: replacing locks the keys' holders.
+               order by e.one ->> 'tenant', t.name, coalesce(e.one ->> 'key', holdfast.key_of(e.one -> 'payload', t.unique_by)), e.nth) as w
+        cross join lateral holdfast.settle_conflict((w.one ->> 'id')::uuid, w.one, v_now) as s
+       order by w.nth;
   end if;
 end $$;
 
@@ -247,8 +266,10 @@ begin
   for v_try in 1..10 loop
     select * into v_old
       from holdfast.job j
-     where coalesce(j.tenant, '') = coalesce(p_wanted ->> 'tenant', '') and j.task = v_task.name and j.key = v_key and j.key_held
-       for no key update;
+     where coalesce(j.tenant, '') = coalesce(p_wanted ->> 'tenant', '') and j.task = v_task.name and j.key = v_key and j.key_held;
+    if found and v_policy = 'replace' then   -- only who changes the holder locks it: a caller may hold on to a lock for long
+      select * into v_old from holdfast.job j where j.id = v_old.id and j.key_held for no key update;
+    end if;
     if found and v_policy = 'raise' then
       raise exception 'job % (%) already holds the key %', v_old.id, v_old.status, quote_literal(v_key)
         using errcode = 'HF006', detail = v_old.id::text, hint = 'Wait for it, or enqueue with on_conflict=return or replace.';

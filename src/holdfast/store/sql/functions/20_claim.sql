@@ -61,7 +61,7 @@ begin
     from taken
    where j.id = taken.id
      and coalesce(j.claim_order, 'infinity') < 'infinity'   -- again, and opaque: the planner must not drive the join from the line
-  returning j.id, j.task, j.payload::text, j.attempt, taken.claim_order, j.retry_count, j.max_retries, j.tenant, j.subject,
+  returning j.id::uuid, j.task::text, j.payload::text, j.attempt, taken.claim_order, j.retry_count, j.max_retries::smallint, j.tenant::text, j.subject::text,
             extract(epoch from j.timeout)::float8,
             holdfast.extras_of(j.label, j.requested_by, j.trace_parent, j.key, j.metadata);
 end $$;
@@ -80,7 +80,7 @@ create or replace function holdfast.recover_claim(p_worker uuid, p_claim_id uuid
 returns table (id uuid, task text, payload text, attempt int, claim_order timestamptz, retry_count smallint, max_retries smallint,
                tenant text, subject text, timeout float8, extras text)
 language sql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
-  select j.id, j.task, j.payload::text, j.attempt, j.updated_at, j.retry_count, j.max_retries, j.tenant, j.subject,
+  select j.id::uuid, j.task::text, j.payload::text, j.attempt, j.updated_at, j.retry_count, j.max_retries::smallint, j.tenant::text, j.subject::text,
          extract(epoch from j.timeout)::float8,
          holdfast.extras_of(j.label, j.requested_by, j.trace_parent, j.key, j.metadata)
     from holdfast.job j

@@ -37,6 +37,7 @@ begin
      set stopped_at = holdfast.clock(), died_at = holdfast.clock()
    where w.id = p_worker and w.died_at is null;
   if found then
+    perform set_config('holdfast.actor', (select w.name from holdfast.worker w where w.id = p_worker), true);
     perform holdfast.return_jobs(p_worker, 10000);
   end if;
 end $$;

@@ -101,7 +101,14 @@ begin
       from moved d
      where d.claim_order is not null
     having count(*) > 0)
-  select o.id, coalesce(d.status, j.status), d.id is not null
+  select o.id, coalesce(d.status, j.status),
+         d.id is not null
+         -- The same attempt has written the same before, and the answer was lost: a success, as for complete.
+         or exists (select from holdfast.job_history h
+                     where h.job_id = o.id and h.attempt = o.attempt and h.from_status = 'RUNNING' and h.actor = v_name
+                       and h.reason is not distinct from o.reason
+                       and h.to_status = any (case o.outcome when 'cancelled' then '{CANCELLED}' when 'released' then '{RETRY}'
+                                              else '{RETRY,FAILED}' end::holdfast.job_status[]))
     from outcome o
     left join moved d on d.id = o.id
     left join holdfast.job j on j.id = o.id

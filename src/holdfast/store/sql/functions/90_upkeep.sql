@@ -32,7 +32,8 @@ begin
    limit 1;
 end $$;
 
--- Takes back what dead workers hold. A suspect that was running alone is charged with the crash; the others become suspects.
+-- Takes back what dead workers hold. A suspect is charged with the crash when its worker held nothing else that could have
+-- caused it (a child's death is told by its worker, who lives); the others become suspects.
 create or replace function holdfast.return_jobs(p_worker uuid, p_limit int) returns bigint
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
@@ -41,17 +42,18 @@ declare
   v_count bigint;
 begin
   with held as materialized (
-    select j.id, j.claim_id, w.name as worker, w.stopped_at is not null as said_goodbye, coalesce(t.crash_cap, 3) as crash_cap
+    select j.id, j.claim_id, w.name as worker, w.stopped_at is not null as said_goodbye, coalesce(t.crash_cap, 3) as crash_cap,
+           not exists (select from holdfast.job beside where beside.holder = w.id and not beside.suspect) as alone
       from holdfast.worker w
       join holdfast.job j on j.holder = w.id
       left join holdfast.task t on t.name = j.task
      where w.died_at is not null and (p_worker is null or w.id = p_worker)
-     order by j.id
+     order by j.suspect desc, j.id   -- suspects first: they are judged while what ran beside them is still in the books
      limit p_limit
        for no key update of j skip locked),
   judged as materialized (
-    select h.*, j.suspect and not h.said_goodbye as charged,
-           (j.suspect and not h.said_goodbye and j.crash_count + 1 >= h.crash_cap) as condemned
+    select h.*, j.suspect and h.alone and not h.said_goodbye as charged,
+           (j.suspect and h.alone and not h.said_goodbye and j.crash_count + 1 >= h.crash_cap) as condemned
       from held h
       join holdfast.job j on j.id = h.id),
   back as (
@@ -180,8 +182,9 @@ begin
   return v_made;
 end $$;
 
+-- All writers of history queue behind a lock on the whole table, even one that is only waited for: so it is waited for briefly.
 create or replace function holdfast.drop_empty_history_partitions() returns bigint
-language plpgsql set search_path = pg_catalog, holdfast, pg_temp set lock_timeout = '2s' as $$
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp set lock_timeout = '100ms' as $$
 declare
   v_name text;
   v_empty boolean;
@@ -196,7 +199,8 @@ begin
     begin
       execute format('select not exists (select from holdfast.%I)', v_name) into v_empty;
       if v_empty then
-        -- Locked first, looked at again: a job of that month may have moved meanwhile.
+        -- The table before its partition, as every writer locks them, and looked at again: a job of that month may have moved.
+        lock table only holdfast.job_history in access exclusive mode;
         execute format('lock table holdfast.%I in access exclusive mode', v_name);
         execute format('select not exists (select from holdfast.%I)', v_name) into v_empty;
         if v_empty then
@@ -206,6 +210,7 @@ begin
       end if;
     exception when lock_not_available then
       raise warning 'history partition % not dropped: it is busy; the next upkeep tries again', v_name;
+      return v_dropped;
     end;
   end loop;
   return v_dropped;

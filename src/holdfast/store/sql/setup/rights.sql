@@ -2,7 +2,6 @@
 revoke all on schema holdfast from public;
 revoke all on all functions in schema holdfast from public;
 revoke all on all tables in schema holdfast from public;
-alter default privileges in schema holdfast revoke execute on functions from public;
 
 do $$
 begin
@@ -10,6 +9,8 @@ begin
     raise notice 'holdfast: single-role set-up: the role that owns the schema does everything';
     return;
   end if;
+  -- For the role, not the schema: a schema's default privileges can only add to what PUBLIC has, never take it away.
+  alter default privileges for role holdfast_owner revoke execute on functions from public;
   grant usage on schema holdfast to holdfast_producer, holdfast_worker, holdfast_api, holdfast_viewer, holdfast_maint;
 
   grant execute on function

@@ -1,5 +1,6 @@
 -- The roles of least privilege, made where the migrating login may make roles. They cannot log in: grant them to logins.
 -- Roles belong to the cluster: another database's migration may be making them at this moment, so a collision is no error.
+set local search_path = pg_catalog, pg_temp;
 do $$
 declare
   v_role text;

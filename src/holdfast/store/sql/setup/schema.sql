@@ -1,4 +1,6 @@
 -- The schema and its register of what is installed. Owned by holdfast_owner where the login may act as it.
+-- The path is pinned: the names in our functions must not be bound to a better match that somebody put into public.
+set local search_path = pg_catalog, holdfast, pg_temp;
 do $$
 begin
   if to_regnamespace('holdfast') is null then
