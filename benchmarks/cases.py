@@ -59,7 +59,7 @@ class Sizes:
         return self.slow if system.is_slow else self.drain
 
 
-class NeverFinished(Exception):  # noqa: N818 - reads as the fact it is
+class NeverFinished(Exception):
     """A drain did not end in time, or ended with jobs left over."""
 
 

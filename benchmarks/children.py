@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 LONGEST_COMMAND = 900  # seconds: enqueuing a million jobs on a slow machine
 
 
-class ChildFailed(Exception):  # noqa: N818 - reads as the fact it is
+class ChildFailed(Exception):
     """A child ended or never answered; the message carries the end of what it wrote."""
 
 

@@ -18,7 +18,7 @@ SYSTEM_CERTIFICATES = (
 )
 
 
-class EnvironmentMissing(Exception):  # noqa: N818 - reads as the fact it is
+class EnvironmentMissing(Exception):
     """A peer cannot be installed here; the harness goes on without it and says so."""
 
 

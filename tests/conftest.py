@@ -1,12 +1,40 @@
 """Fixtures for the whole suite; the databases come from Holdfast's own pytest plugin."""
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
 
 from holdfast import Holdfast
-from holdfast.testing import ScratchDatabase
+from holdfast.store.databases import url_of
+from holdfast.testing import ScratchDatabase, TestServer, test_server
+
+# For mutants: the body of a function without one of its guards; an error when the guard is not there to be removed.
+WITHOUT = """
+create function pg_temp.without(p_function text, p_guard text, p_instead text default '') returns void
+language plpgsql as $$
+declare
+  v_body text := pg_get_functiondef(p_function::regproc);
+begin
+  if position(p_guard in v_body) = 0 then
+    raise exception '% has no guard: %', p_function, p_guard;
+  end if;
+  execute replace(v_body, p_guard, p_instead);
+end $$;
+"""
+
+
+@pytest.fixture(scope="session")
+def holdfast_server() -> Iterator[TestServer]:
+    """Give one server for the whole run; scripts/mutants names a file that takes one guard out of its schema."""
+    with test_server() as server:
+        if mutant := os.environ.get("HOLDFAST_TEST_MUTANT"):
+            with psycopg.connect(url_of(server.admin_url, dbname=server._template)) as connection:
+                connection.execute(WITHOUT)
+                connection.execute(Path(mutant).read_text("utf-8"))  # type: ignore[call-overload]  # a file of our own
+        yield server
 
 
 @pytest.fixture

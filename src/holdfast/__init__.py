@@ -1,32 +1,36 @@
 """Durable jobs on PostgreSQL, with a state machine the database itself enforces."""
 
-from holdfast.domain.backoff import Backoff, Delays
-from holdfast.domain.errors import (
-    BadInput,
-    BadPayload,
-    Configuration,
-    DatabaseUnavailable,
-    DuplicateKey,
-    HoldfastError,
-    IdReused,
-    IllegalMove,
-    JobFailed,
-    JobNotFound,
-    LeaseLost,
-    NotAllowed,
-    NotRetryable,
-    SchemaMismatch,
-    Unchangeable,
-    UnknownTask,
-    WaitTimedOut,
-)
-from holdfast.domain.failure import Rules
-from holdfast.domain.outcome import Cancel, Fail, Retry
-from holdfast.domain.states import Status
-from holdfast.runtime.app import Holdfast
-from holdfast.runtime.context import Context
-from holdfast.runtime.handle import AsyncHandle, Handle
-from holdfast.runtime.holding import Claimed
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from holdfast.domain.backoff import Backoff, Delays
+    from holdfast.domain.errors import (
+        BadInput,
+        BadPayload,
+        Configuration,
+        DatabaseUnavailable,
+        DuplicateKey,
+        HoldfastError,
+        IdReused,
+        IllegalMove,
+        JobFailed,
+        JobNotFound,
+        LeaseLost,
+        NotAllowed,
+        NotRetryable,
+        SchemaMismatch,
+        Unchangeable,
+        UnknownTask,
+        WaitTimedOut,
+    )
+    from holdfast.domain.failure import Rules
+    from holdfast.domain.outcome import Cancel, Fail, Retry
+    from holdfast.domain.states import Status
+    from holdfast.runtime.app import Holdfast
+    from holdfast.runtime.context import Context
+    from holdfast.runtime.handle import AsyncHandle, Handle
+    from holdfast.runtime.holding import Claimed
 
 __all__ = [
     "AsyncHandle",
@@ -59,3 +63,49 @@ __all__ = [
     "UnknownTask",
     "WaitTimedOut",
 ]
+
+# Imported when first used: `holdfast --help` and small scripts pay for neither the driver nor pydantic.
+_HOMES = {
+    "AsyncHandle": "holdfast.runtime.handle",
+    "Backoff": "holdfast.domain.backoff",
+    "BadInput": "holdfast.domain.errors",
+    "BadPayload": "holdfast.domain.errors",
+    "Cancel": "holdfast.domain.outcome",
+    "Claimed": "holdfast.runtime.holding",
+    "Configuration": "holdfast.domain.errors",
+    "Context": "holdfast.runtime.context",
+    "DatabaseUnavailable": "holdfast.domain.errors",
+    "Delays": "holdfast.domain.backoff",
+    "DuplicateKey": "holdfast.domain.errors",
+    "Fail": "holdfast.domain.outcome",
+    "Handle": "holdfast.runtime.handle",
+    "Holdfast": "holdfast.runtime.app",
+    "HoldfastError": "holdfast.domain.errors",
+    "IdReused": "holdfast.domain.errors",
+    "IllegalMove": "holdfast.domain.errors",
+    "JobFailed": "holdfast.domain.errors",
+    "JobNotFound": "holdfast.domain.errors",
+    "LeaseLost": "holdfast.domain.errors",
+    "NotAllowed": "holdfast.domain.errors",
+    "NotRetryable": "holdfast.domain.errors",
+    "Retry": "holdfast.domain.outcome",
+    "Rules": "holdfast.domain.failure",
+    "SchemaMismatch": "holdfast.domain.errors",
+    "Status": "holdfast.domain.states",
+    "Unchangeable": "holdfast.domain.errors",
+    "UnknownTask": "holdfast.domain.errors",
+    "WaitTimedOut": "holdfast.domain.errors",
+}
+
+if not TYPE_CHECKING:  # a type checker would believe in any name
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
+        value: object = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

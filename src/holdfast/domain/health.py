@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple
 from uuid import UUID
 
-from holdfast.domain.sentence import ago, span
+from holdfast.domain.sentence import ago, error_name, span
 
 COUNT_CAP = 10_000
 LONG_WAIT = timedelta(minutes=10)
@@ -146,9 +146,9 @@ class Storage(NamedTuple):
 class Facts:
     """What the judgement of the queues needs to know."""
 
-    queues: Sequence[QueueInfo]
-    workers: Sequence[WorkerInfo]
-    homeless: Sequence[HomelessTask]
+    queues: list[QueueInfo]
+    workers: list[WorkerInfo]
+    homeless: list[HomelessTask]
     ends: RecentEnds
     storage: Storage
 
@@ -217,7 +217,7 @@ def _workers(facts: Facts) -> Iterator[Check]:
         yield Check(
             "workers",
             Verdict.FAIL,
-            f"no live worker, and {capped(waiting)} jobs wait",
+            f"no live worker, and {_jobs(waiting)} in line",
             "start one: holdfast -a module:app worker",
         )
     else:
@@ -230,7 +230,7 @@ def _workers(facts: Facts) -> Iterator[Check]:
     holding = [worker for worker in facts.workers if worker.state is WorkerState.DEAD and worker.held]
     if holding:
         names = ", ".join(
-            f"{worker.name} ({worker.held} jobs, seen {ago(worker.seen_at, worker.now)})"
+            f"{worker.name} ({_jobs(worker.held)}, seen {ago(worker.seen_at, worker.now)})"
             for worker in holding[:3]
         )
         advice = "any live worker's sweeper takes them back within a lease: if this stays, none runs; start a worker"
@@ -272,7 +272,7 @@ def _jobs(count: int) -> str:
 
 def _homeless(homeless: Sequence[HomelessTask]) -> Check:
     if not homeless:
-        return Check("tasks", Verdict.OK, "every task at the head of a line is registered by a live worker")
+        return Check("tasks", Verdict.OK, "no job waits in a served queue for a task that its workers lack")
     named = ", ".join(f"{each.task} ({each.jobs} in queue {each.queue})" for each in homeless[:5])
     advice = "start a worker whose app declares them and serves these queues, or cancel the jobs"
     return Check("tasks", Verdict.FAIL, f"no live worker has these tasks: {named}", advice)
@@ -295,20 +295,21 @@ def _oldest(queues: Sequence[QueueInfo]) -> Check:
 
 
 def _failures(ends: RecentEnds) -> Check:
-    within = f"in the last {span(FAILURE_WINDOW)}"
+    within = "in the last hour"
+    error = error_name({"type": ends.commonest_error})
     if ends.failed and not ends.completed:
         advice = "holdfast job list --status FAILED, then holdfast job show ID"
         return Check(
             "failures",
             Verdict.FAIL,
-            f"all {ends.failed} jobs that ended {within} FAILED, mostly with {ends.commonest_error}",
+            f"all {ends.failed} jobs that ended {within} FAILED, mostly with {error}",
             advice,
         )
     if ends.failed:
         return Check(
             "failures",
             Verdict.OK,
-            f"{ends.failed} FAILED {within}, mostly with {ends.commonest_error}; others complete",
+            f"{ends.failed} FAILED {within}, mostly with {error}; others complete",
         )
     return Check("failures", Verdict.OK, f"none {within}")
 

@@ -10,6 +10,9 @@ from holdfast.domain.errors import HoldfastError
 from holdfast.domain.failure import Failure, Rules, classify
 
 
+LONGEST_DELAY = 10 * 365 * 86_400.0
+
+
 class TaskSignal(HoldfastError):
     """Base of what task code raises to say how its attempt ends."""
 
@@ -89,11 +92,16 @@ def outcome_of(
             return Failed(_told(failure, recoverable=False), recoverable=False, delay=0.0, reason=failure.message or None)
         case Retry():
             asked = error.delay if error.delay is not None else backoff.delay(retry_count, chance, error)
-            return Failed(_told(failure, recoverable=True), recoverable=True, delay=max(asked, 0.0), reason=failure.message)
+            return Failed(_told(failure, recoverable=True), recoverable=True, delay=_sane(asked), reason=failure.message)
         case _:
             told = failure.retry_after
             delay = backoff.delay(retry_count, chance, error) if told is None else told
-            return Failed(failure.as_json(), failure.recoverable, delay, f"{failure.type}: {failure.message}"[:500])
+            return Failed(failure.as_json(), failure.recoverable, _sane(delay), f"{failure.type}: {failure.message}"[:500])
+
+
+def _sane(delay: float) -> float:
+    """Keep a delay within what a calendar holds; one that is no number is none."""
+    return min(max(delay, 0.0), LONGEST_DELAY) if delay == delay else 0.0  # noqa: PLR0124 - NaN is not itself
 
 
 def _told(failure: Failure, *, recoverable: bool) -> dict[str, Any]:

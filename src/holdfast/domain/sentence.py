@@ -1,8 +1,8 @@
 """The sentence that says why a job is where it is and what happens next; every door shows the same one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import assert_never
+from typing import Any, assert_never
 
 from holdfast.domain.job import Job, Transition
 from holdfast.domain.states import Status
@@ -15,7 +15,7 @@ _DAY = 24 * _HOUR
 def span(time: timedelta | float) -> str:
     """Write a duration with the two units that matter."""
     seconds = max(time.total_seconds() if isinstance(time, timedelta) else time, 0.0)
-    if seconds < 1:
+    if seconds < 0.9995:  # noqa: PLR2004 - from here on it would be written as 1000 ms
         return f"{seconds * 1000:.0f} ms"
     if seconds < 10:  # noqa: PLR2004 - below this a tenth is worth reading
         return f"{seconds:.1f} s".replace(".0 ", " ")
@@ -33,6 +33,11 @@ def span(time: timedelta | float) -> str:
 def ago(then: datetime, now: datetime) -> str:
     """Write how long ago a moment was, or in how long it will be."""
     return f"in {span(then - now)}" if then > now else f"{span(now - then)} ago"
+
+
+def error_name(error: Mapping[str, Any]) -> str:
+    """Name an error by its class alone; its module stands with the attempt."""
+    return str(error.get("type") or "an error").rpartition(".")[2]
 
 
 def sentence(job: Job, history: Sequence[Transition] = ()) -> str:  # noqa: PLR0911 - one a status
@@ -69,13 +74,11 @@ def _retry(job: Job) -> str:
     if job.suspect:
         return f"RETRY: suspect: its worker died, the next attempt runs alone{_but(job)}"
     if job.due_at is not None and job.due_at > job.now and not job.in_line:
-        return (
-            f"RETRY: will retry in {span(job.due_at - job.now)}, {_next_attempt(job)}{_after(job)}{_but(job)}"
-        )
+        return f"will retry in {span(job.due_at - job.now)}, {_next_attempt(job)}{_after(job)}{_but(job)}"
     why = job.reason if job.reason and job.reason.startswith(("released", "worker ")) else None
     if why:
         return f"RETRY: {why}; {_obstacle(job) or 'another worker takes it in its turn'}"
-    return f"RETRY: will retry as soon as a worker is free, {_next_attempt(job)}{_after(job)}{_but(job)}"
+    return f"will retry as soon as a worker is free, {_next_attempt(job)}{_after(job)}{_but(job)}"
 
 
 def _next_attempt(job: Job) -> str:
@@ -130,11 +133,11 @@ def _error(job: Job) -> str:
     told = job.error or {}
     message = " ".join(str(told.get("message") or "").split())
     short = message if len(message) <= 120 else message[:119] + "…"  # noqa: PLR2004 - a sentence, not a report
-    return f"{told.get('type', 'an error')}{': ' + short if short else ''}"
+    return f"{error_name(told)}{': ' + short if short else ''}"
 
 
 def _after(job: Job) -> str:
-    return f", after {job.error.get('type', 'an error')}" if job.error else ""
+    return f", after {error_name(job.error)}" if job.error else ""
 
 
 def _because(reason: str | None) -> str:

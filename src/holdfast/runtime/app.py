@@ -111,7 +111,9 @@ class Holdfast:
         if settings.name in self.tasks:
             raise Configuration(f"two tasks are called {settings.name!r}: give one of them another name=")
         if settings.executor == "loop" and not is_async(function):
-            raise Configuration(f"task {settings.name!r} is not async and would block the loop: use executor='thread' or 'process'")
+            raise Configuration(
+                f"task {settings.name!r} is not async and would block the loop: use executor='thread' or 'process'"
+            )
         if settings.executor == "thread" and is_async(function):
             raise Configuration(f"task {settings.name!r} is async: use executor='loop' or 'process'")
         refuse_unknown_fields(function, settings)
@@ -137,8 +139,15 @@ class Holdfast:
         elif len(parts) == 1:
             made = [self.link.perform(enqueue_many(parts[0], declared))]
         else:
-            made = self.link.perform_together(lambda: (enqueue_many(part, declared) for part in parts)) if parts else []
-        return [Handle(self.link, one.job_id, one.created, self._decoder(job)) for job, one in _paired(wanted, made)]
+            made = (
+                self.link.perform_together(lambda: (enqueue_many(part, declared) for part in parts))
+                if parts
+                else []
+            )
+        return [
+            Handle(self.link, one.job_id, one.created, self._decoder(job))
+            for job, one in _paired(wanted, made)
+        ]
 
     async def aenqueue_many(self, jobs: Iterable[NewJob], *, conn: Any = None) -> list[AsyncHandle[Any]]:
         """Enqueue jobs made by task.job(…): all or none; in the caller's transaction when conn is given."""
@@ -149,8 +158,15 @@ class Holdfast:
         elif len(parts) == 1:
             made = [await self.link.aperform(enqueue_many(parts[0], declared))]
         else:
-            made = await self.link.aperform_together(lambda: (enqueue_many(part, declared) for part in parts)) if parts else []
-        return [AsyncHandle(self.link, one.job_id, one.created, self._decoder(job)) for job, one in _paired(wanted, made)]
+            made = (
+                await self.link.aperform_together(lambda: (enqueue_many(part, declared) for part in parts))
+                if parts
+                else []
+            )
+        return [
+            AsyncHandle(self.link, one.job_id, one.created, self._decoder(job))
+            for job, one in _paired(wanted, made)
+        ]
 
     def _declared_by(self, jobs: Sequence[NewJob]) -> str:
         return self.declared({job.task for job in jobs})
@@ -169,7 +185,9 @@ class Holdfast:
         """Cancel a job that has not ended."""
         return Status(self.link.perform(finish.cancel(as_uuid(job_id), actor, reason)))
 
-    def retry(self, job_id: UUID | str, *, actor: str | None = None, reason: str | None = None) -> Handle[Any]:
+    def retry(
+        self, job_id: UUID | str, *, actor: str | None = None, reason: str | None = None
+    ) -> Handle[Any]:
         """Retry a FAILED job as a new job that names it."""
         new = self.link.perform(finish.retry(as_uuid(job_id), actor, reason, new_id()))
         return Handle(self.link, new, created=True, decode=json.loads)
@@ -178,11 +196,15 @@ class Holdfast:
         """Get a handle on a job by its id, for asynchronous code."""
         return AsyncHandle(self.link, as_uuid(job_id), created=False, decode=json.loads)
 
-    async def acancel(self, job_id: UUID | str, *, actor: str | None = None, reason: str | None = None) -> Status:
+    async def acancel(
+        self, job_id: UUID | str, *, actor: str | None = None, reason: str | None = None
+    ) -> Status:
         """Cancel a job that has not ended."""
         return Status(await self.link.aperform(finish.cancel(as_uuid(job_id), actor, reason)))
 
-    async def aretry(self, job_id: UUID | str, *, actor: str | None = None, reason: str | None = None) -> AsyncHandle[Any]:
+    async def aretry(
+        self, job_id: UUID | str, *, actor: str | None = None, reason: str | None = None
+    ) -> AsyncHandle[Any]:
         """Retry a FAILED job as a new job that names it."""
         new = await self.link.aperform(finish.retry(as_uuid(job_id), actor, reason, new_id()))
         return AsyncHandle(self.link, new, created=True, decode=json.loads)
@@ -225,7 +247,9 @@ class Holdfast:
         if location is None:
             needy = [name for name, task in self.tasks.items() if task.settings.executor == "process"]
             if needy:
-                raise Configuration(f"tasks {needy} run in processes, which must import the app: make it a module's attribute")
+                raise Configuration(
+                    f"tasks {needy} run in processes, which must import the app: make it a module's attribute"
+                )
             location = AppLocation(self._made_in, "?")
         return Processes(location, limit)
 
@@ -271,7 +295,9 @@ class TaskDecorator:
     @overload
     def __call__(self, function: Callable[Concatenate[Context, P], R], /) -> ContextTask[P, R, R]: ...
     @overload
-    def __call__(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> Task[P, R, Coroutine[Any, Any, R]]: ...
+    def __call__(
+        self, function: Callable[P, Coroutine[Any, Any, R]], /
+    ) -> Task[P, R, Coroutine[Any, Any, R]]: ...
     @overload
     def __call__(self, function: Callable[P, R], /) -> Task[P, R, R]: ...
     def __call__(self, function: Callable[..., Any], /) -> Any:
@@ -284,7 +310,9 @@ def _new_jobs(jobs: Iterable[NewJob]) -> list[NewJob]:
     listed = list(jobs)
     for place, job in enumerate(listed):
         if not isinstance(job, NewJob):
-            raise BadInput(f"jobs[{place}] is a {type(job).__name__}: make jobs with task.job(…) or task.using(…).job(…)")
+            raise BadInput(
+                f"jobs[{place}] is a {type(job).__name__}: make jobs with task.job(…) or task.using(…).job(…)"
+            )
     return listed
 
 
@@ -292,4 +320,3 @@ def _paired(jobs: Sequence[NewJob], made: list[list[Enqueued]]) -> list[tuple[Ne
     flat = [one for part in made for one in part]
     events.info("jobs:created", extra={"count": sum(one.created for one in flat)})
     return list(zip(jobs, flat, strict=True))
-

@@ -4,7 +4,6 @@ import asyncio
 import contextvars
 import time
 from collections.abc import Awaitable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
 from holdfast.domain.failure import Failure
@@ -15,12 +14,13 @@ from holdfast.runtime.context import Context, current
 from holdfast.runtime.lane import Lane
 from holdfast.runtime.processes import ChildDied, ChildFailedToStart, ChildGaveNoAnswer, Processes
 from holdfast.runtime.registry import AnyTask
+from holdfast.runtime.threads import Threads
 
 
 class Attempt:
     """A claimed job on its way to an outcome."""
 
-    __slots__ = ("_release_reason", "_task", "alone", "context", "job", "lane", "lost", "runs_in", "started")
+    __slots__ = ("_begun", "_release_reason", "_task", "alone", "context", "job", "lane", "lost", "runs_in", "started")
 
     def __init__(self, job: ClaimedJob, task: AnyTask, lane: Lane, *, alone: bool) -> None:
         self.job = job
@@ -32,9 +32,13 @@ class Attempt:
         self.runs_in: asyncio.Task[None] | None = None
         self._task = task
         self._release_reason: str | None = None
+        self._begun = False
 
-    async def run(self, threads: ThreadPoolExecutor, processes: Processes) -> Outcome:
+    async def run(self, threads: Threads, processes: Processes) -> Outcome:
         """Run the task and say how it ended; never raises."""
+        self._begun = True
+        if self.context.stopped:
+            return self._after_cancel()
         current.set(self.context)
         try:
             if self.alone or self._task.settings.executor == "process":
@@ -42,22 +46,23 @@ class Attempt:
             work = self._begin(threads)
             value = await work if self.job.timeout is None else await self._within(self.job.timeout, work)
             return execute.completed(self._task, value)
-        except asyncio.CancelledError:
-            return self._after_cancel()
+        except asyncio.CancelledError as error:
+            # Without a word from us it is the task's own doing, and must not leave the job RUNNING for ever.
+            return self._after_cancel() if self.context.stopped else execute.failed(self._task, error, self.job.retry_count)
         except ChildDied as died:
             return Crashed(_crash(died))
         except (ChildFailedToStart, ChildGaveNoAnswer) as error:
             return Failed({"kind": "process", "recoverable": True, "type": type(error).__name__, "message": str(error)[:2000]}, recoverable=True, delay=5.0, reason=str(error)[:500])
-        except Exception as error:  # noqa: BLE001 - any code can stand in a task
+        except GeneratorExit:
+            raise  # the loop is closed: nobody waits for an outcome
+        except BaseException as error:  # noqa: BLE001 - any code can stand in a task, sys.exit() too
             return execute.failed(self._task, error, self.job.retry_count)
 
-    def _begin(self, threads: ThreadPoolExecutor) -> Any:
+    def _begin(self, threads: Threads) -> Any:
         if self._task.settings.executor == "loop":
             return execute.call(self._task, self.context, self.job.payload)
         run = contextvars.copy_context().run
-        return asyncio.get_running_loop().run_in_executor(
-            threads, run, execute.call, self._task, self.context, self.job.payload
-        )
+        return asyncio.wrap_future(threads.submit(run, execute.call, self._task, self.context, self.job.payload))
 
     async def _within(self, seconds: float, work: Awaitable[Any]) -> Any:
         try:
@@ -89,7 +94,8 @@ class Attempt:
 
     def _stop(self) -> None:
         self.context.stop()
-        if self.runs_in is not None:
+        # One that has not begun sees it then: a coroutine cancelled before its first step would never run at all.
+        if self.runs_in is not None and self._begun:
             self.runs_in.cancel()
 
 

@@ -44,7 +44,7 @@ def run_in_child(task: AnyTask, request: dict[str, Any]) -> dict[str, Any]:
     try:
         value = call(task, context, job.payload)
         outcome: Outcome = completed(task, asyncio.run(value) if task.is_async else value)
-    except Exception as error:  # noqa: BLE001 - any code can stand in a task
+    except BaseException as error:  # noqa: BLE001 - any code can stand in a task, sys.exit() too
         outcome = failed(task, error, job.retry_count)
     return {"logs": context.log_lines, **outcome_as_json(outcome)}
 

@@ -2,12 +2,12 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
-from holdfast.domain.errors import DatabaseUnavailable
+from holdfast.domain.errors import BadInput, DatabaseUnavailable
 from holdfast.runtime import failpoints
 from holdfast.runtime.attempt import Attempt
 from holdfast.runtime.logs import as_json
@@ -15,6 +15,8 @@ from holdfast.runtime.outage import Outage
 from holdfast.store.call import Call
 from holdfast.store.connection import AsyncSession
 from holdfast.store.finish import Settled, complete, settle
+
+T = TypeVar("T")
 
 BATCH = 500
 
@@ -77,22 +79,50 @@ class Finisher:
         if not batch:
             return
         failpoints.reach("ran")
-        completions = [(attempt.job, result, as_json(attempt.context.log_lines)) for attempt, result in batch]
-        lost = {one.job_id: one for one in await self._insist(lambda: complete(self._worker_id(), completions))}
+        lost, refused = await self._write(batch, self._complete)
         for attempt, _ in batch:
             self._completed.popleft()
-            on_recorded(attempt, lost.get(attempt.job.id) if lost else None)
+            if attempt in refused:
+                self.settle(attempt, _cannot_be_stored(refused[attempt]))
+            else:
+                on_recorded(attempt, lost.get(attempt.job.id) if lost else None)
+
+    def _complete(self, batch: Sequence[tuple[Attempt, str | None]]) -> Call[list[Settled]]:
+        return complete(self._worker_id(), [(attempt.job, result, as_json(attempt.context.log_lines)) for attempt, result in batch])
 
     async def _write_settled(self, on_recorded: Callable[[Attempt, Settled | None], None]) -> None:
         batch = list(islice(self._settled, BATCH))
         if not batch:
             return
         failpoints.reach("ran")
-        answers = await self._insist(lambda: settle(self._worker_id(), [told for _, told in batch]))
-        settled = {one.job_id: one for one in answers}
+        settled, refused = await self._write(batch, self._settle)
         for attempt, _ in batch:
             self._settled.popleft()
-            on_recorded(attempt, settled.get(attempt.job.id))
+            if attempt in refused:
+                attempt.context.log_lines = None
+                self.settle(attempt, _cannot_be_stored(refused[attempt]))
+            else:
+                on_recorded(attempt, settled.get(attempt.job.id))
+
+    def _settle(self, batch: Sequence[tuple[Attempt, dict[str, Any]]]) -> Call[list[Settled]]:
+        return settle(self._worker_id(), [told for _, told in batch])
+
+    async def _write(
+        self, batch: Sequence[tuple[Attempt, T]], make: Callable[[Sequence[tuple[Attempt, T]]], Call[list[Settled]]]
+    ) -> tuple[dict[UUID, Settled], dict[Attempt, BadInput]]:
+        """Write a batch; when the database cannot store something in it, one by one, to find out whose it is."""
+        try:
+            return {one.job_id: one for one in await self._insist(lambda: make(batch))}, {}
+        except BadInput as error:
+            if len(batch) == 1:
+                return {}, {batch[0][0]: error}
+        answers: dict[UUID, Settled] = {}
+        refused: dict[Attempt, BadInput] = {}
+        for one in batch:
+            answer, refusal = await self._write([one], make)
+            answers.update(answer)
+            refused.update(refusal)
+        return answers, refused
 
     async def _insist(self, make: Callable[[], Call[list[Settled]]]) -> list[Settled]:
         while True:
@@ -104,3 +134,9 @@ class Finisher:
                 self._outage.ended()
                 failpoints.reach("finished")
                 return answer
+
+
+def _cannot_be_stored(error: BadInput) -> dict[str, Any]:
+    """Fail an attempt whose own outcome the database refuses, with words that it does not."""
+    told = {"type": "OutcomeRefused", "kind": "application", "recoverable": False, "message": ascii(str(error))[:500]}
+    return {"outcome": "failed", "error": told, "recoverable": False, "delay": 0.0, "reason": "its outcome cannot be stored"}

@@ -44,7 +44,9 @@ class Holding:
 
     def _born(self) -> Identity:
         identity = Identity({}, tuple(sorted(self._app.tasks)), LEASE)
-        self._app.link.perform(register_tasks([task.settings.definition() for task in self._app.tasks.values()]))
+        self._app.link.perform(
+            register_tasks([task.settings.definition() for task in self._app.tasks.values()])
+        )
         self._app.link.perform(identity.registration())
         self._heartbeat = Heartbeat(
             self._app.link.database,
@@ -130,7 +132,9 @@ class Claimed:
         lost = self._app.link.perform(complete(self._worker_id, [(self._job, text, None)]))
         self._let_go(lost[0] if lost else None)
 
-    def fail(self, error: BaseException | str, *, recoverable: bool | None = None, in_: float | None = None) -> Status:
+    def fail(
+        self, error: BaseException | str, *, recoverable: bool | None = None, in_: float | None = None
+    ) -> Status:
         """Record a failure: RETRY while it is recoverable and retries are left, else FAILED."""
         return self._settle(self._outcome(error, recoverable, in_))
 
@@ -141,9 +145,20 @@ class Claimed:
     def _outcome(self, error: BaseException | str, recoverable: bool | None, in_: float | None) -> Failed:
         settings = self._app.tasks[self.task].settings
         raised = error if isinstance(error, BaseException) else RuntimeError(error)
-        outcome = outcome_of(raised, settings.backoff, settings.rules, self._job.retry_count, random.random(), datetime.now(UTC))  # noqa: S311 - jitter
+        outcome = outcome_of(
+            raised,
+            settings.backoff,
+            settings.rules,
+            self._job.retry_count,
+            random.random(),  # noqa: S311 - jitter
+            datetime.now(UTC),
+        )
         if not isinstance(outcome, Failed):
-            outcome = Failed({"kind": "application", "type": "Cancel", "message": str(raised)}, recoverable=False, delay=0.0)
+            outcome = Failed(
+                {"kind": "application", "type": "Cancel", "message": str(raised)},
+                recoverable=False,
+                delay=0.0,
+            )
         may_retry = outcome.recoverable if recoverable is None else recoverable
         told = {**outcome.error, "recoverable": may_retry}
         return Failed(told, may_retry, outcome.delay if in_ is None else in_, outcome.reason)

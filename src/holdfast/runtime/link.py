@@ -31,7 +31,9 @@ class Link:
         self._find = find
         self._database: Database | None = None
         self._sessions: Sessions | None = None
-        self._async_sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncSessions] = WeakKeyDictionary()
+        self._async_sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncSessions] = (
+            WeakKeyDictionary()
+        )
 
     @property
     def database(self) -> Database:
@@ -95,7 +97,7 @@ class Link:
             raise self._away(error) from error
 
     def _away(self, error: DatabaseUnavailable) -> DatabaseUnavailable:
-        where = f"{self.database.described} (from {self.database.source})"
+        where = f"{self.database.described} ({self.database.source})"
         return DatabaseUnavailable(f"{error}; asked {len(PATIENCE) + 1} times at {where}")
 
     def _sync(self) -> Sessions:

@@ -32,8 +32,10 @@ class Outage:
             )
         return min(0.05 * 2.0 ** min(self._failures, 10), LONGEST_PAUSE) * random.uniform(0.5, 1.0)  # noqa: S311 - spreads reconnects
 
-    def ended(self) -> None:
-        """Note a success."""
-        if self._failures:
-            events.warning("database:back", extra={"what": self._what, "after_seconds": round(time.monotonic() - self._since, 1)})
-            self._failures = 0
+    def ended(self) -> bool:
+        """Note a success; answers whether it came after failures."""
+        if not self._failures:
+            return False
+        events.warning("database:back", extra={"what": self._what, "after_seconds": round(time.monotonic() - self._since, 1)})
+        self._failures = 0
+        return True

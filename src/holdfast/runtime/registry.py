@@ -49,7 +49,9 @@ class Enqueues(Generic[P, R]):
 class _Task(Enqueues[P, R]):
     """A registered task."""
 
-    def __init__(self, app: "Holdfast", function: Callable[..., Any], settings: TaskSettings, codec: PayloadCodec) -> None:
+    def __init__(
+        self, app: "Holdfast", function: Callable[..., Any], settings: TaskSettings, codec: PayloadCodec
+    ) -> None:
         super().__init__(app, self)
         self.function = function
         self.settings = settings
@@ -138,7 +140,7 @@ def takes_context(function: Callable[..., Any]) -> bool:
 
 def is_async(function: Callable[..., Any]) -> bool:
     """Whether calling it gives a coroutine; an object may be called too."""
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - looks at it, does not ask whether it exists
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
 def refuse_unfit(function: Callable[..., Any]) -> None:
@@ -168,7 +170,9 @@ def refuse_unknown_fields(function: Callable[..., Any], settings: TaskSettings) 
     parameters = read_parameters(function, Context, {})
     unknown = [] if parameters.takes_extra else sorted(set(settings.unique_by or ()) - set(parameters.types))
     if unknown:
-        raise Configuration(f"task {settings.name!r} is unique by {', '.join(unknown)}, which it does not take")
+        raise Configuration(
+            f"task {settings.name!r} is unique by {', '.join(unknown)}, which it does not take"
+        )
 
 
 def as_uuid(job_id: UUID | str) -> UUID:

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
 from holdfast.domain.job import ClaimedJob
@@ -15,10 +14,8 @@ from holdfast.runtime.lane import Lane
 from holdfast.runtime.logs import events
 from holdfast.runtime.processes import Processes
 from holdfast.runtime.registry import AnyTask
+from holdfast.runtime.threads import Threads
 from holdfast.store.finish import Settled
-
-# A thread that was told to end and does not, keeps its thread; a few more than there are slots keep the others going.
-SPARE_THREADS = 8
 
 
 class Runner:
@@ -32,7 +29,7 @@ class Runner:
         self._finisher = finisher
         self._processes = processes
         self._concurrency = concurrency
-        self._threads = ThreadPoolExecutor(concurrency + SPARE_THREADS, thread_name_prefix="holdfast-task")
+        self._threads = Threads()
         self._attempts: set[Attempt] = set()
         self._running = 0
 
@@ -120,12 +117,17 @@ class Runner:
     def release_waiting(self, reason: str) -> None:
         """Give back what has not started."""
         for lane in self._lanes:
-            while lane.waiting:
-                job = lane.waiting.popleft()
-                attempt = Attempt(job, self._tasks[job.task], lane, alone=False)
-                self._attempts.add(attempt)
-                lane.finishing += 1
-                self._hand_over(attempt, Released(reason))
+            waiting = list(lane.waiting)
+            lane.waiting.clear()
+            self.give_back(lane, waiting, reason)
+
+    def give_back(self, lane: Lane, jobs: Iterable[ClaimedJob], reason: str) -> None:
+        """Release claimed jobs that do not run."""
+        for job in jobs:
+            attempt = Attempt(job, self._tasks[job.task], lane, alone=False)
+            self._attempts.add(attempt)
+            lane.finishing += 1
+            self._hand_over(attempt, Released(reason))
 
     def release_running(self, reason: str) -> None:
         """End what runs and give it back."""
@@ -140,7 +142,7 @@ class Runner:
 
     def close(self) -> None:
         """Let go of the threads."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.close()
 
 
 def _facts(job: ClaimedJob) -> dict[str, object]:

@@ -1,6 +1,7 @@
 """The worker: claims, runs and finishes jobs until it is told to stop, whatever the database does meanwhile."""
 
 import asyncio
+import math
 import faulthandler
 import os
 import random
@@ -9,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
@@ -21,6 +22,7 @@ from holdfast.runtime import failpoints
 from holdfast.runtime.child import inside_child
 from holdfast.runtime.failpoints import SimulatedCrash
 from holdfast.runtime.finisher import Finisher
+from holdfast.runtime.garbage import collected_rarely
 from holdfast.runtime.heartbeat import Heartbeat
 from holdfast.runtime.identity import Identity
 from holdfast.runtime.lane import Lane
@@ -43,6 +45,8 @@ DEFAULT_POLL = 1.0
 DEFAULT_DRAIN = 25.0
 ADMIT_BATCH = 1000
 UPKEEP_EVERY = 600.0
+# A statement whose connection was given up can still commit: when the network comes back, TCP delivers what it kept.
+DOUBT_SECONDS = 900.0
 # A line that was busy a moment ago is looked at again and again before the worker asks to be woken.
 LINGER_SECONDS = 0.02
 LINGER_PAUSE = 0.003
@@ -82,6 +86,8 @@ class Worker:
         self._handles_signals = handle_signals
         self._on_ready = on_ready
         self._stopping = asyncio.Event()
+        self._doubtful: dict[UUID, tuple[UUID, float]] = {}
+        self._cut_off_at = -math.inf
         self._may_claim = asyncio.Event()
         self._may_claim.set()
         self._forced = asyncio.Event()
@@ -125,6 +131,10 @@ class Worker:
 
     async def run(self) -> int:
         """Work until told to stop; answers the process' exit code."""
+        with collected_rarely() if self._handles_signals else nullcontext():
+            return await self._work()
+
+    async def _work(self) -> int:
         capture()
         await self._introduce()
         self._listen_to_signals()
@@ -247,7 +257,7 @@ class Worker:
     # -- claims ----------------------------------------------------------------------------------------------------------
 
     async def _serve(self, lane: Lane) -> None:
-        asleep = False
+        asleep_as: UUID | None = None  # who asked to be woken: a reborn worker has to ask again
         busy_since = last_job = time.monotonic()
         while True:
             await self._may_claim.wait()
@@ -256,17 +266,17 @@ class Worker:
             if jobs:
                 self._runner.take(lane, jobs)
                 last_job = now
-                if asleep and now - busy_since > BUSY_SECONDS:
-                    await self._try(lambda: claims.stay_awake(self._identity.id, [lane.queue]))
-                    asleep = False
+                if asleep_as is not None and now - busy_since > BUSY_SECONDS:
+                    await self._try(claims.stay_awake(asleep_as, [lane.queue]))
+                    asleep_as = None
                 continue
             if now - last_job < LINGER_SECONDS:
                 await lane.rest(LINGER_PAUSE)
                 continue
-            if not asleep and self._wakeup.is_listening.is_set():
-                asleep = await self._try(lambda: claims.fall_asleep(self._identity.id, [lane.queue]))
-                if asleep:
-                    continue  # look once more: a commit may have come before the request to be woken
+            me = self._identity.id
+            if asleep_as != me and self._wakeup.is_listening.is_set() and await self._try(claims.fall_asleep(me, [lane.queue])):
+                asleep_as = me
+                continue  # look once more: a commit may have come before the request to be woken
             lane.is_dry.set()
             await lane.rest(lane.poll_pause)
             busy_since = time.monotonic()
@@ -300,7 +310,8 @@ class Worker:
                 await self._be_reborn(me)
                 return []
             else:
-                outage.ended()
+                if outage.ended() and not jobs:
+                    self._doubtful[claim_id] = (me, time.monotonic() + DOUBT_SECONDS)
                 if jobs:
                     failpoints.reach("claimed")
                 return jobs
@@ -319,6 +330,7 @@ class Worker:
                 await asyncio.to_thread(self._heartbeat.stop)
             self._identity = self._identity.reborn()
             await self._register()
+            self._wake(None)
 
     def _wake(self, queue: str | None) -> None:
         for lane in self._lanes:
@@ -340,10 +352,31 @@ class Worker:
     async def _sweep_now_and_then(self) -> None:
         while True:
             await asyncio.sleep(self._identity.lease / Heartbeat.BEATS_PER_LEASE * random.uniform(0.7, 1.3))  # noqa: S311 - spreads sweeps
-            swept = await self._insist(upkeep.sweep)
-            if any(swept):
-                events.warning("sweep", extra=swept._asdict())
-                self._wake(None)
+            await self._sweep()
+            await self._give_back_doubtful()
+
+    async def _sweep(self) -> None:
+        # Whoever was cut off with us looks dead now, and has a lease's time to say otherwise.
+        if time.monotonic() - self._cut_off_at < self._identity.lease:
+            return
+        try:
+            swept = await self._keeping.perform(upkeep.sweep())
+        except DatabaseUnavailable:
+            self._cut_off_at = time.monotonic()
+            return
+        if any(swept):
+            events.warning("sweep", extra=swept._asdict())
+            self._wake(None)
+
+    async def _give_back_doubtful(self) -> None:
+        """Look for claims that we gave up and the server committed later: nobody runs what they took."""
+        for claim_id, (me, until) in list(self._doubtful.items()):
+            jobs = await self._insist(lambda: claims.recover_claim(me, claim_id))  # noqa: B023 - awaited here
+            if jobs:
+                events.warning("claim:late", extra={"count": len(jobs)})
+                self._runner.give_back(self._lanes[0], jobs, "released: its claim came late")
+            if jobs or time.monotonic() > until:
+                del self._doubtful[claim_id]
 
     async def _keep_up(self) -> None:
         while True:
@@ -358,14 +391,15 @@ class Worker:
             try:
                 answer = await self._keeping.perform(make())
             except DatabaseUnavailable as error:
+                self._cut_off_at = time.monotonic()
                 await asyncio.sleep(outage.failed(error))
             else:
                 outage.ended()
                 return answer
 
-    async def _try(self, make: Callable[[], Call[None]]) -> bool:
+    async def _try(self, call: Call[None]) -> bool:
         try:
-            await self._claiming.perform(make())
+            await self._claiming.perform(call)
         except DatabaseUnavailable:
             return False
         return True

@@ -54,7 +54,9 @@ class Database:
     @property
     def described(self) -> str:
         """The address without its password; what it leaves open is what libpq takes from PG* variables."""
-        defaults = {option.keyword.decode(): (option.val or b"").decode() for option in Conninfo.get_defaults()}
+        defaults = {
+            option.keyword.decode(): (option.val or b"").decode() for option in Conninfo.get_defaults()
+        }
         parts = {**defaults, **conninfo.conninfo_to_dict(self.url)}
         host = parts["host"] or parts["hostaddr"] or "local socket"
         return f"{parts['user']}@{host}:{parts['port']}/{parts['dbname'] or parts['user']}"
@@ -64,18 +66,26 @@ def normalised(url: str, source: str = "given") -> str:
     """Accept the spellings people have in their environments already."""
     scheme, separator, rest = url.partition("://")
     if separator and not _SCHEME.fullmatch(scheme):
-        raise Configuration(f"the database URL ({source}) begins with {scheme}://; it must begin with postgresql://")
+        raise Configuration(
+            f"the database URL ({source}) begins with {scheme}://; it must begin with postgresql://"
+        )
     if separator:
         url = f"postgresql://{rest}"
-    try:
-        conninfo.conninfo_to_dict(url)
-    except psycopg.ProgrammingError:
+    if not _is_understood(url):
         # libpq's words quote the part it could not read, which may be the password.
         raise Configuration(
             f"the database URL ({source}) cannot be understood: write postgresql://user:password@host:port/database, "
             "with special characters percent-encoded"
-        ) from None
+        )
     return url
+
+
+def _is_understood(url: str) -> bool:
+    try:
+        ports = str(conninfo.conninfo_to_dict(url).get("port", ""))
+    except psycopg.ProgrammingError:
+        return False
+    return ports.replace(",", "").isdigit() or not ports  # libpq would say so only when it connects
 
 
 def find_database(given: str | None = None, environment: Mapping[str, str] = os.environ) -> Database | None:
@@ -87,7 +97,9 @@ def find_database(given: str | None = None, environment: Mapping[str, str] = os.
         if environment.get(variable):
             return Database(normalised(environment[variable], variable), variable, prepare)
         if path := environment.get(variable + "_FILE"):
-            return Database(normalised(_read_secret(variable, path), variable + "_FILE"), variable + "_FILE", prepare)
+            return Database(
+                normalised(_read_secret(variable, path), variable + "_FILE"), variable + "_FILE", prepare
+            )
     if any(environment.get(variable) for variable in _NAMING):
         return Database("", "PG* variables", prepare)  # libpq reads them itself
     return None
@@ -97,7 +109,9 @@ def _read_secret(variable: str, path: str) -> str:
     try:
         secret = Path(path).read_text("utf-8").strip()
     except OSError as error:
-        raise Configuration(f"{variable}_FILE names {path}, which cannot be read: {error.strerror}") from error
+        raise Configuration(
+            f"{variable}_FILE names {path}, which cannot be read: {error.strerror}"
+        ) from error
     if not secret:  # to libpq it would mean the server that happens to run here
         raise Configuration(f"{variable}_FILE names {path}, which is empty")
     return secret
@@ -123,20 +137,26 @@ def cut(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> N
 
 
 class AsyncSession:
-    """One async connection that is opened when first needed, and opened again after it was lost."""
+    """One async connection that is opened when first needed, and opened again after it was lost; tasks may share it."""
 
     def __init__(self, database: Database, application: str, deadline: float = 15.0) -> None:
         self._database = database
         self._application = application
         self._deadline = deadline
         self._connection: psycopg.AsyncConnection[Any] | None = None
+        self._opening = asyncio.Lock()
 
     async def connection(self) -> psycopg.AsyncConnection[Any]:
         """Give the open connection, or make a new one."""
-        if self._connection is None or self._connection.closed:
-            with translated():
-                self._connection = await psycopg.AsyncConnection.connect(**self._database.arguments(self._application))
-        return self._connection
+        if self._connection is not None and not self._connection.closed:
+            return self._connection
+        async with self._opening:
+            if self._connection is None or self._connection.closed:
+                with translated():
+                    self._connection = await psycopg.AsyncConnection.connect(
+                        **self._database.arguments(self._application)
+                    )
+            return self._connection
 
     async def perform(self, call: Call[T], deadline: float | None = None) -> T:
         """Perform a call within its deadline; a connection that misses it is cut and thrown away."""
@@ -145,7 +165,7 @@ class AsyncSession:
         try:
             return await perform(connection, call)
         except DatabaseUnavailable:
-            await self.close()
+            await self._discard(connection)
             raise
         finally:
             timer.cancel()
@@ -157,23 +177,28 @@ class AsyncSession:
         try:
             return await perform_together(connection, calls)
         except DatabaseUnavailable:
-            await self.close()
+            await self._discard(connection)
             raise
         finally:
             timer.cancel()
 
     async def close(self) -> None:
         """Close the connection, if there is one; the next call opens another."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            with suppress(psycopg.Error):
-                await connection.close()
+        if self._connection is not None:
+            await self._discard(self._connection)
 
     def abandon(self) -> None:
         """Close the connection of an event loop that has ended and can close nothing any more."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.pgconn.finish()
+
+    async def _discard(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        # Only the one that failed: another task may be waiting on its successor, and closing a socket under a wait ends no wait.
+        if self._connection is connection:
+            self._connection = None
+        with suppress(psycopg.Error):
+            await connection.close()
 
 
 class Session:

@@ -1,7 +1,7 @@
 """Databases and logins, for development servers and for tests."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from typing import Any
 
@@ -32,6 +32,14 @@ def create_database(admin_url: str, name: str, template: str | None = None) -> s
         statement += sql.SQL(" template {}").format(sql.Identifier(template))
     with _admin(admin_url) as connection:
         connection.execute(statement)
+    return url_of(admin_url, dbname=name)
+
+
+def ensure_database(admin_url: str, name: str) -> str:
+    """Create a database unless it is there, or is just being made by another; answers its address."""
+    if not has_database(admin_url, name):
+        with suppress(psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
+            create_database(admin_url, name)
     return url_of(admin_url, dbname=name)
 
 

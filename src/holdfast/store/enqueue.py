@@ -48,4 +48,3 @@ def enqueue_many(jobs: Sequence[NewJob], declared: str | None) -> Call[list[Enqu
 def register_tasks(definitions: list[dict[str, Any]]) -> Call[None]:
     """Store what tasks exist, so that plain SQL gets their defaults."""
     return function("register_tasks", json.dumps(definitions), read=nothing, types=("jsonb",))
-

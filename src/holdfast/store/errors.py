@@ -21,7 +21,12 @@ _OURS: dict[str, type[errors.HoldfastError]] = {
 }
 _MISSING_SCHEMA = {"3F000", "42P01", "42883", "42703"}
 _BAD_JSON = {"22P02", "22P05", "22030", "22032", "54001"}
-_CONNECTION_LOSS = {"57P01", "57P02", "57P03", "53300", "53400", "25006"}
+_CONNECTION_LOSS = {"25006", "25P03"}
+# Nothing was done, nothing is wrong with what was asked, and another time it may work: 08 connection, 40 rolled back,
+# 53 out of resources, 55P03 locked, 57 cancelled or shut down or idle too long, 58 the system around the server.
+_PASSING = ("08", "40", "53", "55P03", "57", "58")
+# What the values themselves break: 22 data, 23 constraints, 54 limits.
+_BAD_VALUES = ("22", "23", "54")
 
 
 class WorkerUnknown(errors.HoldfastError):
@@ -74,25 +79,32 @@ def _ours(refusal: _Refusal) -> errors.HoldfastError | None:
     elif state in _OURS:
         ours = _OURS[state](said)
     elif state in _MISSING_SCHEMA and "holdfast" in said:
-        ours = errors.SchemaMismatch(f"{said}: this database lacks Holdfast's schema; run: holdfast db migrate")
+        ours = errors.SchemaMismatch(
+            f"{said}: this database lacks Holdfast's schema; run: holdfast db migrate"
+        )
     elif state == "42501":
-        ours = errors.NotAllowed(f"{said}: grant the login a Holdfast role (holdfast_producer, holdfast_worker, holdfast_api)")
+        ours = errors.NotAllowed(
+            f"{said}: grant the login a Holdfast role (holdfast_producer, holdfast_worker, holdfast_api)"
+        )
     elif state in _BAD_JSON:
         ours = errors.BadInput(f"PostgreSQL cannot store this JSON: {said}")
     return ours
 
 
-def _lost(error: psycopg.Error) -> errors.DatabaseUnavailable | None:
-    if not is_connection_loss(error):
-        return None
-    return errors.DatabaseUnavailable(f"the database cannot be reached: {_refusal(error).said or type(error).__name__}")
+def _lost(error: psycopg.Error) -> errors.HoldfastError | None:
+    said = _refusal(error).said or type(error).__name__
+    if is_connection_loss(error):
+        return errors.DatabaseUnavailable(f"the database cannot be reached: {said}")
+    if (error.sqlstate or "").startswith(_BAD_VALUES):
+        return errors.BadInput(f"PostgreSQL cannot store this: {said}")
+    return None
 
 
 def is_connection_loss(error: psycopg.Error) -> bool:
-    """Whether the connection is gone, rather than the statement wrong."""
+    """Whether the connection is gone or the server cannot now, rather than the statement wrong."""
     state = error.sqlstate or ""
     if state:
-        return state.startswith("08") or state in _CONNECTION_LOSS
+        return state.startswith(_PASSING) or state in _CONNECTION_LOSS
     return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
 
 
@@ -111,8 +123,15 @@ def _refusal(error: BaseException) -> _Refusal:
     """Read state, message and hint; the detail only by itself, because it can hold a row's contents."""
     diag: Any = getattr(error, "diag", None)
     if diag is not None:  # psycopg and psycopg2
-        state, message, hint, detail = diag.sqlstate, diag.message_primary, diag.message_hint, diag.message_detail
+        state, message, hint, detail = (
+            diag.sqlstate,
+            diag.message_primary,
+            diag.message_hint,
+            diag.message_detail,
+        )
     else:  # asyncpg
-        state, message, hint, detail = (getattr(error, name, None) for name in ("sqlstate", "message", "hint", "detail"))
-    message = message or str(error).strip()
+        state, message, hint, detail = (
+            getattr(error, name, None) for name in ("sqlstate", "message", "hint", "detail")
+        )
+    message = message or " ".join(str(error).split())  # libpq breaks its lines
     return _Refusal(state or "", f"{message} ({hint})" if hint else message, detail)

@@ -46,7 +46,9 @@ class _AsyncLibrary(Protocol):
 def enqueue_through(connection: Any, parts: Parts, declared: str) -> list[list[Enqueued]]:
     """Enqueue in the caller's own transaction; commit makes the jobs, rollback leaves nothing."""
     if _async_library(connection) is not None:
-        raise BadInput(f"conn= got {_kind(connection)}, which is asynchronous: use `await task.using(conn=…).aenqueue(…)`")
+        raise BadInput(
+            f"conn= got {_kind(connection)}, which is asynchronous: use `await task.using(conn=…).aenqueue(…)`"
+        )
     library = _library(connection)
     _refuse_closed(library, connection)
     with refusals_translated():
@@ -76,7 +78,9 @@ class _Psycopg:
         return self._connection.closed
 
     def commits_each_statement(self) -> bool:
-        return self._connection.autocommit and self._connection.info.transaction_status is TransactionStatus.IDLE
+        return (
+            self._connection.autocommit and self._connection.info.transaction_status is TransactionStatus.IDLE
+        )
 
     def ask(self, jobs: str, declared: str) -> Sequence[Row]:
         cursor = psycopg.Cursor(self._connection, row_factory=tuple_row)
@@ -91,7 +95,9 @@ class _AsyncPsycopg:
         return self._connection.closed
 
     async def commits_each_statement(self) -> bool:
-        return self._connection.autocommit and self._connection.info.transaction_status is TransactionStatus.IDLE
+        return (
+            self._connection.autocommit and self._connection.info.transaction_status is TransactionStatus.IDLE
+        )
 
     async def ask(self, jobs: str, declared: str) -> Sequence[Row]:
         cursor = psycopg.AsyncCursor(self._connection, row_factory=tuple_row)
@@ -109,10 +115,13 @@ class _Sqlalchemy:
 
     def commits_each_statement(self) -> bool:
         connection = self._connection if _is_connection(self._connection) else self._connection.connection()
-        return bool(connection.get_isolation_level() == "AUTOCOMMIT")
+        return _autocommits(connection)
 
     def ask(self, jobs: str, declared: str) -> Sequence[Row]:
-        return [tuple(row) for row in self._connection.execute(_sqlalchemy_text(), {"jobs": jobs, "declared": declared})]
+        return [
+            tuple(row)
+            for row in self._connection.execute(_sqlalchemy_text(), {"jobs": jobs, "declared": declared})
+        ]
 
 
 class _AsyncSqlalchemy:
@@ -125,8 +134,10 @@ class _AsyncSqlalchemy:
         return _is_connection(self._connection) and bool(self._connection.closed)
 
     async def commits_each_statement(self) -> bool:
-        connection = self._connection if _is_connection(self._connection) else await self._connection.connection()
-        return bool(await connection.get_isolation_level() == "AUTOCOMMIT")
+        connection = (
+            self._connection if _is_connection(self._connection) else await self._connection.connection()
+        )
+        return _autocommits(connection.sync_connection)
 
     async def ask(self, jobs: str, declared: str) -> Sequence[Row]:
         rows = await self._connection.execute(_sqlalchemy_text(), {"jobs": jobs, "declared": declared})
@@ -203,9 +214,16 @@ def _is_connection(connection: Any) -> bool:
     return hasattr(connection, "get_isolation_level")
 
 
+def _autocommits(connection: Any) -> bool:
+    """Ask the driver: SQLAlchemy's own answer is the isolation level that the server has."""
+    return bool(connection.connection.dbapi_connection.autocommit)
+
+
 def _refuse_closed(library: _Library | _AsyncLibrary, connection: Any) -> None:
     if library.is_closed():
-        raise BadInput(f"conn= got {_kind(connection)}, which is closed: enqueue while its transaction is open")
+        raise BadInput(
+            f"conn= got {_kind(connection)}, which is closed: enqueue while its transaction is open"
+        )
 
 
 def _not_together(connection: Any) -> BadInput:
@@ -217,7 +235,7 @@ def _not_together(connection: Any) -> BadInput:
 
 def _kind(connection: Any) -> str:
     kind = type(connection)
-    return f"a {kind.__module__}.{kind.__qualname__}"
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _read(rows: Sequence[Row]) -> list[Enqueued]:

@@ -15,6 +15,8 @@ from holdfast.domain.job import AttemptRecord, Job, Transition
 from holdfast.domain.states import Status
 from holdfast.store.call import Call, Row, query
 
+LOOKED_AT = 100_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
@@ -61,20 +63,29 @@ def _select() -> str:
 def list_jobs(filters: Filters, limit: int = 50) -> Call[list[Job]]:
     """List jobs, newest first; the next page begins before the last id of this one."""
     given = {name: getattr(filters, name) for name in _CONDITIONS if getattr(filters, name) is not None}
-    conditions = [sql.SQL(_CONDITIONS[name][0]).format(value=sql.Placeholder(name)) for name in given]
-    branches = [_branch([*conditions, sql.SQL(part)]) for part in _partitions(filters)]
+    named = {name: sql.SQL(_CONDITIONS[name][0]).format(value=sql.Placeholder(name)) for name in given}
+    in_queue = named.pop("queue", sql.SQL("true"))
+    branches = [_branch([*named.values(), sql.SQL(part)], in_queue) for part in _partitions(filters)]
     text = sql.SQL("{select} where j.id in ({ids}) order by j.id desc limit {limit}").format(
         select=sql.SQL(_select()),
         ids=sql.SQL(" union all ").join(branches),
         limit=sql.Placeholder("limit"),
     )
     parameters = {name: _CONDITIONS[name][1](value) for name, value in given.items()}
-    return Call(text.as_string(None), {**parameters, "limit": limit}, _read_jobs)
+    return Call(text.as_string(None), {**parameters, "limit": limit, "looked_at": LOOKED_AT}, _read_jobs)
 
 
-def _branch(conditions: list[sql.Composed | sql.SQL]) -> sql.Composed:
-    text = sql.SQL("(select j.id from holdfast.job j where {conditions} order by j.id desc limit {limit})")
-    return text.format(conditions=sql.SQL(" and ").join(conditions), limit=sql.Placeholder("limit"))
+def _branch(conditions: list[sql.Composed | sql.SQL], in_queue: sql.Composed | sql.SQL) -> sql.Composed:
+    # No index has finished jobs by queue: a rare one is looked for among the newest, not in the whole table.
+    return sql.SQL(
+        "(select j.id from (select j.id, j.queue from holdfast.job j where {conditions} order by j.id desc limit {looked_at}) as j"
+        " where {in_queue} order by j.id desc limit {limit})"
+    ).format(
+        conditions=sql.SQL(" and ").join(conditions),
+        in_queue=in_queue,
+        limit=sql.Placeholder("limit"),
+        looked_at=sql.Placeholder("looked_at"),
+    )
 
 
 def _partitions(filters: Filters) -> list[LiteralString]:

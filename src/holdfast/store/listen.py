@@ -13,7 +13,7 @@ from holdfast.store.connection import Database, cut
 from holdfast.store.errors import translated
 
 PING_EVERY = 10.0
-PING_DEADLINE = 5.0
+DEADLINE = 5.0
 
 
 class Notice(NamedTuple):
@@ -34,8 +34,8 @@ class Listener:
         """Connect and listen."""
         with translated():
             self._connection = await psycopg.AsyncConnection.connect(**self._database.arguments("holdfast listen"))
-            await perform(self._connection, query("listen_wake", list))
-            await perform(self._connection, query("listen_cancel", list))
+            await self._ask(self._connection, "listen_wake")
+            await self._ask(self._connection, "listen_cancel")
 
     async def notices(self) -> AsyncIterator[Notice]:
         """Give what is heard; a silent connection is pinged, because a half-open one stays silent for ever."""
@@ -44,12 +44,12 @@ class Listener:
             with translated():
                 async for notice in self._connection.notifies(timeout=PING_EVERY):
                     yield Notice(notice.channel, notice.payload)
-                await self._ping(self._connection)
+                await self._ask(self._connection, "ping")
 
-    async def _ping(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        timer = asyncio.get_running_loop().call_later(PING_DEADLINE, cut, connection)
+    async def _ask(self, connection: psycopg.AsyncConnection[Any], question: str) -> None:
+        timer = asyncio.get_running_loop().call_later(DEADLINE, cut, connection)
         try:
-            await perform(connection, query("ping", list))
+            await perform(connection, query(question, list))
         finally:
             timer.cancel()
 

@@ -108,7 +108,7 @@ def read_state(connection: psycopg.Connection[Any]) -> SchemaState:
 
 
 def _as_dict(rows: list[Row]) -> dict[str, str]:
-    return dict(rows)  # type: ignore[arg-type]  # two columns
+    return dict(rows)
 
 
 def _script(step: Step) -> str:

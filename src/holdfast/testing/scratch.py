@@ -1,10 +1,13 @@
 """A test's own database, and what a test does with it."""
 
+import asyncio
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
+
+from pydantic_core import to_jsonable_python
 
 from holdfast.domain.job import Job
 from holdfast.domain.states import Status
@@ -42,11 +45,18 @@ class ScratchDatabase:
         self.owner_url = owner_url
         self.url = url
         self.clock = Clock(owner_url)
+        self._apps: list[Holdfast] = []
 
     def use(self, app: Holdfast) -> Holdfast:
-        """Point an app at this database."""
+        """Point an app at this database, until the test ends."""
         app.connect_to(Database(self.url, "test"))
+        self._apps.append(app)
         return app
+
+    def close(self) -> None:
+        """Close the apps that were pointed here. The fixture calls this."""
+        while self._apps:
+            self._apps.pop().close()
 
     def jobs(self, *, task: "AnyTask | str | None" = None, status: Status | str | None = None) -> list[Job]:
         """List the jobs there are, oldest first."""
@@ -59,19 +69,37 @@ class ScratchDatabase:
             session.close()
         return found[::-1]
 
-    def assert_enqueued(self, task: "AnyTask | str", **payload: Any) -> Job:
-        """Find the one job of this task whose payload has these values."""
+    def assert_enqueued(self, task: "AnyTask | str", **arguments: Any) -> Job:
+        """Find the one job of this task whose payload has these arguments; others it may have besides."""
+        wanted = to_jsonable_python(arguments)
         jobs = self.jobs(task=task)
-        fitting = [job for job in jobs if payload.items() <= job.payload.items()]
+        fitting = [job for job in jobs if wanted.items() <= job.payload.items()]
         if len(fitting) != 1:
-            there = "\n".join(f"  {job.task} {job.payload}" for job in jobs) or "  none"
-            raise AssertionError(f"{len(fitting)} jobs of {task} fit {payload}; there are:\n{there}")
+            raise AssertionError(
+                _not_one(task if isinstance(task, str) else task.name, wanted, len(fitting), jobs)
+            )
         return fitting[0]
+
+
+def _not_one(task: str, wanted: dict[str, Any], fitting: int, jobs: list[Job]) -> str:
+    there = "".join(f"\n  {job.status} {job.payload}" for job in jobs) or " none"
+    found = "no job" if fitting == 0 else f"{fitting} jobs"
+    return f"{found} of task {task} with {wanted}, where exactly one was expected; jobs of this task:{there}"
 
 
 def drain(app: Holdfast, **options: Any) -> None:
     """Run a worker here until nothing is left to do now; what is due later waits for the clock."""
+    if _in_a_loop():
+        raise RuntimeError("drain() cannot run inside an event loop: use `await adrain(app)`")
     run(adrain(app, **options))
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 async def adrain(app: Holdfast, **options: Any) -> None:
@@ -91,6 +119,7 @@ def crash_at(point: Point) -> Iterator[None]:
         return
     finally:
         failpoints.disarm()
-        if before is None:
-            del os.environ["HOLDFAST_TESTING"]
+        os.environ.pop("HOLDFAST_TESTING")
+        if before is not None:
+            os.environ["HOLDFAST_TESTING"] = before
     raise AssertionError(f"no worker reached the crash point {point!r}")

@@ -36,6 +36,7 @@ return case
     when (p_status in ('COMPLETED', 'FAILED', 'CANCELLED')) <> (p_finished_at is not null) then 'a job has finished_at exactly when it has ended'
     when (p_status = 'WAITING_FOR_APPROVAL') <> (p_approval_id is not null) then 'a job has an approval exactly while it is WAITING_FOR_APPROVAL'
     when p_status = 'FAILED' and p_error is null then 'FAILED needs an error'
+    when jsonb_typeof(p_error) <> 'object' then 'an error is a JSON object'
     when p_result is not null and p_status <> 'COMPLETED' then 'only a COMPLETED job has a result'
     when p_retry_count < 0 or p_retry_count > p_max_retries then 'retry_count stays between 0 and max_retries'
     when (p_key is null) <> (p_key_scope is null) or (p_key is null and p_key_held) then 'a key has a scope, and only a key can be held'
@@ -67,7 +68,7 @@ begin
   new.updated_at := greatest(holdfast.clock(), old.updated_at);
   new.key_held := old.key_held and new.key_held;   -- a key is given up or kept, never taken again
   if new.status = 'RUNNING' then
-    if new.claim_id is not distinct from old.claim_id then
+    if new.claim_id is null or new.claim_id is not distinct from old.claim_id then
       raise exception 'job % was claimed without a claim id of its own', old.id using errcode = 'HF001';
     end if;
     new.attempt := old.attempt + 1;
@@ -141,7 +142,8 @@ begin
   select b.id into v_wrong
     from born b
    where b.status <> 'PENDING' or b.attempt <> 0 or b.seq <> 1 or b.retry_count <> 0 or b.crash_count <> 0 or b.suspect
-      or b.claim_id is not null or b.came_from is not null or b.updated_at <> b.created_at
+      or b.claim_id is not null or b.came_from is not null
+      or b.updated_at not between b.created_at and holdfast.clock()   -- two defaults read the clock twice
       or b.created_at not between holdfast.clock() - (clock_timestamp() - statement_timestamp()) and holdfast.clock()
    limit 1;
   if found then
@@ -196,7 +198,8 @@ create or replace trigger guard_move before update on holdfast.job
              and new.updated_at between holdfast.clock() - (clock_timestamp() - statement_timestamp()) and holdfast.clock()
              and (old.key_held or not new.key_held)
              and case when new.status = 'RUNNING'
-                      then new.attempt = old.attempt + 1 and new.claim_id is distinct from old.claim_id and new.finished_at is null
+                      then new.attempt = old.attempt + 1 and new.claim_id is not null and new.claim_id is distinct from old.claim_id
+                           and new.finished_at is null
                       else new.attempt = old.attempt and new.claim_id is not distinct from old.claim_id
                            and new.status = 'COMPLETED' and new.finished_at = new.updated_at and not new.key_held
                  end) is not true)   -- not "not (…)": with a null in it the guard would not be called at all

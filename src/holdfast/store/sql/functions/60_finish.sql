@@ -39,6 +39,12 @@ begin
   end if;
 end $$;
 
+create or replace function holdfast.unknown_outcome(p_outcome text) returns text
+language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  raise exception 'outcome % is not one of failed, crashed, released, cancelled', quote_nullable(p_outcome) using errcode = 'HF005';
+end $$;
+
 -- Ends attempts in any other way. p_settlements: an array of {"id", "attempt", "claim_id", "outcome", "error", "delay"
 -- (seconds), "recoverable", "reason", "logs"} with outcome
 --   failed     the task's fault: RETRY while it is recoverable and retries are left, else FAILED
@@ -48,7 +54,8 @@ end $$;
 -- Answers as complete does, with the status each job has now; "recorded" says whether this attempt wrote it.
 create or replace function holdfast.settle(p_worker uuid, p_settlements jsonb)
 returns table (id uuid, status holdfast.job_status, recorded boolean)
-language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
 declare
   v_now timestamptz := holdfast.clock();
   v_name text;
@@ -66,8 +73,9 @@ begin
            case o.outcome
              when 'cancelled' then 'CANCELLED'
              when 'released' then 'RETRY'
-             when 'crashed' then case when j.crash_count + 1 < t.crash_cap then 'RETRY' else 'FAILED' end
+             when 'crashed' then case when j.crash_count + 1 < coalesce(t.crash_cap, 3) then 'RETRY' else 'FAILED' end
              when 'failed' then case when o.recoverable and j.retry_count < j.max_retries then 'RETRY' else 'FAILED' end
+             else holdfast.unknown_outcome(o.outcome)
            end::holdfast.job_status as to_status
       from outcome o
       join holdfast.job j on j.id = o.id
@@ -80,7 +88,7 @@ begin
        set status = m.to_status,
            holder = null,
            deadline_at = null,
-           suspect = m.outcome = 'crashed' and m.to_status = 'RETRY',
+           suspect = m.to_status = 'RETRY' and (m.outcome = 'crashed' or (m.outcome = 'released' and j.suspect)),
            retry_count = m.retry_count + (m.outcome = 'failed' and m.to_status = 'RETRY')::int,
            crash_count = m.crash_count + (m.outcome = 'crashed')::int,
            due_at = case when m.to_status = 'RETRY' then v_now + make_interval(secs => coalesce(m.delay, 0)) end,
@@ -202,6 +210,9 @@ begin
     end if;
   end if;
 
+  if exists (select from holdfast.job j where j.id = v_new) then
+    raise exception 'job id % is taken by another job', v_new using errcode = 'HF007', hint = 'An id belongs to one job: make a new one.';
+  end if;
   perform set_config('holdfast.actor', coalesce(p_actor, ''), true);
   insert into holdfast.job (id, created_at, updated_at, claim_order, retry_of, priority, max_retries, key_held, task, queue, tenant, subject, key,
          key_scope, reason, label, requested_by, trace_parent, timeout, tags, metadata, payload)

@@ -127,14 +127,18 @@ begin
 end $$;
 
 -- Finds silent workers and overdue attempts; answers what it did. Safe in any number of processes.
+-- The settings leave the indexes: a plan made while the table was small would read all of it with every sweep.
 create or replace function holdfast.sweep(p_limit int default 1000, out died bigint, out returned bigint, out overdue bigint)
-language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
 begin
   perform set_config('holdfast.actor', 'sweeper', true);
   with silent as (
     update holdfast.worker w
        set died_at = holdfast.clock()
-     where w.died_at is null and w.seen_at + w.lease < holdfast.clock()
+     where w.died_at is null
+       -- A server that has just started heard nobody: whoever lives has a lease's time to say so.
+       and greatest(w.seen_at, pg_postmaster_start_time()) + w.lease < holdfast.clock()
     returning w.id),
   awake as (
     delete from holdfast.sleeper s using silent where s.worker_id = silent.id)

@@ -1,0 +1,26 @@
+"""The command line: `holdfast`. Commands are imported when they run, so that --help is instant."""
+
+import click
+
+from holdfast.interfaces.cli.commands import Group
+
+_COMMANDS = {
+    "config": ("config:config", "Show every setting and where it came from."),
+    "db": ("db:db", "Migrate and check the database's schema."),
+    "demo": ("demo:demo", "Run a sample app with traffic, on a PostgreSQL of its own."),
+    "dev": ("dev:dev", "Run your app here: PostgreSQL, schema and worker in one command."),
+    "doctor": ("doctor:doctor", "Is the queue stuck, and why?"),
+    "enqueue": ("enqueue:enqueue", "Enqueue one job."),
+    "job": ("jobs:job", "List, show, wait for, retry and cancel jobs."),
+    "queue": ("queues:queue", "List, pause and resume queues."),
+    "version": ("version:version", "Show the version."),
+    "worker": ("workers:worker", "Run a worker, or list workers."),
+}
+
+
+@click.group(cls=Group, lazy=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Durable jobs on PostgreSQL.
+
+    Data goes to stdout, talk to stderr. Options of this page may also stand behind a command.
+    """

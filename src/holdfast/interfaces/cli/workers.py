@@ -1,0 +1,145 @@
+"""`holdfast worker`: run one here, or list those there are."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from holdfast.domain.errors import Configuration, SchemaMismatch
+from holdfast.interfaces.cli.commands import Command, Group
+from holdfast.interfaces.cli.invocation import Invocation, current
+from holdfast.interfaces.cli.output import Column, badge, emit, plain
+
+if TYPE_CHECKING:
+    from holdfast.store.connection import Database
+
+LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
+
+
+def _flag(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    if value is not None and option.name is not None:
+        context.ensure_object(Invocation).flags[option.name] = value
+
+
+def worker_options(command: Any) -> Any:
+    """Add what every command that runs a worker takes; each may also come from the environment or a file."""
+    options = [
+        click.option(
+            "-q",
+            "--queues",
+            metavar="NAME:SLOTS,…",
+            help="Queues to serve, e.g. billing:5,default:20 [all of the app's].",
+        ),
+        click.option("-c", "--concurrency", metavar="N", help="Jobs at once [50]."),
+        click.option("--lease", metavar="SECONDS", help="Silent for this long counts as dead [30]."),
+        click.option(
+            "--drain-timeout", metavar="SECONDS", help="After SIGTERM: finish within this, then release [25]."
+        ),
+        click.option(
+            "--log-format", metavar="text|json", help="Log lines for people or for machines [text]."
+        ),
+        click.option("--log-level", metavar="LEVEL", help="debug, info, warning or error [info]."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    for parameter in command.__click_params__:
+        if parameter.name in {"queues", "concurrency", "lease", "drain_timeout", "log_format", "log_level"}:
+            parameter.expose_value = False
+            parameter.callback = _flag
+    return command
+
+
+@click.group(cls=Group, invoke_without_command=True)
+@worker_options
+@click.option("--until-idle", is_flag=True, help="Stop when nothing is left to do now.")
+@click.pass_context
+def worker(context: click.Context, until_idle: bool) -> None:
+    """Run a worker: claims, runs and finishes jobs until SIGTERM or Ctrl-C (drains; a second Ctrl-C forces)."""
+    if context.invoked_subcommand is None:
+        _run(until_idle=until_idle)
+
+
+def _run(*, until_idle: bool) -> None:
+    from holdfast.interfaces.ending import leave
+    from holdfast.interfaces.log_output import configure_logging
+
+    settings = current().settings
+    app = current().require_app()
+    configure_logging(
+        settings.choice("log_format", "text", "json"), settings.choice("log_level", *LOG_LEVELS)
+    )
+    require_schema(app.link.database)
+    leave(app.work(**run_options(), until_idle=until_idle))
+
+
+def run_options() -> dict[str, Any]:
+    """Read a worker's options from flags, environment and file."""
+    settings = current().settings
+    concurrency = settings.whole("concurrency", 1)
+    return {
+        "queues": read_queues(settings.text("queues"), concurrency),
+        "concurrency": concurrency,
+        "lease": settings.number("lease", 1),
+        "drain_timeout": settings.number("drain_timeout", 0),
+    }
+
+
+def read_queues(text: str | None, slots: int) -> dict[str, int] | None:
+    """Read billing:5,default:20; a queue without a number gets all slots there are."""
+    if not text:
+        return None
+    queues: dict[str, int] = {}
+    for part in text.split(","):
+        name, colon, number = part.strip().rpartition(":") if ":" in part else (part.strip(), "", "")
+        if not name or (colon and not number.isdecimal()) or (colon and int(number) < 1):
+            raise Configuration(
+                f"queues {text!r}: {part!r} is not NAME or NAME:SLOTS, e.g. billing:5,default:20"
+            )
+        queues[name] = int(number) if colon else slots
+    return queues
+
+
+def require_schema(database: "Database") -> None:
+    """Refuse to run on a schema that is not this release's."""
+    from holdfast.store.connection import Session
+    from holdfast.store.migrate import read_state
+
+    session = Session(database, "holdfast")
+    try:
+        problem = read_state(session.connection()).problem()
+    finally:
+        session.close()
+    if problem is not None:
+        raise SchemaMismatch(problem)
+
+
+@worker.command("list", cls=Command)
+@click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True)
+def list_(limit: int) -> None:
+    """List workers, the living first; the dead and stopped are kept for a day."""
+    from holdfast.domain.sentence import ago
+    from holdfast.store.overview import workers
+
+    found = current().link.perform_once(workers(limit))
+    columns = [
+        Column("WORKER"), Column("STATE"), Column("HOST"), Column("PID", "right"), Column("VERSION"), Column("QUEUES"),
+        Column("HOLDS", "right"), Column("SEEN", "right"), Column("STARTED", "right"),
+    ]  # fmt: skip
+    cells = [
+        [
+            plain(each.name),
+            badge(each.state),
+            plain(each.host),
+            str(each.pid),
+            plain(each.version),
+            plain(",".join(f"{queue}:{slots}" for queue, slots in each.queues.items())),
+            str(each.held),
+            ago(each.seen_at, each.now),
+            ago(each.started_at, each.now),
+        ]
+        for each in found
+    ]
+    rows = [{**asdict(each), "state": str(each.state)} for each in found]
+    for row in rows:
+        del row["now"]
+    emit(rows, columns, cells, "no worker has registered yet: start one with holdfast -a module:app worker")

@@ -1,0 +1,1 @@
+"""The demo: a sample app, its traffic, and the stories that `holdfast demo --check` verifies."""

@@ -1,0 +1,62 @@
+"""A small shop: one task of each kind. Written as a user would write it."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+
+from holdfast import Context, Fail, Holdfast
+
+app = Holdfast()
+log = logging.getLogger("shop")
+
+
+@dataclass
+class Welcome:
+    """What a new customer is told."""
+
+    customer: str
+    text: str
+
+
+@app.task()
+async def welcome(customer: str) -> Welcome:
+    """Do something instant."""
+    return Welcome(customer, f"Hello {customer}!")
+
+
+@app.task(timeout=timedelta(minutes=5))
+async def render_report(ctx: Context, pages: int, seconds_a_page: float = 0.2) -> str:
+    """Do something slow; a second attempt finds the pages that the first one rendered."""
+    for page in range(1, pages + 1):
+        log.info("page %s of %s", page, pages)
+        if ctx.attempt == 1:
+            await asyncio.sleep(seconds_a_page)
+    return f"{pages} pages, attempt {ctx.attempt}"
+
+
+@app.task(retries=4, backoff=[0.3, 0.6, 1.2])
+async def call_bank(ctx: Context, failures: int = 1) -> int:
+    """Talk to a bank that does not answer at first."""
+    if ctx.retry_count < failures:
+        log.warning("no answer, try %s", ctx.attempt)
+        raise TimeoutError("the bank did not answer")
+    return ctx.attempt
+
+
+@app.task(retries=1, backoff=[0.2])
+async def charge_expired_card(card: str) -> None:
+    """Fail, always, and say that trying again is useless."""
+    raise Fail(f"card {card} has expired")
+
+
+@app.task(executor="process")
+def count_primes(below: int) -> int:
+    """Burn CPU in a process of its own."""
+    return sum(all(n % d for d in range(2, int(n**0.5) + 1)) for n in range(2, below))
+
+
+@app.task(queue="reminders")
+async def remind(text: str) -> str:
+    """Run later: enqueued with run_in."""
+    return text

@@ -1,0 +1,95 @@
+"""The shape of the code, defended by machines."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "holdfast"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+LARGEST_MODULE = 400
+SQL = re.compile(
+    r"\b(select\b.*\bfrom|insert\s+into|update\s+\S+\s+set|delete\s+from|truncate\s+table|(create|alter|drop)\s+(or\s+replace\s+)?"
+    r"(table|function|index|database|role|schema|type)|for\s+update\b|listen\s+holdfast|notify\s+holdfast)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+# One builds lists from a whitelist, one makes databases whose names are arguments, one writes the call of a function.
+WRITE_SQL = {"store/inspect.py", "store/databases.py", "store/call.py"}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def test_the_layers_hold() -> None:
+    said = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+    assert said.returncode == 0, said.stdout + said.stderr
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_can_be_read_at_one_sitting(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= LARGEST_MODULE
+
+
+def imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def test_only_the_store_knows_the_driver() -> None:
+    others = [path for path in MODULES if not name_of(path).startswith("store/")]
+
+    found = {
+        name_of(path)
+        for path in others
+        if any(name.split(".")[0].startswith("psycopg") for name in imported(path))
+    }
+
+    assert found == set()
+
+
+def texts(path: Path) -> Iterator[str]:
+    """Give the string literals that are no docstrings."""
+    tree = ast.parse(path.read_text())
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.value
+
+
+def test_sql_is_in_sql_files() -> None:
+    found = {name_of(path): text for path in MODULES for text in texts(path) if SQL.search(text)}
+
+    assert {name: text for name, text in found.items() if name not in WRITE_SQL} == {}
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    empty = {"utils", "helpers", "common", "core", "base", "manager", "misc", "util"}
+
+    assert [name_of(path) for path in MODULES if path.stem in empty] == []
+
+
+def test_every_module_says_what_it_is() -> None:
+    assert [name_of(path) for path in MODULES if not ast.get_docstring(ast.parse(path.read_text()))] == []

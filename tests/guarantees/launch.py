@@ -1,0 +1,93 @@
+"""Where worker processes of the guarantee tests come from: a parent that has imported everything and forks on request.
+
+Every worker is a process of its own, with its own session, environment and log; only the half second of imports is shared.
+"""
+
+import json
+import logging
+import os
+import select
+import sys
+import traceback
+from typing import Any, NoReturn
+
+from guarantees.shop import app
+from holdfast.runtime import failpoints
+from holdfast.runtime.logs import JsonFormatter
+
+
+def main() -> None:
+    """Answer each request on stdin with a process id, and tell of each end: one JSON object a line."""
+    requests = b""
+    while True:
+        readable, _, _ = select.select([0], [], [], 0.01)
+        if readable:
+            some = os.read(0, 65536)
+            if not some:
+                return
+            requests += some
+            while b"\n" in requests:
+                line, requests = requests.split(b"\n", 1)
+                _tell(started=_fork(json.loads(line)))
+        _tell_ends()
+
+
+def _fork(request: dict[str, Any]) -> int:
+    pid = os.fork()
+    if pid == 0:
+        _become_worker(request)
+    return pid
+
+
+def _tell_ends() -> None:
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return
+        _tell(ended=pid, code=os.waitstatus_to_exitcode(status))
+
+
+def _tell(**facts: int) -> None:
+    os.write(1, json.dumps(facts).encode() + b"\n")
+
+
+def _become_worker(request: dict[str, Any]) -> NoReturn:
+    code = 1
+    try:
+        os.setsid()
+        log = os.open(request["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for source, target in ((nothing, 0), (log, 1), (log, 2)):
+            os.dup2(source, target)
+        os.environ.update(request["environment"])
+        code = work(request["options"])
+        _join_threads()
+    except BaseException:  # noqa: BLE001 - a fork must never return to its parent's loop
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _join_threads() -> None:
+    """Wait as an interpreter's end does: a thread that holds up the exit of a real worker holds up this one too."""
+    import threading
+
+    threading._shutdown()  # type: ignore[attr-defined]
+
+
+def work(options: dict[str, Any]) -> int:
+    """Run a worker as a program would that logs JSON to stderr."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonFormatter())
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+    failpoints.arm_from_environment()
+    return app.work(on_ready=lambda _identity: logging.getLogger("holdfast").info("ready"), **options)
+
+
+if __name__ == "__main__":
+    main()

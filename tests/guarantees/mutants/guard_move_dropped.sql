@@ -1,0 +1,3 @@
+-- guard: illegal moves are refused
+-- dies: tests/guarantees/test_history.py::test_a_terminal_job_never_moves_again[origin]
+drop trigger guard_move on holdfast.job;

@@ -1,0 +1,148 @@
+"""Controls of the guarantee tests: each mutant takes one guard away, and the test it names must fail by assertion.
+
+A mutant is a file in mutants/: SQL that is applied to the test database, or a patch of the Python source. Its header says
+which guard it removes and which test dies of it. `scripts/mutants` runs them all; a mutant that survives is a failure.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+from holdfast.embedded import throwaway
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+FOLDER = Path(__file__).resolve().parent / "mutants"
+# What pytest says when an assertion, ours or its own, did not hold; anything else is an accident and proves nothing.
+BY_ASSERTION = ("AssertionError", "assert ", "Failed: DID NOT RAISE")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One guard less."""
+
+    file: Path
+    guard: str
+    dies: str
+    is_slow: bool
+
+    @property
+    def is_patch(self) -> bool:
+        return self.file.suffix == ".patch"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a mutant."""
+
+    mutant: Mutant
+    killed: bool
+    seconds: float
+    said: str
+
+
+def read(file: Path) -> Mutant:
+    text = file.read_text("utf-8")
+    found = {word: re.search(rf"^(?:-- |# ){word}: (.+)$", text, re.MULTILINE) for word in ("guard", "dies", "pace")}
+    guard, dies, pace = found["guard"], found["dies"], found["pace"]
+    if guard is None or dies is None:
+        raise ValueError(f"{file} must say `guard: …` and `dies: tests/…::test_…`")
+    return Mutant(file, guard[1], dies[1], pace is not None and pace[1] == "slow")
+
+
+def mutants() -> list[Mutant]:
+    return [read(file) for file in sorted(FOLDER.iterdir()) if file.suffix in {".sql", ".patch"}]
+
+
+def apply_patch(patch: str, root: Path) -> None:
+    """Apply a unified diff: each hunk's old lines, which must be there once, become its new ones."""
+    for part in re.split(r"^--- .*\n", patch, flags=re.MULTILINE)[1:]:
+        head, *hunks = re.split(r"^@@.*@@.*\n", part, flags=re.MULTILINE)
+        target = root / head.removeprefix("+++ b/").strip()
+        text = target.read_text("utf-8")
+        for hunk in hunks:
+            lines = hunk.splitlines()
+            old = "".join(f"{line[1:]}\n" for line in lines if line[:1] in {" ", "-"})
+            new = "".join(f"{line[1:]}\n" for line in lines if line[:1] in {" ", "+"})
+            if text.count(old) != 1:
+                raise ValueError(f"{target.relative_to(root)} has not exactly one place like this:\n{old}")
+            text = text.replace(old, new)
+        target.write_text(text, "utf-8")
+
+
+def copy_tree(to: Path) -> None:
+    for name in ("src", "tests"):
+        shutil.copytree(ROOT / name, to / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", to)
+
+
+def judge(mutant: Mutant, database_url: str) -> Verdict:
+    """Run the named test against the mutant."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="holdfast-mutant-") as made:
+        place = Path(made)
+        environment = {**os.environ, "DATABASE_URL": database_url}
+        environment.pop("PYTEST_XDIST_WORKER", None)
+        root = ROOT
+        if mutant.is_patch:
+            copy_tree(place)
+            apply_patch(mutant.file.read_text("utf-8"), place)
+            environment["PYTHONPATH"] = str(place / "src")
+            root = place
+        else:
+            environment["HOLDFAST_TEST_MUTANT"] = str(mutant.file)
+        report = place / "report.xml"
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "--no-header"]
+        ran = subprocess.run(
+            [*command, f"--junitxml={report}", mutant.dies], cwd=root, env=environment, capture_output=True, text=True, check=False
+        )
+        killed, said = _verdict(report, ran.stdout + ran.stderr)
+    return Verdict(mutant, killed, time.monotonic() - began, said)
+
+
+def _verdict(report: Path, output: str) -> tuple[bool, str]:
+    if not report.exists():
+        return False, output[-2000:]
+    failures = [found.get("message", "") for found in ElementTree.parse(report).iter("failure")]
+    if not failures:
+        return False, "it survives: the test passes without the guard" if " passed" in output else output[-2000:]
+    return failures[0].startswith(BY_ASSERTION), failures[0].splitlines()[0]
+
+
+def judge_all(chosen: Iterable[Mutant], at_once: int = 2) -> list[Verdict]:
+    with throwaway(settings={"max_connections": "200"}) as server, ThreadPoolExecutor(at_once) as pool:
+        return list(pool.map(lambda mutant: judge(mutant, server.url), chosen))
+
+
+def table(verdicts: list[Verdict]) -> str:
+    rows = [("guard", "mutant", "test", "killed"), *[(v.mutant.guard, v.mutant.file.name, v.mutant.dies.split("::")[-1], "yes" if v.killed else "NO") for v in verdicts]]
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(prog="scripts/mutants", description=__doc__)
+    arguments.add_argument("names", nargs="*", help="only mutants whose file name contains one of these")
+    arguments.add_argument("--quick", action="store_true", help="leave out those that need a worker to wait for something")
+    asked = arguments.parse_args()
+    chosen = [m for m in mutants() if not (asked.quick and m.is_slow) and (not asked.names or any(n in m.file.name for n in asked.names))]
+    verdicts = judge_all(chosen)
+    print(table(verdicts))  # noqa: T201 - a command
+    survivors = [verdict for verdict in verdicts if not verdict.killed]
+    for one in survivors:
+        print(f"\n{one.mutant.file.name}: {one.said}")  # noqa: T201 - a command
+    print(f"\n{len(verdicts) - len(survivors)} of {len(verdicts)} mutants killed")  # noqa: T201 - a command
+    return 1 if survivors or not verdicts else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

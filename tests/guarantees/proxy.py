@@ -1,0 +1,239 @@
+"""A proxy that speaks enough of PostgreSQL's protocol to fail at a chosen statement.
+
+It can cut a connection before a statement reaches the server or after its commit but before its answer, swallow
+everything (a half-open connection), deliver a statement only after its client has gone, and drop notifications.
+"""
+
+import re
+import socket
+import struct
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Literal
+
+from psycopg import conninfo
+
+from guarantees.waiting import until
+
+SSL_REQUEST, GSS_REQUEST = 80877103, 80877104
+Action = Literal["cut_before", "cut_after", "swallow", "late"]
+
+
+@dataclass
+class Strike:
+    """What is to happen to the statements that match, and how often it has."""
+
+    action: Action
+    pattern: re.Pattern[str]
+    times: int
+    landed: int = 0
+
+    def until_landed(self, times: int = 1) -> None:
+        until(f"{self.action} of {self.pattern.pattern} lands", lambda: self.landed >= times)
+
+
+@dataclass
+class _Unit:
+    """What a client asked up to one ReadyForQuery."""
+
+    texts: list[str] = field(default_factory=list)
+    strike: Strike | None = None
+
+
+class Proxy:
+    """Listens on a port of its own and passes everything to the real server, unless told otherwise."""
+
+    def __init__(self, url: str) -> None:
+        parts = conninfo.conninfo_to_dict(url)
+        self._target = (str(parts.get("host", "127.0.0.1")), int(parts.get("port", 5432)))
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.url = conninfo.make_conninfo(url, host="127.0.0.1", port=self._listening.getsockname()[1])
+        self._strikes: list[Strike] = []
+        self._connections: list[_Connection] = []
+        self.drops_notifications = False
+        self.dropped = 0
+        self.swallows = False
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def strike(self, action: Action, pattern: str, times: int = 1) -> Strike:
+        """Fail the next statements that match."""
+        made = Strike(action, re.compile(pattern, re.IGNORECASE), times)
+        self._strikes.append(made)
+        return made
+
+    def go_silent(self) -> None:
+        """Pass nothing on any more, in no direction, and close nothing: what a dead peer behind a router looks like."""
+        self.swallows = True
+        for connection in self._connections:
+            connection.silent = True
+
+    def deliver(self) -> None:
+        """Let the server have, and commit, the statements that are late; their clients have gone."""
+        for connection in self._connections:
+            connection.deliver()
+
+    def speak_again(self) -> None:
+        """Serve new connections; the silent ones stay silent."""
+        self.swallows = False
+
+    def struck(self, texts: list[str]) -> Strike | None:
+        for strike in self._strikes:
+            if strike.landed < strike.times and any(strike.pattern.search(text) for text in texts):
+                return strike
+        return None
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listening.accept()
+                try:
+                    server = socket.create_connection(self._target)
+                except OSError:
+                    client.close()
+                    continue
+                for one in (client, server):
+                    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                connection = _Connection(self, client, server)
+                connection.silent = self.swallows
+                self._connections.append(connection)
+                threading.Thread(target=connection.pass_requests, daemon=True).start()
+                threading.Thread(target=connection.pass_answers, daemon=True).start()
+
+    def close(self) -> None:
+        self._listening.close()
+        for connection in self._connections:
+            connection.hang_up()
+
+
+class _Connection:
+    """Two sockets and what was asked but not answered yet."""
+
+    def __init__(self, proxy: Proxy, client: socket.socket, server: socket.socket) -> None:
+        self._proxy = proxy
+        self._client = client
+        self._server = server
+        self._statements: dict[bytes, str] = {}
+        self._asked: deque[_Unit] = deque([_Unit()])  # the start-up is answered by a ReadyForQuery too
+        self._unit = _Unit()
+        self._late = b""
+        self.silent = False
+
+    def deliver(self) -> None:
+        late, self._late = self._late, b""
+        if late:
+            self._server.sendall(late)
+
+    def hang_up(self) -> None:
+        for one in (self._client, self._server):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
+    def pass_requests(self) -> None:
+        try:
+            self._pass_startup()
+            while True:
+                kind, body = _read_message(self._client)
+                self._note(kind, body)
+                if kind in b"QS" and self._ends_here(kind):
+                    return
+                self._send(self._server, kind + struct.pack("!I", len(body) + 4) + body)
+        except (OSError, EOFError):
+            self._end()
+
+    def _pass_startup(self) -> None:
+        while True:
+            (length,) = struct.unpack("!I", _read(self._client, 4))
+            body = _read(self._client, length - 4)
+            if struct.unpack("!I", body[:4])[0] in {SSL_REQUEST, GSS_REQUEST}:
+                self._send(self._client, b"N")
+                continue
+            self._send(self._server, struct.pack("!I", length) + body)
+            return
+
+    def _note(self, kind: bytes, body: bytes) -> None:
+        if kind == b"Q":
+            self._unit.texts.append(body[:-1].decode())
+        elif kind == b"P":
+            name, text = body.split(b"\0")[:2]
+            self._statements[name] = text.decode()
+        elif kind == b"B":
+            self._unit.texts.append(self._statements.get(body.split(b"\0")[1], ""))
+
+    def _ends_here(self, kind: bytes) -> bool:
+        unit, self._unit = self._unit, _Unit()
+        unit.strike = self._proxy.struck(unit.texts)
+        self._asked.append(unit)
+        if unit.strike is None or unit.strike.action == "cut_after":
+            return False
+        if unit.strike.action == "swallow":
+            self.silent = True
+            unit.strike.landed += 1
+            return False
+        if unit.strike.action == "late":
+            # The server has the statement but not yet the Sync that commits it.
+            self._late = kind + struct.pack("!I", 4)
+            self._client.shutdown(socket.SHUT_RDWR)
+            self._client.close()
+        else:
+            self.hang_up()
+        unit.strike.landed += 1
+        return True
+
+    def pass_answers(self) -> None:
+        try:
+            while True:
+                kind, body = _read_message(self._server)
+                if kind == b"A" and self._proxy.drops_notifications:
+                    self._proxy.dropped += 1
+                    continue
+                strike = self._asked[0].strike if self._asked else None
+                if kind == b"Z":
+                    self._asked.popleft()
+                if strike is not None and strike.action == "cut_after":
+                    if kind == b"Z":
+                        self.hang_up()
+                        strike.landed += 1
+                        return
+                    continue
+                self._send(self._client, kind + struct.pack("!I", len(body) + 4) + body)
+        except (OSError, EOFError):
+            self._end()
+
+    def _send(self, to: socket.socket, message: bytes) -> None:
+        if not self.silent:
+            to.sendall(message)
+
+    def _end(self) -> None:
+        # A silent connection says nothing about the end of its other side either.
+        if not self.silent and not self._late:
+            self.hang_up()
+
+
+def _read(source: socket.socket, length: int) -> bytes:
+    received = bytearray()
+    while len(received) < length:
+        some = source.recv(length - len(received))
+        if not some:
+            raise EOFError
+        received += some
+    return bytes(received)
+
+
+def _read_message(source: socket.socket) -> tuple[bytes, bytes]:
+    head = _read(source, 5)
+    (length,) = struct.unpack("!I", head[1:])
+    return head[:1], _read(source, length - 4)
+
+
+@contextmanager
+def proxied(url: str) -> Iterator[Proxy]:
+    """Lend a proxy in front of a server."""
+    proxy = Proxy(url)
+    try:
+        yield proxy
+    finally:
+        proxy.close()

@@ -1,0 +1,237 @@
+"""The app whose workers the guarantee tests start, stop, freeze and kill; its tasks write what they do into a ledger.
+
+The ledger is a file outside the database, appended to in single writes: what it says happened, whoever dies afterwards.
+"""
+
+import asyncio
+import ctypes
+import json
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from holdfast import Cancel, Context, Delays, Fail, Holdfast, Retry
+
+app = Holdfast()
+
+
+def folder() -> Path:
+    """Where the test looks for the ledger and leaves its signs."""
+    return Path(os.environ["GUARANTEES_FOLDER"])
+
+
+def write(event: str, ctx: Context, **facts: Any) -> None:
+    """Append one line; the clock is the machine's, so that lines of several processes can be compared."""
+    line = {"event": event, "job": str(ctx.job_id), "attempt": ctx.attempt, "pid": os.getpid(), "at": time.monotonic(), **facts}
+    descriptor = os.open(folder() / "ledger", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    try:
+        os.write(descriptor, json.dumps(line).encode() + b"\n")
+    finally:
+        os.close(descriptor)
+
+
+def may_go(name: str, attempt: int = 0) -> bool:
+    """Whether the test has let the jobs of this name go on, or this attempt of them."""
+    return (folder() / f"go-{name}").exists() or (folder() / f"go-{name}-{attempt}").exists()
+
+
+@app.task(retries=0)
+async def note(ctx: Context, n: int) -> int:
+    write("start", ctx, n=n)
+    await asyncio.sleep(0)
+    write("end", ctx, n=n)
+    return n
+
+
+@app.task(retries=0)
+async def nap(ctx: Context, n: int) -> int:
+    write("start", ctx, n=n)
+    await asyncio.sleep(0.03)
+    write("end", ctx, n=n)
+    return n
+
+
+@app.task(retries=0)
+async def hold(ctx: Context, name: str) -> str:
+    write("start", ctx, name=name)
+    try:
+        while not may_go(name, ctx.attempt):
+            await asyncio.sleep(0.01)
+    except asyncio.CancelledError:
+        write("cancelled", ctx, name=name)
+        raise
+    write("end", ctx, name=name)
+    return f"attempt {ctx.attempt}"
+
+
+@app.task(retries=0)
+def hold_thread(ctx: Context, name: str) -> str:
+    write("start", ctx, name=name)
+    while not may_go(name, ctx.attempt):
+        if ctx.stopped:
+            write("stopped", ctx, name=name)
+            return "stopped"
+        time.sleep(0.01)
+    write("end", ctx, name=name)
+    return f"attempt {ctx.attempt}"
+
+
+@app.task(retries=0)
+def ignore_everything(ctx: Context) -> None:
+    """Run in a thread for ever, whatever it is told."""
+    write("start", ctx)
+    threading.Event().wait()
+
+
+@app.task(retries=0, executor="process")
+def hold_process(ctx: Context, name: str) -> str:
+    write("start", ctx, name=name)
+    while not may_go(name, ctx.attempt):
+        time.sleep(0.01)
+    write("end", ctx, name=name)
+    return f"attempt {ctx.attempt}"
+
+
+@app.task(retries=0)
+async def fail(ctx: Context) -> None:
+    write("start", ctx)
+    raise Fail("as asked")
+
+
+@app.task(retries=3, backoff=Delays([0.0]))
+async def fail_once(ctx: Context) -> str:
+    write("start", ctx)
+    if ctx.retry_count == 0:
+        raise Retry("as asked", in_=0)
+    return "second time"
+
+
+@app.task(retries=0)
+async def pill(ctx: Context) -> None:
+    """Kill whatever process it runs in."""
+    write("start", ctx)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@app.task(retries=0, executor="process")
+def die_in_child(ctx: Context, how: str) -> None:
+    write("start", ctx)
+    if how == "segfault":
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        ctypes.string_at(0)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@app.task(retries=0)
+async def block(ctx: Context, seconds: float) -> None:
+    """Block the event loop, not the interpreter."""
+    write("start", ctx)
+    time.sleep(seconds)  # noqa: ASYNC251 - what the heartbeat has to outlive
+    write("end", ctx)
+
+
+@app.task(retries=0)
+async def block_until(ctx: Context, name: str) -> None:
+    """Block the event loop until the test lets go."""
+    write("start", ctx)
+    while not may_go(name, ctx.attempt):
+        time.sleep(0.01)  # noqa: ASYNC251 - as block
+    write("end", ctx)
+
+
+@app.task(retries=0)
+async def hold_the_interpreter(ctx: Context, seconds: int) -> None:
+    """Let no other thread run, the heartbeat's neither."""
+    write("start", ctx)
+    ctypes.PyDLL(None).sleep(seconds)
+    write("end", ctx)
+
+
+@app.task(retries=0, timeout=0.3)
+async def too_long(ctx: Context) -> None:
+    write("start", ctx)
+    await asyncio.sleep(3600)
+
+
+@app.task(retries=0, timeout=1.0)
+async def hang(ctx: Context, name: str) -> None:
+    """Block the loop, so that no timeout of our own can end it."""
+    write("start", ctx)
+    while not may_go(name, ctx.attempt):
+        time.sleep(0.01)  # noqa: ASYNC251 - as block
+    write("end", ctx)
+
+
+class Unprintable(Exception):  # noqa: N818 - a nuisance, not an error class of ours
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class Odd(BaseException):
+    """What `except Exception` does not catch."""
+
+
+def nul() -> None:
+    raise Fail("a\x00b")
+
+
+def surrogate() -> None:
+    raise RuntimeError("\ud800")
+
+
+def unprintable() -> None:
+    raise Unprintable
+
+
+def nan_retry() -> None:
+    raise Retry("soon", in_=float("nan"))
+
+
+def endless_retry() -> None:
+    raise Retry("late", in_=1e300)
+
+
+def nul_cancel() -> None:
+    raise Cancel("a\x00b")
+
+
+def leave() -> None:
+    sys.exit(3)
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def odd() -> None:
+    raise Odd
+
+
+def cancelled() -> None:
+    raise asyncio.CancelledError
+
+
+NASTY = {f.__name__: f for f in (nul, surrogate, unprintable, nan_retry, endless_retry, nul_cancel, leave, interrupt, odd, cancelled)}
+
+
+@app.task(retries=0)
+async def nasty(ctx: Context, how: str) -> None:
+    write("start", ctx)
+    NASTY[how]()
+
+
+@app.task(retries=0)
+def nasty_in_thread(ctx: Context, how: str) -> None:
+    write("start", ctx)
+    NASTY[how]()
+
+
+@app.task(retries=0, executor="process")
+def nasty_in_process(ctx: Context, how: str) -> None:
+    write("start", ctx)
+    NASTY[how]()

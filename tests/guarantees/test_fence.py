@@ -1,0 +1,251 @@
+"""A stale attempt learns that it is stale, and nothing it writes is recorded."""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from guarantees.audit import broken_rules
+from guarantees.hands import Hands
+from holdfast.testing import ScratchDatabase
+
+ERROR = {"type": "Oops", "kind": "application", "recoverable": True, "message": "oops"}
+OUTCOMES = [("failed", {"error": ERROR, "delay": 60}), ("crashed", {"error": ERROR}), ("released", {}), ("cancelled", {})]
+
+
+@pytest.fixture
+def zombie(login: psycopg.Connection[Any]) -> Hands:
+    return Hands(login, lease=1.0)
+
+
+@pytest.fixture
+def heir(holdfast_db: ScratchDatabase) -> Iterator[Hands]:
+    with psycopg.connect(holdfast_db.url, autocommit=True) as connection:
+        yield Hands(connection, lease=3600.0)
+
+
+@pytest.fixture
+def stale(zombie: Hands, heir: Hands, holdfast_db: ScratchDatabase) -> dict[str, Any]:
+    """An attempt whose worker was silent for longer than its lease; nobody has taken the job over yet."""
+    zombie.enqueue()
+    (job,) = zombie.claim()
+    holdfast_db.clock.advance(2)
+    heir.sweep()
+    return job
+
+
+def row(owner: psycopg.Connection[Any], job: dict[str, Any]) -> tuple[Any, ...]:
+    found = owner.execute(
+        "select status::text, attempt, retry_count, crash_count, result, error, seq from holdfast.job where id = %s", (job["id"],)
+    ).fetchone()
+    assert found is not None
+    return found
+
+
+def test_a_stale_completion_is_refused_while_the_job_waits_for_another(
+    owner: psycopg.Connection[Any], zombie: Hands, stale: dict[str, Any]
+) -> None:
+    before = row(owner, stale)
+
+    refusal = zombie.complete(stale)
+
+    assert refusal == "RETRY"
+    assert row(owner, stale) == before
+
+
+def test_a_stale_completion_is_refused_while_another_attempt_runs(
+    owner: psycopg.Connection[Any], zombie: Hands, heir: Hands, stale: dict[str, Any]
+) -> None:
+    (taken,) = heir.claim_suspect()
+    before = row(owner, stale)
+
+    refusal = zombie.complete(stale, '"stale"')
+
+    assert refusal == "RUNNING"
+    assert row(owner, stale) == before
+    assert heir.complete(taken, '"fresh"') is None
+    assert row(owner, stale)[4] == "fresh"
+    assert broken_rules(owner) == []
+
+
+def test_a_stale_completion_is_refused_after_another_attempt_completed(
+    owner: psycopg.Connection[Any], zombie: Hands, heir: Hands, stale: dict[str, Any]
+) -> None:
+    (taken,) = heir.claim_suspect()
+    heir.complete(taken, '"fresh"')
+
+    refusal = zombie.complete(stale, '"stale"')
+
+    assert refusal == "COMPLETED"
+    assert row(owner, stale)[4] == "fresh"
+    assert broken_rules(owner) == []
+
+
+@pytest.mark.parametrize(("outcome", "told"), OUTCOMES)
+def test_a_stale_settlement_is_refused(
+    owner: psycopg.Connection[Any], zombie: Hands, heir: Hands, stale: dict[str, Any], outcome: str, told: dict[str, Any]
+) -> None:
+    heir.claim_suspect()
+    before = row(owner, stale)
+
+    answer = zombie.settle(stale, outcome, **told)
+
+    assert answer == ("RUNNING", False)
+    assert row(owner, stale) == before
+
+
+def test_the_claim_id_fences_a_completion_though_the_attempt_number_is_equal(owner: psycopg.Connection[Any], heir: Hands) -> None:
+    heir.enqueue()
+    (job,) = heir.claim()
+
+    refusal = heir.complete({**job, "claim_id": uuid4()})
+
+    assert refusal == "RUNNING"
+    assert heir.complete(job) is None
+
+
+def test_the_claim_id_fences_a_settlement_though_the_attempt_number_is_equal(owner: psycopg.Connection[Any], heir: Hands) -> None:
+    heir.enqueue()
+    (job,) = heir.claim()
+
+    answer = heir.settle({**job, "claim_id": uuid4()}, "failed", error=ERROR)
+
+    assert answer == ("RUNNING", False)
+    assert row(owner, job)[:3] == ("RUNNING", 1, 0)
+
+
+def test_the_attempt_number_fences_though_the_claim_id_is_equal(heir: Hands) -> None:
+    heir.enqueue()
+    (job,) = heir.claim()
+
+    assert heir.complete({**job, "attempt": 2}) == "RUNNING"
+    assert heir.settle({**job, "attempt": 2}, "released") == ("RUNNING", False)
+
+
+def test_a_worker_that_was_declared_dead_cannot_claim(zombie: Hands, stale: dict[str, Any]) -> None:
+    zombie.enqueue()
+
+    with pytest.raises(psycopg.Error) as refusal:
+        zombie.claim()
+
+    assert refusal.value.sqlstate == "HF002"
+
+
+def test_a_heartbeat_tells_a_worker_that_it_is_dead_and_what_it_lost(login: psycopg.Connection[Any], zombie: Hands, stale: dict[str, Any]) -> None:
+    answer = login.execute(
+        "select alive, lost from holdfast.beat(%s, array[%s]::uuid[], array[%s]::uuid[])", (zombie.id, stale["id"], stale["claim_id"])
+    ).fetchone()
+
+    assert answer == (False, [stale["id"]])
+
+
+def test_a_repeated_completion_by_the_same_attempt_is_a_success(owner: psycopg.Connection[Any], heir: Hands) -> None:
+    heir.enqueue()
+    (job,) = heir.claim()
+
+    assert heir.complete(job) is None
+    before = row(owner, job)
+    assert heir.complete(job) is None
+
+    assert row(owner, job) == before
+
+
+@pytest.mark.parametrize(("outcome", "told"), OUTCOMES)
+def test_a_repeated_settlement_by_the_same_attempt_is_a_success(
+    owner: psycopg.Connection[Any], heir: Hands, outcome: str, told: dict[str, Any]
+) -> None:
+    heir.enqueue()
+    (job,) = heir.claim()
+
+    first = heir.settle(job, outcome, **told)
+    before = row(owner, job)
+    second = heir.settle(job, outcome, **told)
+
+    assert first[1]
+    assert second == first
+    assert row(owner, job) == before
+
+
+def test_a_repeated_settlement_is_a_success_also_when_the_job_has_moved_on(owner: psycopg.Connection[Any], heir: Hands) -> None:
+    heir.enqueue()
+    (job,) = heir.claim()
+    heir.settle(job, "released")
+    heir.claim()
+    before = row(owner, job)
+
+    answer = heir.settle(job, "released")
+
+    assert answer == ("RUNNING", True)
+    assert row(owner, job) == before
+
+
+def test_a_sweep_leaves_a_worker_alone_that_was_heard_within_its_lease(
+    owner: psycopg.Connection[Any], heir: Hands, zombie: Hands, holdfast_db: ScratchDatabase
+) -> None:
+    heir.enqueue()
+    (job,) = heir.claim()
+    holdfast_db.clock.advance(1800)
+
+    zombie.sweep()
+
+    assert row(owner, job)[:2] == ("RUNNING", 1)
+
+
+def test_only_a_crash_suffered_alone_is_counted(owner: psycopg.Connection[Any], zombie: Hands, heir: Hands, holdfast_db: ScratchDatabase) -> None:
+    first, second = zombie.enqueue(2)
+    zombie.claim(2)
+    holdfast_db.clock.advance(2)
+    heir.sweep()
+
+    crashes = owner.execute("select id, crash_count, suspect from holdfast.job order by id").fetchall()
+
+    assert crashes == [(first, 0, True), (second, 0, True)]
+
+
+def test_a_suspect_is_not_charged_for_a_death_that_others_may_have_caused(
+    owner: psycopg.Connection[Any], zombie: Hands, heir: Hands, login: psycopg.Connection[Any], holdfast_db: ScratchDatabase
+) -> None:
+    (suspect,) = zombie.enqueue()
+    zombie.claim()
+    holdfast_db.clock.advance(2)
+    heir.sweep()
+    mortal = Hands(login, lease=1.0)
+    mortal.enqueue()
+    mortal.claim_suspect()
+    mortal.claim()
+    holdfast_db.clock.advance(2)
+
+    heir.sweep()
+
+    assert owner.execute("select crash_count from holdfast.job where id = %s", (suspect,)).fetchone() == (0,)
+
+
+def test_a_suspect_is_charged_for_the_death_of_a_worker_that_held_nothing_else(
+    owner: psycopg.Connection[Any], heir: Hands, login: psycopg.Connection[Any], holdfast_db: ScratchDatabase
+) -> None:
+    (job,) = heir.enqueue()
+    counts = []
+    for claim in ("claim", "claim_suspect", "claim_suspect", "claim_suspect"):
+        mortal = Hands(login, lease=1.0)
+        getattr(mortal, claim)()
+        holdfast_db.clock.advance(2)
+        heir.sweep()
+        counts.append(owner.execute("select crash_count, status::text from holdfast.job where id = %s", (job,)).fetchone())
+
+    assert counts == [(0, "RETRY"), (1, "RETRY"), (2, "RETRY"), (3, "FAILED")]
+    assert broken_rules(owner) == []
+
+
+def test_a_suspect_is_not_given_to_an_ordinary_claim(zombie: Hands, heir: Hands, stale: dict[str, Any]) -> None:
+    assert heir.claim() == []
+    assert [job["id"] for job in heir.claim_suspect()] == [stale["id"]]
+
+
+def test_a_released_suspect_stays_a_suspect(owner: psycopg.Connection[Any], heir: Hands, stale: dict[str, Any]) -> None:
+    (taken,) = heir.claim_suspect()
+
+    heir.settle(taken, "released")
+
+    assert owner.execute("select suspect, crash_count from holdfast.job where id = %s", (stale["id"],)).fetchone() == (True, 0)

@@ -1,0 +1,46 @@
+"""The command line as tests call it: in this process, or waiting for a real one."""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from holdfast.interfaces.cli import main
+from holdfast.testing import ScratchDatabase
+
+TESTS = Path(__file__).parent.parent
+APP = "interfaces.shop_app:app"
+HOLDFAST = [sys.executable, "-m", "holdfast.interfaces.cli"]
+
+
+class Cli:
+    """Calls `holdfast` and keeps stdout and stderr apart."""
+
+    def __init__(self, database: ScratchDatabase) -> None:
+        self.database = database
+
+    def __call__(self, *arguments: str, code: int = 0, **environment: str) -> Result:
+        given = ["--database-url", self.database.url, *arguments]
+        result = CliRunner(env={"HOLDFAST_APP": None, "NO_COLOR": "1", **environment}).invoke(main, given)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        assert result.exit_code == code, f"{arguments} ended with {result.exit_code}\n{result.output}"
+        return result
+
+    def json(self, *arguments: str, code: int = 0) -> Any:
+        return json.loads(self(*arguments, "-o", "json", code=code).stdout)
+
+    def enqueue(self, task: str, payload: str = "{}", *options: str) -> str:
+        return self("-a", APP, "enqueue", task, payload, *options).stdout.strip()
+
+
+def until(holds: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Wait for an event in another process."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)

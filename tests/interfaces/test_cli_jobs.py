@@ -1,0 +1,193 @@
+import json
+import logging
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from holdfast import Status
+from holdfast.testing import ScratchDatabase, drain
+from interfaces.calling import APP, Cli
+from interfaces.shop_app import app as shop
+
+
+def run(database: ScratchDatabase) -> None:
+    drain(database.use(shop))
+    shop.close()
+
+
+def test_show_tells_the_story_of_a_retrying_job(
+    cli: Cli, holdfast_db: ScratchDatabase, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    job_id = cli.enqueue(
+        "charge", '{"amount": 500}', "--subject", "order-7", "--actor", "ana", "--label", "invoice 42"
+    )
+    run(holdfast_db)
+
+    told = cli("job", "show", job_id).stdout
+
+    assert "will retry in" in told
+    assert "attempt 2 of 5, after TimeoutError" in told
+    assert "invoice 42" in told
+    assert "by ana" in told
+    assert "TimeoutError: the bank did not answer (timeout, recoverable)" in told
+    assert "INFO shop charging 500" in told
+    assert "Traceback" not in told
+    assert "Traceback" in cli("job", "show", job_id, "-v").stdout
+
+
+def test_show_as_json_has_history_and_attempts(cli: Cli, holdfast_db: ScratchDatabase) -> None:
+    job_id = cli.enqueue("refuse", '{"why": "the card is gone"}')
+    run(holdfast_db)
+
+    told = cli.json("job", "show", job_id)
+
+    assert [each["to_status"] for each in told["history"]] == ["PENDING", "RUNNING", "FAILED"]
+    assert told["attempts"][0]["error"]["message"] == "the card is gone"
+    assert told["sentence"].startswith("FAILED")
+
+
+def test_what_a_job_says_cannot_steer_the_terminal(cli: Cli, holdfast_db: ScratchDatabase) -> None:
+    job_id = cli.enqueue("refuse", json.dumps({"why": "\x1b[2J\nforged"}), "--label", "a\x1b]0;b")
+    run(holdfast_db)
+
+    told = cli("job", "show", job_id).stdout + cli("job", "list").stdout
+
+    assert "\x1b" not in told
+    assert "\\x1b[2J\\nforged" in told
+
+
+def test_an_unknown_id_is_exit_code_4(cli: Cli) -> None:
+    for command in ("show", "wait", "retry", "cancel"):
+        assert "no job" in cli("job", command, str(uuid4()), code=4).stderr
+    cli("job", "show", "01a1e1", code=4)
+
+
+def test_the_beginning_of_an_id_is_enough_where_it_is_unique(cli: Cli) -> None:
+    job_id = cli.enqueue("refuse")
+
+    assert cli.json("job", "show", job_id[:8])["id"] == job_id
+    assert cli.json("job", "show", job_id[:8].upper())["id"] == job_id
+
+
+def test_an_ambiguous_beginning_lists_the_candidates(cli: Cli) -> None:
+    ids = [cli.enqueue("refuse") for _ in range(2)]
+
+    told = cli("job", "show", ids[0][:6], code=2).stderr
+
+    assert all(job_id in told for job_id in ids)
+
+
+def test_list_filters_and_pages(cli: Cli) -> None:
+    ids = [cli.enqueue("charge", '{"amount": 1}', "--tenant", "acme", "--tag", "vip") for _ in range(3)]
+    other = cli.enqueue("refuse", "{}", "--tenant", "other")
+
+    def listed(*options: str) -> list[str]:
+        return cli("job", "list", "-o", "id", *options).stdout.split()
+
+    assert listed() == [other, *reversed(ids)]
+    assert listed("--tenant", "acme") == listed("--tag", "vip") == listed("--task", "charge") == ids[::-1]
+    assert listed("--queue", "billing", "--status", "pending") == ids[::-1]
+    assert listed("--limit", "2", "--before", ids[1]) == [ids[0]]
+    assert listed("--since", "1h") == listed()
+    assert listed("--until", "1h") == []
+    assert f"--before {ids[-1]}" in cli("job", "list", "--limit", "2").stderr
+    assert [
+        json.loads(line)["id"] for line in cli("job", "list", "-o", "jsonl").stdout.splitlines()
+    ] == listed()
+
+
+def test_wait_answers_how_a_job_ended(cli: Cli, holdfast_db: ScratchDatabase) -> None:
+    good = cli.enqueue("charge", '{"amount": 5}')
+    bad = cli.enqueue("refuse", '{"why": "no money"}')
+    gone = cli.enqueue("charge", '{"amount": 7}')
+    cli("job", "cancel", gone)
+    run(holdfast_db)
+
+    assert '{"charged": 5}' in cli("job", "wait", good).stdout
+    assert "no money" in cli("job", "wait", bad, code=10).stdout
+    cli("job", "wait", gone, code=11)
+
+
+def test_wait_that_takes_too_long_is_exit_code_12(cli: Cli) -> None:
+    job_id = cli.enqueue("charge", '{"amount": 5}')
+
+    assert "it goes on" in cli("job", "wait", job_id, "--timeout", "50ms", code=12).stderr
+
+
+def test_cancel_says_who_and_why(cli: Cli) -> None:
+    job_id = cli.enqueue("charge", '{"amount": 5}')
+
+    cli("job", "cancel", job_id, "--actor", "ana", "--reason", "wrong order")
+
+    assert cli.json("job", "show", job_id)["sentence"].startswith("CANCELLED by ana")
+    assert cli.json("job", "show", job_id)["history"][-1]["reason"] == "wrong order"
+
+
+def test_cancelling_what_has_ended_is_a_conflict(cli: Cli, holdfast_db: ScratchDatabase) -> None:
+    job_id = cli.enqueue("charge", '{"amount": 5}')
+    run(holdfast_db)
+
+    assert "cannot be cancelled" in cli("job", "cancel", job_id, code=5).stderr
+
+
+def test_retry_makes_a_new_job_that_names_the_old(cli: Cli, holdfast_db: ScratchDatabase) -> None:
+    old = cli.enqueue("refuse")
+    run(holdfast_db)
+
+    new = cli("job", "retry", old, "--actor", "ana", "-o", "id").stdout.strip()
+
+    assert cli.json("job", "show", new)["retry_of"] == old
+    assert cli.json("job", "show", new)["history"][0]["actor"] == "ana"
+    assert f"retried as {new}" in cli("job", "show", old).stdout
+    cli("job", "retry", old, code=5)
+    cli("job", "retry", new, code=5)  # it has not FAILED
+
+
+def test_list_of_a_paused_queue_says_who_paused_it(cli: Cli, holdfast_db: ScratchDatabase) -> None:
+    job_id = cli.enqueue("charge", '{"amount": 5}')
+    cli("queue", "pause", "billing", "--actor", "ana", "--reason", "bank is down")
+    holdfast_db.clock.advance(timedelta(minutes=10))
+
+    assert "queue billing paused by ana 10 min ago: bank is down" in cli("job", "show", job_id).stdout
+
+
+@pytest.mark.parametrize(
+    ("column", "option", "index"),
+    [
+        ("status", {"status": Status.FAILED}, "job_by_status"),
+        ("task", {"task": "refuse"}, "job_by_task"),
+        ("tenant", {"tenant": "acme"}, "job_by_tenant"),
+        ("subject", {"subject": "order"}, "job_by_subject"),
+        ("tag", {"tag": "vip"}, "job_by_tag"),
+    ],
+)
+def test_lists_use_the_index_of_their_column(
+    holdfast_db: ScratchDatabase, column: str, option: dict[str, str], index: str
+) -> None:
+    import psycopg
+
+    from holdfast.store.inspect import Filters, list_jobs
+
+    holdfast_db.use(shop)
+    shop.enqueue_many([shop.tasks["slow"].job(float(n)) for n in range(5000)])
+    shop.tasks["refuse"].using(tenant="acme", subject="order", tags=["vip"]).enqueue()
+    shop.close()
+    call = list_jobs(Filters(**option), 20)  # type: ignore[arg-type]  # by name
+    with psycopg.connect(holdfast_db.owner_url, autocommit=True) as connection:
+        connection.execute("vacuum analyze holdfast.job")
+        plan = connection.execute("explain " + call.sql, call.parameters).fetchall()
+
+    text = "\n".join(row[0] for row in plan)
+    assert index in text, text
+    assert "Seq Scan on job " not in text, text
+
+
+def test_json_lists_carry_no_clock_of_their_own(cli: Cli) -> None:
+    cli.enqueue("refuse")
+
+    (told,) = cli.json("-a", APP, "job", "list")
+
+    assert "now" not in told
+    assert told["status"] == "PENDING"

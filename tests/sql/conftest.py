@@ -1,0 +1,86 @@
+"""Databases for the SQL tests: one per test, or one per server whose tests roll back; PostgreSQL 18 and 15."""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from holdfast.embedded import EmbeddedError, find_binaries
+from holdfast.testing import ScratchDatabase, TestServer, test_server
+from tests.sql.support import Connection, Machine
+
+
+@pytest.fixture(scope="session")
+def server_15() -> Iterator[TestServer]:
+    """Give a server of the oldest version that is supported."""
+    try:
+        binaries = find_binaries(15)
+    except EmbeddedError as error:
+        pytest.skip(f"NOT RUN: PostgreSQL 15 is not installed on this machine ({error})")
+    with test_server(binaries) as server:
+        yield server
+
+
+@pytest.fixture(scope="session", params=["holdfast_server", "server_15"], ids=["newest", "oldest"])
+def each_server(request: pytest.FixtureRequest) -> TestServer:
+    """Give the server of the run, then one of the oldest version."""
+    server: TestServer = request.getfixturevalue(request.param)
+    return server
+
+
+@pytest.fixture
+def each_db(each_server: TestServer) -> Iterator[ScratchDatabase]:
+    """Give a database of the test's own on each server."""
+    with each_server.database() as database:
+        yield database
+
+
+@pytest.fixture(scope="session")
+def each_connection(each_server: TestServer) -> Iterator[Connection]:
+    """Give a superuser's connection that tests use one after the other: its caches stay warm."""
+    yield from _shared_connection(each_server)
+
+
+@pytest.fixture
+def each_machine(each_connection: Connection) -> Iterator[Machine]:
+    """Give a superuser's connection inside a transaction that is rolled back, on each server."""
+    yield from _rolled_back(each_connection)
+
+
+@pytest.fixture(scope="session")
+def connection(holdfast_server: TestServer) -> Iterator[Connection]:
+    """Give a superuser's connection that tests use one after the other: its caches stay warm."""
+    yield from _shared_connection(holdfast_server)
+
+
+@pytest.fixture
+def machine(connection: Connection) -> Iterator[Machine]:
+    """Give a superuser's connection inside a transaction that is rolled back; the task `t` is registered."""
+    yield from _rolled_back(connection)
+
+
+def _shared_connection(server: TestServer) -> Iterator[Connection]:
+    with server.database() as database, psycopg.connect(database.owner_url) as connection:
+        Machine(connection).register("t")
+        connection.commit()
+        yield connection
+
+
+def _rolled_back(connection: Connection) -> Iterator[Machine]:
+    connection.execute("select 1")  # so that a block of the test's own is a savepoint, never a commit
+    yield Machine(connection)
+    connection.rollback()
+
+
+@pytest.fixture
+def lasting(owner: Connection) -> Machine:
+    """Give the owner's connection in autocommit on a database of the test's own; the task `t` is registered."""
+    machine = Machine(owner)
+    machine.register("t")
+    return machine
+
+
+@pytest.fixture
+def app_login(login: Connection, lasting: Machine) -> Machine:
+    """Give an application's login in autocommit on a database of the test's own; the task `t` is registered."""
+    return Machine(login)

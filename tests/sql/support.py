@@ -1,0 +1,192 @@
+"""What the SQL tests say often: a job brought into a status, a worker, a claim, the rows that came of it."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from holdfast.domain.states import Status
+
+Row = dict[str, Any]
+Connection = psycopg.Connection[Any]
+
+# What each status needs in its row; everything else that belongs to a status is cleared by MOVE.
+NEEDS: dict[Status, Row] = {
+    Status.PENDING: {},
+    Status.RUNNING: {"holder": UUID(int=7), "claim_id": UUID(int=8)},
+    Status.RETRY: {"due_in": 60},
+    Status.WAITING_FOR_APPROVAL: {"approval_id": UUID(int=9)},
+    Status.WAITING: {},
+    Status.COMPLETED: {},
+    Status.FAILED: {"error": Jsonb({"type": "Boom", "message": "no", "traceback": "long"})},
+    Status.CANCELLED: {},
+}
+# A legal way to each status.
+PATHS: dict[Status, tuple[Status, ...]] = {
+    Status.PENDING: (),
+    Status.RUNNING: (Status.RUNNING,),
+    Status.RETRY: (Status.RUNNING, Status.RETRY),
+    Status.WAITING_FOR_APPROVAL: (Status.RUNNING, Status.WAITING_FOR_APPROVAL),
+    Status.WAITING: (Status.RUNNING, Status.WAITING),
+    Status.COMPLETED: (Status.RUNNING, Status.COMPLETED),
+    Status.FAILED: (Status.RUNNING, Status.FAILED),
+    Status.CANCELLED: (Status.CANCELLED,),
+}
+TERMINAL = tuple(status for status in Status if status.is_terminal)
+
+MOVE = """
+update holdfast.job
+   set status = %(status)s, holder = %(holder)s, claim_id = coalesce(%(claim_id)s, claim_id),
+       due_at = holdfast.clock() + make_interval(secs => %(due_in)s), approval_id = %(approval_id)s,
+       error = coalesce(%(error)s, error), claim_order = null, deadline_at = null, held_by = null, reason = %(reason)s
+ where id = %(id)s
+"""
+
+
+class Machine:
+    """One connection, and the statements that a person with psql would write on it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    def rows(self, statement: str, *parameters: Any) -> list[Row]:
+        with self.connection.cursor(row_factory=dict_row) as cursor:
+            cursor.execute(statement, parameters or None)
+            return cursor.fetchall() if cursor.description else []
+
+    def one(self, statement: str, *parameters: Any) -> Row:
+        (row,) = self.rows(statement, *parameters)
+        return row
+
+    def value(self, statement: str, *parameters: Any) -> Any:
+        (value,) = self.one(statement, *parameters).values()
+        return value
+
+    def run(self, statement: str, *parameters: Any) -> int:
+        return self.connection.execute(statement, parameters or None).rowcount
+
+    # -- jobs --------------------------------------------------------------------------------------------------------
+
+    def register(self, *names: str, **settings: Any) -> None:
+        definitions = [{"name": name, **settings} for name in names or ("t",)]
+        self.value("select holdfast.register_tasks(%s)", Jsonb(definitions))
+
+    def enqueue(self, task: str = "t", payload: Mapping[str, Any] | None = None, **options: Any) -> UUID:
+        given = {"task": task, "payload": Jsonb(dict(payload or {})), **options}
+        places = ", ".join(f"p_{name} => %s" for name in given)
+        job_id: UUID = self.value(f"select holdfast.enqueue({places})", *given.values())
+        return job_id
+
+    def enqueue_many(self, jobs: list[dict[str, Any]], declared: list[dict[str, Any]] | None = None) -> list[Row]:
+        extra = Jsonb(declared) if declared is not None else None
+        return self.rows("select * from holdfast.enqueue_many(%s, %s)", Jsonb(jobs), extra)
+
+    def move(self, job_id: UUID, status: Status, **columns: Any) -> None:
+        """Move by plain UPDATE, with everything that the status needs."""
+        nothing = dict.fromkeys(("holder", "claim_id", "due_in", "approval_id", "error", "reason"))
+        needed = {**nothing, **NEEDS[status], **columns}
+        if status is Status.RUNNING and "claim_id" not in columns:
+            needed["claim_id"] = uuid4()
+        self.connection.execute(MOVE, {**needed, "status": status.value, "id": job_id})
+
+    def job_in(self, status: Status, task: str = "t", **options: Any) -> UUID:
+        """Make a job and walk it to a status."""
+        job_id = self.enqueue(task, **options)
+        for step in PATHS[status]:
+            self.move(job_id, step)
+        return job_id
+
+    def job(self, job_id: UUID) -> Row:
+        return self.one("select * from holdfast.job where id = %s", job_id)
+
+    def status(self, job_id: UUID) -> Status:
+        return Status(self.value("select status from holdfast.job where id = %s", job_id))
+
+    def count(self, table: str = "holdfast.job") -> int:
+        number: int = self.value(f"select count(*) from {table}")
+        return number
+
+    def history(self, job_id: UUID) -> list[Row]:
+        return self.rows("select * from holdfast.job_history where job_id = %s order by seq", job_id)
+
+    def path(self, job_id: UUID) -> list[Status]:
+        return [Status(row["to_status"]) for row in self.history(job_id)]
+
+    def attempts(self, job_id: UUID) -> list[Row]:
+        return self.rows("select * from holdfast.attempt where job_id = %s order by attempt", job_id)
+
+    # -- workers -----------------------------------------------------------------------------------------------------
+
+    def worker(self, name: str = "w", lease: int = 30) -> UUID:
+        worker_id = uuid4()
+        self.value(
+            "select holdfast.register_worker(%s, %s, 'host', 1, '0', '{\"default\": 10}', '{t}', make_interval(secs => %s), pg_catalog.clock_timestamp())",
+            worker_id, name, lease,
+        )  # fmt: skip
+        return worker_id
+
+    def claim(self, worker: UUID, limit: int = 10, *, queue: str = "default", tasks: tuple[str, ...] = ("t",)) -> list[Row]:
+        claim_id = uuid4()
+        claimed = self.rows("select * from holdfast.claim(%s, %s, %s, %s, %s)", worker, claim_id, queue, list(tasks), limit)
+        return [{**row, "claim_id": claim_id} for row in claimed]
+
+    def claim_suspect(self, worker: UUID, tasks: tuple[str, ...] = ("t",)) -> list[Row]:
+        claim_id = uuid4()
+        claimed = self.rows("select * from holdfast.claim_suspect(%s, %s, '{default}', %s)", worker, claim_id, list(tasks))
+        return [{**row, "claim_id": claim_id} for row in claimed]
+
+    def complete(self, worker: UUID, *claimed: Row, result: str | None = None, logs: str | None = None) -> list[Row]:
+        """Complete attempts; answers with those that were refused."""
+        return self.rows(
+            "select * from holdfast.complete(%s, %s, %s, %s, %s, %s)",
+            worker, [c["id"] for c in claimed], [c["attempt"] for c in claimed], [c["claim_id"] for c in claimed],
+            [result for _ in claimed], [logs for _ in claimed] if logs else None,
+        )  # fmt: skip
+
+    def settle(self, worker: UUID, *claimed: Row, **outcome: Any) -> list[Row]:
+        settlements = [
+            {"id": str(c["id"]), "attempt": c["attempt"], "claim_id": str(c["claim_id"]), **outcome} for c in claimed
+        ]
+        return self.rows("select * from holdfast.settle(%s, %s)", worker, Jsonb(settlements))
+
+    def sweep(self) -> Row:
+        return self.one("select * from holdfast.sweep()")
+
+    def fall_silent(self, worker: UUID) -> None:
+        """Let time go by that this worker cannot afford; all others can."""
+        self.run("update holdfast.worker set lease = interval '1 second' where id = %s", worker)
+        self.advance(2)
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock, as far as this transaction sees it."""
+        ahead = self.value("select extract(epoch from holdfast.clock() - pg_catalog.clock_timestamp())::float8")
+        self.run(
+            "create or replace function holdfast.clock() returns timestamptz language sql volatile parallel safe"
+            f" return pg_catalog.clock_timestamp() + make_interval(secs => {ahead + seconds})"
+        )
+
+    # -- errors ------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def refused(self, sqlstate: str, *words: str) -> Iterator[None]:
+        """Expect an error with this SQLSTATE whose message has these words, and nothing written by it."""
+        try:
+            with self.connection.transaction():
+                yield
+        except psycopg.Error as error:
+            said = f"{error.sqlstate}: {error.diag.message_primary}"
+            assert error.sqlstate == sqlstate, said
+            assert all(word in said for word in words), said
+            return
+        raise AssertionError(f"nothing was refused; {sqlstate} was expected")
+
+
+@contextmanager
+def machine_on(url: str) -> Iterator[Machine]:
+    """Open a connection of one's own."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        yield Machine(connection)

@@ -1,0 +1,215 @@
+"""Keys: one job at a time, as long as the scope says, and what a second one gets."""
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+
+import pytest
+from psycopg.types.json import Jsonb
+
+from holdfast.domain.states import Status
+from holdfast.testing import ScratchDatabase
+from tests.sql.support import Machine, machine_on
+
+# Whether a job in this status still keeps a second one with its key away.
+BLOCKS = {
+    "active": {status: not status.is_terminal for status in Status},
+    "success": {status: not status.is_terminal or status is Status.COMPLETED for status in Status},
+    "ever": dict.fromkeys(Status, True),
+}
+
+
+@pytest.mark.parametrize(("scope", "status"), list(product(BLOCKS, Status)))
+def test_a_key_is_held_as_long_as_its_scope_says(machine: Machine, scope: str, status: Status) -> None:
+    first = machine.job_in(status, key="k", key_scope=scope)
+
+    second = machine.enqueue(key="k", key_scope=scope)
+
+    assert (second == first) is BLOCKS[scope][status]
+    assert machine.job(first)["key_held"] is BLOCKS[scope][status]
+
+
+@pytest.mark.parametrize("status", Status)
+def test_policy_raise_names_the_job_that_holds_the_key(machine: Machine, status: Status) -> None:
+    first = machine.job_in(status, key="k", key_scope="ever")
+
+    with machine.refused("HF006", f"job {first} ({status}) already holds the key 'k'"):
+        machine.enqueue(key="k", on_conflict="raise")
+
+
+def test_policy_replace_puts_the_new_job_in_place_of_one_that_has_not_started(machine: Machine) -> None:
+    first = machine.enqueue(payload={"version": 1}, key="k", run_in="1 hour")
+
+    second = machine.enqueue(payload={"version": 2}, key="k", on_conflict="replace")
+
+    assert second != first
+    assert machine.status(first) is Status.CANCELLED
+    assert machine.history(first)[-1]["reason"] == f"replaced by {second}"
+    assert (machine.job(first)["key_held"], machine.job(second)["key_held"]) == (False, True)
+
+
+def test_policy_replace_says_that_it_made_the_job(machine: Machine) -> None:
+    machine.enqueue(key="k")
+
+    (answer,) = machine.enqueue_many([{"task": "t", "payload": {}, "key": "k", "on_conflict": "replace"}])
+
+    assert answer["created"] is True
+
+
+@pytest.mark.parametrize("status", [status for status in Status if status is not Status.PENDING])
+def test_policy_replace_returns_a_job_that_has_started(machine: Machine, status: Status) -> None:
+    first = machine.job_in(status, key="k", key_scope="ever")
+
+    second = machine.enqueue(key="k", key_scope="ever", on_conflict="replace")
+
+    assert second == first
+    assert machine.status(first) is status
+
+
+def test_policy_replace_of_an_ever_key_moves_the_key_to_the_new_job(machine: Machine) -> None:
+    first = machine.enqueue(key="k", key_scope="ever")
+
+    second = machine.enqueue(key="k", key_scope="ever", on_conflict="replace")
+
+    assert machine.enqueue(key="k", key_scope="ever") == second != first
+
+
+def test_keys_are_scoped_by_tenant_and_by_task(machine: Machine) -> None:
+    machine.register("u")
+
+    ids = {
+        machine.enqueue(key="k"),
+        machine.enqueue("u", key="k"),
+        machine.enqueue(key="k", tenant="a"),
+        machine.enqueue(key="k", tenant="b"),
+    }
+
+    assert len(ids) == 4
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}'),
+        ('{"x": {"a": 1, "b": [{"c": 1, "d": 2}]}}', '{ "x" : {"b": [{"d": 2, "c": 1}], "a": 1} }'),
+        ('{"a": "\\u00e9"}', '{"a": "é"}'),
+    ],
+)
+@pytest.mark.parametrize("fields", [[], ["a", "x"]])
+def test_a_key_of_the_payload_does_not_depend_on_the_order_of_its_members(
+    machine: Machine, one: str, other: str, fields: list[str]
+) -> None:
+    machine.register("once", unique_by=fields)
+
+    first, second = (machine.value("select holdfast.enqueue('once', %s::jsonb)", text) for text in (one, other))
+
+    assert first == second
+
+
+@pytest.mark.parametrize("payload", ['{"a": [2, 1]}', '{"a": [1]}', '{"a": null}', '{}', '{"a": "1"}'])
+def test_another_payload_is_another_key(machine: Machine, payload: str) -> None:
+    machine.register("once", unique_by=["a"])
+    first = machine.enqueue("once", {"a": [1, 2]})
+
+    assert machine.value("select holdfast.enqueue('once', %s::jsonb)", payload) != first
+
+
+def test_a_key_of_some_fields_looks_at_no_others(machine: Machine) -> None:
+    machine.register("once", unique_by=["a"])
+
+    assert machine.enqueue("once", {"a": 1, "b": 1}) == machine.enqueue("once", {"a": 1, "b": 2})
+
+
+def test_a_key_of_ones_own_goes_before_the_tasks(machine: Machine) -> None:
+    machine.register("once", unique_by=[])
+
+    assert machine.enqueue("once", {"a": 1}, key="mine") != machine.enqueue("once", {"a": 1})
+
+
+def test_the_same_key_twice_in_one_batch_makes_one_job(machine: Machine) -> None:
+    answers = machine.enqueue_many([{"task": "t", "payload": {"n": n}, "key": "k"} for n in range(10)])
+
+    assert len({answer["job_id"] for answer in answers}) == 1
+    assert [answer["created"] for answer in answers].count(True) == 1
+    assert machine.count() == 1
+
+
+def test_policy_raise_in_a_batch_leaves_none_of_it(machine: Machine) -> None:
+    machine.enqueue(key="k")
+    before = machine.count()
+
+    with machine.refused("HF006", "already holds the key"):
+        machine.enqueue_many([{"task": "t", "payload": {}}, {"task": "t", "payload": {}, "key": "k", "on_conflict": "raise"}])
+
+    assert machine.count() == before
+
+
+def test_a_key_that_looks_like_sql_is_only_a_key(machine: Machine) -> None:
+    key = "'; drop table holdfast.job; --"
+
+    with machine.refused("HF006"):
+        machine.enqueue(key=key)
+        machine.enqueue(key=key, on_conflict="raise")
+
+
+# -- at once -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", ["return", "replace"])
+def test_64_enqueues_of_one_key_at_once_leave_one_job(lasting: Machine, holdfast_db: ScratchDatabase, policy: str) -> None:
+    def enqueue(turns: int) -> list[object]:
+        with machine_on(holdfast_db.url) as producer:
+            return [producer.enqueue(key="k", on_conflict=policy) for _ in range(turns)]
+
+    with ThreadPoolExecutor(16) as threads:
+        answers = [job_id for ids in threads.map(enqueue, [4] * 16) for job_id in ids]
+
+    alive = lasting.rows("select id from holdfast.job where status = 'PENDING'")
+    assert len(answers) == 64
+    assert len(alive) == 1
+    if policy == "return":
+        assert {row["id"] for row in alive} == set(answers)
+
+
+def test_batches_with_common_keys_in_opposite_order_do_not_deadlock(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+    # New keys in every round, then the same again: taking keys and meeting their holders both lock rows.
+    def produce(turn: int) -> int:
+        with machine_on(holdfast_db.url) as producer:
+            for number in range(100):
+                keys = [f"{number}-{place}" for place in range(8)]
+                ordered = keys if turn % 2 else keys[::-1]
+                batch = [{"task": "t", "payload": {}, "key": key, "on_conflict": ("return", "replace")[turn // 2]} for key in ordered]
+                producer.enqueue_many(batch)
+        return 100
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(produce, range(4))) == [100] * 4
+
+    assert lasting.value("select count(*) from holdfast.job where key_held") == 800
+    assert lasting.value("select count(*) from (select key from holdfast.job where key_held group by key having count(*) > 1) as twice") == 0
+
+
+def test_a_manual_retry_and_an_enqueue_of_its_key_leave_one_holder(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+    failed = [lasting.job_in(Status.FAILED, key=f"k{n}") for n in range(20)]
+
+    def retry(_: int) -> None:
+        with machine_on(holdfast_db.url) as api:
+            for job_id in failed:
+                with api.connection.transaction():
+                    try:
+                        api.value("select holdfast.retry(%s)", job_id)
+                    except Exception as error:
+                        assert getattr(error, "sqlstate", None) == "HF008", error  # noqa: PT017 - either of the two may win
+                        api.connection.rollback() if not api.connection.autocommit else None
+
+    def enqueue(_: int) -> None:
+        with machine_on(holdfast_db.url) as producer:
+            for number in range(20):
+                producer.enqueue(key=f"k{number}", tags=Jsonb(["second"]))
+
+    with ThreadPoolExecutor(2) as threads:
+        done = [threads.submit(retry, 0), threads.submit(enqueue, 0)]
+        for each in done:
+            each.result()
+
+    holders = lasting.rows("select key, count(*) from holdfast.job where key_held group by key")
+    assert sorted(row["count"] for row in holders) == [1] * 20

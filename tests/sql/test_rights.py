@@ -1,0 +1,344 @@
+"""Who may do what: real logins, one for each role, against every function and every table."""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from holdfast.domain.states import Status
+from holdfast.store.connection import Database
+from holdfast.store.databases import url_of
+from holdfast.store.migrate import migrate
+from holdfast.testing import ScratchDatabase, TestServer
+from tests.sql.support import Connection, Machine, machine_on
+
+ROLES = ("holdfast_producer", "holdfast_worker", "holdfast_api", "holdfast_viewer", "holdfast_maint")
+NOBODY = "nobody"
+
+_READERS = {"holdfast_worker", "holdfast_api", "holdfast_viewer"}
+_ENQUEUERS = {"holdfast_producer", "holdfast_worker", "holdfast_api"}
+_WORKER = {"holdfast_worker"}
+_API = {"holdfast_api"}
+_KEEPERS = {"holdfast_worker", "holdfast_maint"}
+
+# Every function that anybody but the owner may call. What is not named here is nobody's.
+MAY_CALL: dict[str, set[str]] = {
+    "enqueue": _ENQUEUERS,
+    "enqueue_many": _ENQUEUERS,
+    "declare_tasks": _ENQUEUERS,
+    "job_outcome": _ENQUEUERS,
+    "register_tasks": _WORKER,
+    "register_worker": _WORKER,
+    "claim": _WORKER,
+    "claim_suspect": _WORKER,
+    "recover_claim": _WORKER,
+    "beat": _WORKER,
+    "fall_asleep": _WORKER,
+    "stay_awake": _WORKER,
+    "retire_worker": _WORKER,
+    "complete": _WORKER,
+    "settle": _WORKER,
+    "admit_due": _KEEPERS,
+    "sweep": _KEEPERS,
+    "upkeep": _KEEPERS,
+    "cancel": _API,
+    "retry": _API,
+    "pause_queue": _API,
+    "resume_queue": _API,
+    "clock": _READERS,
+    "uuid_at": _READERS,
+    "is_terminal": _READERS,
+}
+
+# Every table and view that anybody but the owner may read. Nobody writes any of them.
+MAY_READ: dict[str, set[str]] = {
+    "installed": set(ROLES),
+    "task": set(ROLES),
+    "queue": set(ROLES),
+    "worker": set(ROLES),
+    "job": _API,
+    "job_history": _API,
+    "attempt": _API,
+    "sleeper": _API,
+    "upkeep": _API,
+    "job_overview": {"holdfast_viewer", "holdfast_api"},
+    "history_overview": {"holdfast_viewer", "holdfast_api"},
+}
+
+
+@pytest.fixture(scope="session")
+def as_role(holdfast_server: TestServer) -> Iterator[dict[str, Connection]]:
+    """Give a connection of an unprivileged login for each role, and of one with no role, on one database."""
+    names = {role: f"holdfast_test_{secrets.token_hex(4)}_{role}" for role in (*ROLES, NOBODY)}
+    with ExitStack() as stack:
+        database = stack.enter_context(holdfast_server.database())
+        admin = stack.enter_context(psycopg.connect(database.owner_url, autocommit=True))
+        for role, name in names.items():
+            admin.execute(sql.SQL("create role {} login password 'x'").format(sql.Identifier(name)))
+            stack.callback(admin.execute, sql.SQL("drop role {}").format(sql.Identifier(name)))
+            if role != NOBODY:
+                admin.execute(sql.SQL("grant {} to {}").format(sql.Identifier(role), sql.Identifier(name)))
+        yield {
+            role: stack.enter_context(psycopg.connect(url_of(database.owner_url, user=name, password="x"), autocommit=True))
+            for role, name in names.items()
+        }
+
+
+def functions(connection: Connection) -> list[tuple[str, str]]:
+    """Name every function of the schema, with a call of it that is all nulls."""
+    rows = connection.execute(
+        "select p.proname, format('select holdfast.%I(%s)', p.proname,"
+        " (select string_agg('null::' || a::regtype, ', ') from unnest(p.proargtypes) as a))"
+        " from pg_proc p where p.pronamespace = (select oid from pg_namespace where nspname = 'holdfast') order by 1"
+    ).fetchall()
+    return [(name, call) for name, call in rows]
+
+
+def outcome(connection: Connection, statement: str) -> str:
+    """Try a statement; answers with its SQLSTATE, and leaves nothing behind."""
+    try:
+        with connection.transaction(force_rollback=True):
+            connection.execute(statement)
+    except psycopg.Error as error:
+        return error.sqlstate or "?"
+    return "00000"
+
+
+DENIED = "42501"
+
+
+@pytest.mark.parametrize("role", [*ROLES, NOBODY])
+def test_each_role_may_call_its_functions_and_no_others(as_role: dict[str, Connection], connection: Connection, role: str) -> None:
+    allowed = {name for name, call in functions(connection) if outcome(as_role[role], call) != DENIED}
+
+    assert allowed == {name for name, roles in MAY_CALL.items() if role in roles}
+
+
+def relations(connection: Connection) -> list[str]:
+    rows = connection.execute(
+        "select c.relname from pg_class c where c.relnamespace = 'holdfast'::regnamespace and c.relkind in ('r', 'p', 'v')"
+    )
+    return [name for (name,) in rows]
+
+
+@pytest.mark.parametrize("role", [*ROLES, NOBODY])
+def test_each_role_may_read_its_tables_and_no_others(as_role: dict[str, Connection], connection: Connection, role: str) -> None:
+    tables = relations(connection)
+
+    allowed = {name for name in tables if outcome(as_role[role], f"select from holdfast.{name}") != DENIED}
+
+    assert allowed == {name for name, roles in MAY_READ.items() if role in roles}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "insert into holdfast.{0} default values",
+        "update holdfast.{0} set {1} = null",
+        "delete from holdfast.{0}",
+        "truncate holdfast.{0}",
+        "lock table holdfast.{0} in access exclusive mode",
+        "create trigger mine before update on holdfast.{0} execute function suppress_redundant_updates_trigger()",
+        "alter table holdfast.{0} disable trigger all",
+        "drop table holdfast.{0}",
+    ],
+)
+@pytest.mark.parametrize("role", [*ROLES, NOBODY])
+def test_no_role_writes_or_changes_any_table(as_role: dict[str, Connection], connection: Connection, role: str, statement: str) -> None:
+    columns = connection.execute(
+        "select c.relname, a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum = 1"
+        " where c.relnamespace = 'holdfast'::regnamespace and c.relkind in ('r', 'p')"
+    ).fetchall()
+
+    not_denied = [table for table, column in columns if outcome(as_role[role], statement.format(table, column)) != DENIED]
+
+    assert not_denied == []
+
+
+@pytest.mark.parametrize("role", [*ROLES, NOBODY])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "set role holdfast_owner",
+        "set session authorization holdfast_owner",
+        "set session_replication_role = replica",
+        "create table holdfast.mine (a int)",
+        "create function holdfast.mine() returns int language sql return 1",
+        "create or replace function holdfast.clock() returns timestamptz language sql return now()",
+        "drop function holdfast.guard_move()",
+        "alter function holdfast.claim reset search_path",
+        "grant execute on function holdfast.upkeep to public",
+        "drop schema holdfast cascade",
+    ],
+)
+def test_no_role_becomes_the_owner_or_changes_the_schema(as_role: dict[str, Connection], role: str, statement: str) -> None:
+    answer = outcome(as_role[role], statement)
+
+    # A grant by somebody without the right to grant is a warning in PostgreSQL, and gives nothing.
+    assert answer == DENIED or (statement.startswith("grant") and answer == "00000" and _nobody_may_upkeep(as_role[NOBODY]))
+
+
+def _nobody_may_upkeep(nobody: Connection) -> bool:
+    return outcome(nobody, "select holdfast.upkeep()") == DENIED
+
+
+def test_nothing_is_executable_by_public(each_machine: Machine) -> None:
+    open_to_all = each_machine.rows(
+        "select p.proname from pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) as a"
+        " where p.pronamespace = 'holdfast'::regnamespace and a.grantee = 0"
+    )
+
+    assert open_to_all == []
+
+
+def test_nothing_is_readable_by_public(each_machine: Machine) -> None:
+    open_to_all = each_machine.rows(
+        "select c.relname from pg_class c, aclexplode(c.relacl) as a where c.relnamespace = 'holdfast'::regnamespace and a.grantee = 0"
+        " union all select 'schema' from pg_namespace n, aclexplode(n.nspacl) as a where n.nspname = 'holdfast' and a.grantee = 0"
+    )
+
+    assert open_to_all == []
+
+
+def test_a_function_that_the_owner_adds_is_not_executable_by_public(each_machine: Machine) -> None:
+    each_machine.run("set local role holdfast_owner")
+    each_machine.run("create function holdfast.later() returns int language sql return 1")
+
+    assert each_machine.value("select has_function_privilege('public', 'holdfast.later()', 'execute')") is False
+
+
+def test_everything_belongs_to_an_owner_that_cannot_log_in(each_machine: Machine) -> None:
+    owners = each_machine.rows(
+        "select distinct o::text from (select relowner::regrole from pg_class where relnamespace = 'holdfast'::regnamespace"
+        " union all select proowner::regrole from pg_proc where pronamespace = 'holdfast'::regnamespace"
+        " union all select nspowner::regrole from pg_namespace where nspname = 'holdfast') as owners (o)"
+    )
+
+    assert owners == [{"o": "holdfast_owner"}]
+    assert each_machine.value("select rolcanlogin or rolsuper or rolbypassrls from pg_roles where rolname = 'holdfast_owner'") is False
+
+
+def test_every_function_with_the_owners_rights_pins_its_search_path_with_the_temporary_schema_last(each_machine: Machine) -> None:
+    rows = each_machine.rows(
+        "select p.proname, coalesce((select substring(c from 'search_path=(.*)') from unnest(p.proconfig) as c where c like 'search_path=%'), '') as path"
+        " from pg_proc p where p.pronamespace = 'holdfast'::regnamespace and p.prosecdef"
+    )
+
+    assert {row["path"] for row in rows} == {"pg_catalog, holdfast, pg_temp"}
+
+
+def test_every_function_whose_names_are_looked_up_when_it_runs_pins_its_search_path(each_machine: Machine) -> None:
+    rows = each_machine.rows(
+        "select p.proname from pg_proc p where p.pronamespace = 'holdfast'::regnamespace and p.prosqlbody is null"
+        " and not exists (select from unnest(p.proconfig) as c where c = 'search_path=pg_catalog, holdfast, pg_temp')"
+    )
+
+    assert rows == []
+
+
+# -- names that others made first -----------------------------------------------------------------------------------------
+
+
+SHADOWS = """
+create temp table job (id uuid, status text);
+create temp table task (name text);
+create temp table worker (id uuid, name text);
+create temp table sleeper (queue text);
+create temp table job_history (job_id uuid);
+create temp view attempt as select 1 / 0 as job_id;
+create function pg_temp.clock() returns timestamptz language plpgsql as $$ begin raise exception 'shadowed'; end $$;
+create function pg_temp.clock_timestamp() returns timestamptz language plpgsql as $$ begin raise exception 'shadowed'; end $$;
+"""
+
+
+def test_temporary_names_change_nothing(app_login: Machine, lasting: Machine) -> None:
+    app_login.run(SHADOWS)
+    app_login.run("set search_path = pg_temp, pg_catalog")
+
+    worker, job_id = app_login.worker(), app_login.enqueue(key="k")
+    (claimed,) = app_login.claim(worker)
+    app_login.complete(worker, claimed, result="1", logs="[]")
+
+    assert lasting.path(job_id) == [Status.PENDING, Status.RUNNING, Status.COMPLETED]
+    assert app_login.value("select count(*) from pg_temp.job") == 0
+
+
+EVIL = """
+create function evil.boom(text, text) returns boolean language plpgsql as $$ begin raise exception 'hijacked'; end $$;
+create function evil.boom(uuid, uuid) returns boolean language plpgsql as $$ begin raise exception 'hijacked'; end $$;
+create function evil.boom(int, int) returns boolean language plpgsql as $$ begin raise exception 'hijacked'; end $$;
+create function evil.boom(timestamptz, timestamptz) returns boolean language plpgsql as $$ begin raise exception 'hijacked'; end $$;
+create function evil.boom(jsonb, text) returns text language plpgsql as $$ begin raise exception 'hijacked'; end $$;
+create operator evil.= (leftarg = text, rightarg = text, function = evil.boom);
+create operator evil.= (leftarg = uuid, rightarg = uuid, function = evil.boom);
+create operator evil.<> (leftarg = text, rightarg = text, function = evil.boom);
+create operator evil.= (leftarg = int, rightarg = int, function = evil.boom);
+create operator evil.< (leftarg = int, rightarg = int, function = evil.boom);
+create operator evil.<= (leftarg = timestamptz, rightarg = timestamptz, function = evil.boom);
+create operator evil.>= (leftarg = timestamptz, rightarg = timestamptz, function = evil.boom);
+create operator evil.->> (leftarg = jsonb, rightarg = text, function = evil.boom);
+create function evil.jsonb_typeof(jsonb) returns text language plpgsql as $$ begin raise exception 'hijacked'; end $$;
+create function evil.clock_timestamp() returns timestamptz language plpgsql as $$ begin raise exception 'hijacked'; end $$;
+create function evil.length(text) returns int language plpgsql as $$ begin raise exception 'hijacked'; end $$;
+create function evil.set_config(text, text, boolean) returns text language plpgsql as $$ begin raise exception 'hijacked'; end $$;
+create table evil.job (id uuid);
+"""
+
+
+def test_operators_and_functions_in_front_of_the_path_change_nothing(app_login: Machine, lasting: Machine) -> None:
+    lasting.run(f'create schema evil authorization "{app_login.value("select session_user::text")}"')
+    app_login.run(EVIL)
+    app_login.run("set search_path = evil, pg_catalog")
+
+    worker = app_login.worker()
+    first, second = app_login.enqueue(key="k"), app_login.enqueue()
+    claimed = app_login.claim(worker)
+    app_login.complete(worker, claimed[0])
+    app_login.settle(worker, claimed[1], outcome="failed", error={"type": "X"}, delay=0)
+    app_login.value("select holdfast.cancel(%s::uuid)", second)
+    app_login.sweep()
+
+    assert lasting.path(first)[-1] is Status.COMPLETED
+    assert lasting.path(second)[-1] is Status.CANCELLED
+
+
+def test_an_upgrade_binds_to_no_operator_that_somebody_else_made(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+    # A better match than PostgreSQL's own for an enum: without a pinned path the owner's functions would call it.
+    lasting.run("grant usage on schema holdfast to public")
+    lasting.run("create function public.yes(holdfast.job_status, holdfast.job_status) returns boolean language sql return true")
+    lasting.run("create operator public.= (leftarg = holdfast.job_status, rightarg = holdfast.job_status, function = public.yes)")
+    lasting.run("update holdfast.installed set checksum = 'older' where what = 'functions'")
+
+    migrate(Database(url_of(holdfast_db.owner_url, options="-csearch_path=public"), "test"))
+
+    assert lasting.value("select holdfast.is_legal('COMPLETED', 'RUNNING')") is False
+    bound = lasting.rows(
+        "select d.classid::regclass::text, d.objid from pg_depend d where d.refobjid = 'public.yes'::regproc"
+        " or d.refobjid = (select oid from pg_operator where oprcode = 'public.yes'::regproc)"
+    )
+    assert [row for row in bound if row["classid"] != "pg_operator"] == []
+
+
+def test_nobody_without_a_role_gets_as_far_as_the_schema(as_role: dict[str, Connection]) -> None:
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="schema holdfast"):
+        as_role[NOBODY].execute("select holdfast.clock()")
+
+
+# -- what a viewer sees ----------------------------------------------------------------------------------------------------
+
+
+def test_a_viewer_sees_no_payload_result_or_error_text(lasting: Machine, holdfast_server: TestServer, holdfast_db: ScratchDatabase) -> None:
+    worker = lasting.worker()
+    lasting.enqueue(payload={"card": "hunter2"}, metadata=psycopg.types.json.Jsonb({"card": "hunter2"}))
+    lasting.settle(worker, *lasting.claim(worker), outcome="failed", recoverable=False, error={"type": "Boom", "message": "hunter2"})
+    with machine_on(holdfast_db.owner_url) as viewer:
+        viewer.run("set role holdfast_viewer")
+
+        seen = viewer.rows("select * from holdfast.job_overview"), viewer.rows("select * from holdfast.history_overview")
+
+    assert "hunter2" not in str(seen)
+    assert len(seen[0]) == 1
+    assert len(seen[1]) == 3

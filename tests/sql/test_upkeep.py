@@ -1,0 +1,280 @@
+"""Months of history made ahead of time, and retention: the one way out."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from holdfast.domain.states import Status
+from holdfast.testing import ScratchDatabase
+from tests.sql.support import TERMINAL, Machine, machine_on
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def each_lasting(each_db: ScratchDatabase) -> Iterator[Machine]:
+    """Give the owner in autocommit on a database of the test's own, on each server."""
+    with machine_on(each_db.owner_url) as machine:
+        machine.register("t")
+        yield machine
+
+
+def months(machine: Machine) -> list[str]:
+    rows = machine.rows(
+        "select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid"
+        " where i.inhparent = 'holdfast.job_history'::regclass order by 1"
+    )
+    return [row["relname"] for row in rows]
+
+
+def month(machine: Machine, ahead: int = 0) -> str:
+    at = "date_trunc('month', holdfast.clock() at time zone 'UTC') + make_interval(months => %s)"
+    name: str = machine.value(f"select 'job_history_' || to_char({at}, 'YYYYMM')", ahead)
+    return name
+
+
+def upkeep(machine: Machine) -> dict[str, int]:
+    return machine.one("select * from holdfast.upkeep()")
+
+
+# -- partitions ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_fresh_schema_has_this_month_and_three_more(each_lasting: Machine) -> None:
+    assert months(each_lasting) == [*(month(each_lasting, ahead) for ahead in range(4)), "job_history_rest"]
+
+
+def test_upkeep_makes_nothing_twice(each_lasting: Machine) -> None:
+    before = months(each_lasting)
+
+    assert upkeep(each_lasting)["partitions"] == 0
+    assert months(each_lasting) == before
+
+
+def test_upkeep_makes_new_months_as_time_goes_by(each_lasting: Machine, each_db: ScratchDatabase) -> None:
+    each_db.clock.advance(62 * DAY)
+
+    made = upkeep(each_lasting)["partitions"]
+
+    assert made in {1, 2, 3}
+    assert {month(each_lasting, ahead) for ahead in range(4)} <= set(months(each_lasting))
+
+
+def test_upkeep_in_another_time_zone_makes_the_same_months(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+    holdfast_db.clock.advance(62 * DAY)
+    lasting.run("set timezone = 'Pacific/Kiritimati'")
+
+    upkeep(lasting)
+
+    starts = lasting.rows(
+        "select pg_get_expr(c.relpartbound, c.oid) as range from pg_class c where c.relname ~ '^job_history_\\d{6}$'"
+    )
+    for row in starts:
+        first = UUID(row["range"].split("'")[1])
+        at = datetime.fromtimestamp((first.int >> 80) / 1000, UTC)
+        assert (at.day, at.hour, at.minute) == (1, 0, 0)
+
+
+def test_a_jobs_history_is_in_the_month_of_its_id(each_lasting: Machine) -> None:
+    job_id = each_lasting.job_in(Status.COMPLETED)
+
+    homes = each_lasting.rows("select distinct tableoid::regclass::text as home from holdfast.job_history where job_id = %s", job_id)
+
+    assert [row["home"] for row in homes] == [f"holdfast.{month(each_lasting)}"]
+
+
+def test_reading_one_jobs_history_touches_one_partition(each_lasting: Machine) -> None:
+    job_id = each_lasting.enqueue()
+
+    plan = each_lasting.rows(f"explain select * from holdfast.job_history where job_id = '{job_id}'")
+
+    scanned = {line["QUERY PLAN"].split(" on ")[1].split()[0] for line in plan if "job_history" in line["QUERY PLAN"] and " on " in line["QUERY PLAN"]}
+    assert scanned == {month(each_lasting)}
+
+
+def test_rows_of_a_month_that_came_too_early_do_not_break_upkeep(each_lasting: Machine, each_db: ScratchDatabase) -> None:
+    soon = each_lasting.value("select holdfast.clock() + interval '100 days'")
+    job_id = each_lasting.value("select overlay(holdfast.uuid_at(%s)::text placing '7' from 15)::uuid", soon)
+    each_lasting.enqueue(id=job_id)
+    each_db.clock.advance(100 * DAY)
+
+    upkeep(each_lasting)
+    each_lasting.move(job_id, Status.CANCELLED)
+    other = each_lasting.enqueue()
+
+    assert each_lasting.path(job_id) == [Status.PENDING, Status.CANCELLED]
+    assert each_lasting.path(other) == [Status.PENDING]
+    assert month(each_lasting, 3) in months(each_lasting)
+
+
+def test_two_upkeeps_at_once_make_each_month_once(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+    holdfast_db.clock.advance(62 * DAY)
+
+    def run(_: int) -> int | None:
+        with machine_on(holdfast_db.owner_url) as mine:
+            return upkeep(mine)["partitions"]
+
+    with ThreadPoolExecutor(4) as threads:
+        answers = list(threads.map(run, range(4)))
+
+    assert sum(answer or 0 for answer in answers) in {1, 2, 3}
+    assert month(lasting, 3) in months(lasting)
+
+
+def test_an_upkeep_that_finds_another_at_work_leaves_it_alone(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+    with machine_on(holdfast_db.owner_url) as other, other.connection.transaction():
+        upkeep(other)
+
+        assert upkeep(lasting) == {"partitions": None, "removed": None, "forgotten": None}
+
+
+def test_a_busy_table_is_left_alone_and_tried_again(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+    holdfast_db.clock.advance(31 * DAY)
+    with machine_on(holdfast_db.owner_url) as busy, busy.connection.transaction():
+        busy.run("lock table holdfast.job_history_rest in access share mode")
+
+        assert upkeep(lasting)["partitions"] == 0
+    assert upkeep(lasting)["partitions"] in {1, 2}
+
+
+def test_a_month_that_was_not_made_leaves_no_table_behind(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+    holdfast_db.clock.advance(31 * DAY)
+    with machine_on(holdfast_db.owner_url) as busy, busy.connection.transaction():
+        busy.run("lock table holdfast.job_history_rest in access share mode")
+        upkeep(lasting)
+
+    assert lasting.value("select count(*) from pg_class c where c.relname ~ '^job_history_\\d{6}$' and not c.relispartition") == 0
+
+
+def test_enqueue_goes_on_while_upkeep_makes_months(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+    holdfast_db.clock.advance(31 * DAY)
+    with machine_on(holdfast_db.owner_url) as other, other.connection.transaction():
+        upkeep(other)
+        lasting.run("set lock_timeout = '2s'")
+
+        job_id = lasting.job_in(Status.COMPLETED)
+
+        assert lasting.status(job_id) is Status.COMPLETED
+
+
+def test_months_long_gone_and_empty_are_dropped(each_lasting: Machine, each_db: ScratchDatabase) -> None:
+    first = month(each_lasting)
+    each_db.clock.advance(70 * DAY)
+
+    upkeep(each_lasting)
+
+    assert first not in months(each_lasting)
+    assert month(each_lasting) in months(each_lasting)
+
+
+def test_a_month_with_history_is_never_dropped(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+    first, job_id = month(lasting), lasting.enqueue()
+    holdfast_db.clock.advance(400 * DAY)
+
+    upkeep(lasting)
+
+    assert first in months(lasting)
+    assert lasting.path(job_id) == [Status.PENDING]
+
+
+def test_dropping_a_month_waits_for_nobody_who_reads(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+    first = month(lasting)
+    holdfast_db.clock.advance(70 * DAY)
+    with machine_on(holdfast_db.owner_url) as reader, reader.connection.transaction():
+        reader.rows("select count(*) from holdfast.job_history")
+
+        lasting.value("select holdfast.drop_empty_history_partitions()")
+
+        assert first in months(lasting)
+        assert reader.value("select count(*) from holdfast.job_history") == 0
+
+
+# -- retention -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", TERMINAL)
+def test_retention_removes_a_job_with_its_history_and_attempts(each_lasting: Machine, each_db: ScratchDatabase, status: Status) -> None:
+    each_lasting.register("t", retention=86400)
+    worker, job_id = each_lasting.worker(), each_lasting.enqueue()
+    each_lasting.settle(worker, *each_lasting.claim(worker), outcome="failed", error={"type": "Boom"}, delay=0)
+    if status is not Status.CANCELLED:
+        each_lasting.move(job_id, Status.RUNNING)
+    each_lasting.move(job_id, status)
+    each_db.clock.advance(2 * DAY)
+
+    removed = upkeep(each_lasting)["removed"]
+
+    assert removed == 1
+    assert (each_lasting.count(), each_lasting.history(job_id), each_lasting.attempts(job_id)) == (0, [], [])
+
+
+@pytest.mark.parametrize("status", [status for status in Status if not status.is_terminal])
+def test_retention_never_removes_a_job_that_has_not_ended(lasting: Machine, holdfast_db: ScratchDatabase, status: Status) -> None:
+    lasting.register("t", retention=1)
+    job_id = lasting.job_in(status)
+    holdfast_db.clock.advance(1000 * DAY)
+
+    assert upkeep(lasting)["removed"] == 0
+    assert lasting.status(job_id) is status
+
+
+def test_retention_counts_from_the_end_not_from_the_birth(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+    lasting.register("t", retention=86400)
+    job_id = lasting.job_in(Status.RUNNING)
+    holdfast_db.clock.advance(10 * DAY)
+    lasting.move(job_id, Status.COMPLETED)
+
+    assert upkeep(lasting)["removed"] == 0
+
+
+def test_each_task_has_its_own_retention_and_none_means_for_ever(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+    lasting.register("short", retention=86400)
+    lasting.register("long", retention=86400 * 30)
+    jobs = {task: lasting.job_in(Status.COMPLETED, task) for task in ("t", "short", "long")}
+    holdfast_db.clock.advance(5 * DAY)
+
+    upkeep(lasting)
+
+    left = {row["id"] for row in lasting.rows("select id from holdfast.job")}
+    assert left == {jobs["t"], jobs["long"]}
+
+
+def test_retention_keeps_a_job_while_its_retry_goes_on(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+    lasting.register("t", retention=86400)
+    failed = lasting.job_in(Status.FAILED)
+    lasting.value("select holdfast.retry(%s)", failed)
+    holdfast_db.clock.advance(5 * DAY)
+
+    assert upkeep(lasting)["removed"] == 0
+    assert lasting.status(failed) is Status.FAILED
+
+
+def test_retention_works_in_bounded_steps(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+    lasting.register("t", retention=1)
+    for _ in range(5):
+        lasting.job_in(Status.COMPLETED)
+    holdfast_db.clock.advance(DAY)
+
+    removed = [lasting.one("select * from holdfast.upkeep(2)")["removed"] for _ in range(4)]
+
+    assert removed == [2, 2, 1, 0]
+
+
+def test_retention_does_not_leave_the_door_open_behind_it(machine: Machine) -> None:
+    machine.job_in(Status.COMPLETED)
+    upkeep(machine)
+
+    with machine.refused("HF003", "jobs are kept"):
+        machine.run("delete from holdfast.job")
+
+
+def test_workers_long_gone_are_forgotten_and_living_ones_are_not(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+    gone, living = lasting.worker(), lasting.worker()
+    lasting.value("select holdfast.retire_worker(%s)", gone)
+    holdfast_db.clock.advance(2 * DAY)
+
+    assert upkeep(lasting)["forgotten"] == 1
+    assert [row["id"] for row in lasting.rows("select id from holdfast.worker")] == [living]
