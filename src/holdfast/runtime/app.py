@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 from uuid import UUID
 
 from holdfast.domain.backoff import BackoffLike
-from holdfast.domain.errors import BadInput, Configuration
+from holdfast.domain.errors import BadInput, Configuration, UnknownTask
 from holdfast.domain.failure import Rules
 from holdfast.domain.job import Enqueued, NewJob
 from holdfast.domain.payload import PayloadCodec
@@ -56,6 +56,7 @@ class Holdfast:
 
     def __init__(self, database_url: str | None = None) -> None:
         self.tasks: dict[str, AnyTask] = {}
+        self._registered: set[str] = set()  # tasks that this database is known to have
         self._made_in: str = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - where children will find it
         self.link = Link(lambda: find_database(database_url))
         self._holding: Holding | None = None
@@ -133,17 +134,18 @@ class Holdfast:
     def enqueue_many(self, jobs: Iterable[NewJob], *, conn: Any = None) -> list[Handle[Any]]:
         """Enqueue jobs made by task.job(…): all or none; in the caller's transaction when conn is given."""
         wanted = _new_jobs(jobs)
-        declared, parts = self._declared_by(wanted), list(chunks(wanted))
+        parts = list(chunks(wanted))
+        names = {job.task for job in wanted}
         if conn is not None:
-            made = enqueue_through(conn, parts, declared)
-        elif len(parts) == 1:
-            made = [self.link.perform(enqueue_many(parts[0], declared))]
+            made = enqueue_through(conn, parts, self.declared(names))
+        elif names <= self._registered:
+            try:
+                made = self._enqueue(parts, None)
+            except UnknownTask:  # the database was made anew meanwhile
+                made = self._enqueue(parts, self.declared(names))
         else:
-            made = (
-                self.link.perform_together(lambda: (enqueue_many(part, declared) for part in parts))
-                if parts
-                else []
-            )
+            made = self._enqueue(parts, self.declared(names))
+            self._registered |= names
         return [
             Handle(self.link, one.job_id, one.created, self._decoder(job))
             for job, one in _paired(wanted, made)
@@ -152,24 +154,36 @@ class Holdfast:
     async def aenqueue_many(self, jobs: Iterable[NewJob], *, conn: Any = None) -> list[AsyncHandle[Any]]:
         """Enqueue jobs made by task.job(…): all or none; in the caller's transaction when conn is given."""
         wanted = _new_jobs(jobs)
-        declared, parts = self._declared_by(wanted), list(chunks(wanted))
+        parts = list(chunks(wanted))
+        names = {job.task for job in wanted}
         if conn is not None:
-            made = await aenqueue_through(conn, parts, declared)
-        elif len(parts) == 1:
-            made = [await self.link.aperform(enqueue_many(parts[0], declared))]
+            made = await aenqueue_through(conn, parts, self.declared(names))
+        elif names <= self._registered:
+            try:
+                made = await self._aenqueue(parts, None)
+            except UnknownTask:  # the database was made anew meanwhile
+                made = await self._aenqueue(parts, self.declared(names))
         else:
-            made = (
-                await self.link.aperform_together(lambda: (enqueue_many(part, declared) for part in parts))
-                if parts
-                else []
-            )
+            made = await self._aenqueue(parts, self.declared(names))
+            self._registered |= names
         return [
             AsyncHandle(self.link, one.job_id, one.created, self._decoder(job))
             for job, one in _paired(wanted, made)
         ]
 
-    def _declared_by(self, jobs: Sequence[NewJob]) -> str:
-        return self.declared({job.task for job in jobs})
+    def _enqueue(self, parts: list[list[NewJob]], declared: str | None) -> list[list[Enqueued]]:
+        if len(parts) == 1:
+            return [self.link.perform(enqueue_many(parts[0], declared))]
+        if not parts:
+            return []
+        return self.link.perform_together(lambda: (enqueue_many(part, declared) for part in parts))
+
+    async def _aenqueue(self, parts: list[list[NewJob]], declared: str | None) -> list[list[Enqueued]]:
+        if len(parts) == 1:
+            return [await self.link.aperform(enqueue_many(parts[0], declared))]
+        if not parts:
+            return []
+        return await self.link.aperform_together(lambda: (enqueue_many(part, declared) for part in parts))
 
     def _decoder(self, job: NewJob) -> Callable[[str], Any]:
         task = self.tasks.get(job.task)
@@ -265,6 +279,7 @@ class Holdfast:
 
     def connect_to(self, database: Database) -> None:
         """Use this database from now on, whatever was configured."""
+        self._registered.clear()
         self.link.use(database)
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ class Context:
     def __init__(self, job: ClaimedJob) -> None:
         self._job = job
         self.log_lines: list[dict[str, Any]] | None = None
-        self._stopped = False  # set by the loop, read by a thread: a plain flag is enough
+        self._stopped: bool = False  # set by the loop, read by a thread: a plain flag is enough
 
     @property
     def job_id(self) -> UUID:

@@ -77,6 +77,10 @@ class Holding:
         except WorkerUnknown:
             self._forget(identity)
             return self.claim(limit, queue)
+        if not jobs and not self._held:
+            # Where no worker runs, somebody must take the jobs of a host that died; alone, as a worker would.
+            claim_id = uuid4()
+            jobs = self._app.link.perform_once(claims.claim_suspect(me, claim_id, [queue], tasks))
         for job in jobs:
             self._held[job.id, job.attempt] = job
         return [Claimed(self._app, self, me, job) for job in jobs]
