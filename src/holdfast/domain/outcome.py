@@ -9,7 +9,6 @@ from holdfast.domain.error_text import message_of
 from holdfast.domain.errors import HoldfastError
 from holdfast.domain.failure import Failure, Rules, classify
 
-
 LONGEST_DELAY = 10 * 365 * 86_400.0
 
 

@@ -48,11 +48,11 @@ class Attempt:
             return execute.completed(self._task, value)
         except asyncio.CancelledError as error:
             # Without a word from us it is the task's own doing, and must not leave the job RUNNING for ever.
-            return self._after_cancel() if self.context.stopped else execute.failed(self._task, error, self.job.retry_count)
+            return self._after_cancel() if self._told_to_end() else execute.failed(self._task, error, self.job.retry_count)
         except ChildDied as died:
             return Crashed(_crash(died))
         except (ChildFailedToStart, ChildGaveNoAnswer) as error:
-            return Failed({"kind": "process", "recoverable": True, "type": type(error).__name__, "message": str(error)[:2000]}, recoverable=True, delay=5.0, reason=str(error)[:500])
+            return _unusable_child(error)
         except GeneratorExit:
             raise  # the loop is closed: nobody waits for an outcome
         except BaseException as error:  # noqa: BLE001 - any code can stand in a task, sys.exit() too
@@ -77,6 +77,9 @@ class Attempt:
         self.context.log_lines = cast("list[dict[str, Any]] | None", answer.pop("logs", None))
         return execute.outcome_in(answer)
 
+    def _told_to_end(self) -> bool:
+        return self.context.stopped
+
     def _after_cancel(self) -> Outcome:
         if self._release_reason is not None:
             return Released(self._release_reason)
@@ -97,6 +100,11 @@ class Attempt:
         # One that has not begun sees it then: a coroutine cancelled before its first step would never run at all.
         if self.runs_in is not None and self._begun:
             self.runs_in.cancel()
+
+
+def _unusable_child(error: ChildFailedToStart | ChildGaveNoAnswer) -> Failed:
+    told = {"kind": "process", "recoverable": True, "type": type(error).__name__, "message": str(error)[:2000]}
+    return Failed(told, recoverable=True, delay=5.0, reason=str(error)[:500])
 
 
 def _crash(died: ChildDied) -> dict[str, Any]:

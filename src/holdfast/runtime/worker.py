@@ -1,8 +1,8 @@
 """The worker: claims, runs and finishes jobs until it is told to stop, whatever the database does meanwhile."""
 
 import asyncio
-import math
 import faulthandler
+import math
 import os
 import random
 import signal

@@ -9,7 +9,6 @@ from holdfast.domain.job import ClaimedJob
 from holdfast.domain.states import Status
 from holdfast.store.call import Call, Row, function, single
 
-
 # A finished attempt with its result and log lines as JSON text; a plain tuple, because the hot path makes one a job.
 Completion: TypeAlias = tuple[ClaimedJob, str | None, str | None]
 
