@@ -33,7 +33,7 @@ def holdfast_server() -> Iterator[TestServer]:
         if mutant := os.environ.get("HOLDFAST_TEST_MUTANT"):
             with psycopg.connect(url_of(server.admin_url, dbname=server._template)) as connection:
                 connection.execute(WITHOUT)
-                connection.execute(Path(mutant).read_text("utf-8"))  # type: ignore[call-overload]  # a file of our own
+                connection.execute(Path(mutant).read_text("utf-8"))
         yield server
 
 
@@ -57,7 +57,6 @@ def login(holdfast_db: ScratchDatabase) -> Iterator[psycopg.Connection]:
     """Give a connection of an application's login, in autocommit."""
     with psycopg.connect(holdfast_db.url, autocommit=True) as connection:
         yield connection
-
 
 
 # -- no test is skipped silently -----------------------------------------------------------------------------------------

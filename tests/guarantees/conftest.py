@@ -32,7 +32,9 @@ class Stage:
 
     # -- workers -------------------------------------------------------------------------------------------------------
 
-    def start_worker(self, *, url: str | None = None, env: dict[str, str] | None = None, **options: Any) -> WorkerProcess:
+    def start_worker(
+        self, *, url: str | None = None, env: dict[str, str] | None = None, **options: Any
+    ) -> WorkerProcess:
         """Start a worker; not waited for."""
         environment = {"HOLDFAST_DATABASE_URL": url or self.database.url, **(env or {})}
         worker = WorkerProcess(self._launcher, self.folder, len(self.workers), options, environment)
@@ -70,7 +72,12 @@ class Stage:
 
     def names(self, worker: WorkerProcess) -> list[str]:
         """The identities that a worker process has had, oldest first."""
-        return [name for (name,) in self.rows("select name from holdfast.worker where pid = %s order by started_at", worker.pid)]
+        return [
+            name
+            for (name,) in self.rows(
+                "select name from holdfast.worker where pid = %s order by started_at", worker.pid
+            )
+        ]
 
     def status(self, job_id: UUID) -> str:
         return str(self.job(job_id)["status"])
@@ -84,18 +91,35 @@ class Stage:
         return dict(self.rows("select status::text, count(*) from holdfast.job group by 1"))
 
     def until_counts(self, within: float = PATIENCE, **wanted: int) -> None:
-        until(lambda: f"jobs are {wanted}, not {self.counts()}\n{self.told}", lambda: self.counts() == wanted, within)
+        until(
+            lambda: f"jobs are {wanted}, not {self.counts()}\n{self.told}",
+            lambda: self.counts() == wanted,
+            within,
+        )
+
+    def until_done(self, least: int) -> None:
+        """Wait until at least so many jobs are COMPLETED."""
+        until(lambda: f"{least} are done\n{self.told}", lambda: self.counts().get("COMPLETED", 0) >= least)
 
     def moves(self, job_id: UUID) -> list[str]:
         """Its history as the statuses it went through."""
-        return [s for (s,) in self.rows("select to_status::text from holdfast.job_history where job_id = %s order by seq", job_id)]
+        return [
+            s
+            for (s,) in self.rows(
+                "select to_status::text from holdfast.job_history where job_id = %s order by seq", job_id
+            )
+        ]
 
     # -- ledger --------------------------------------------------------------------------------------------------------
 
     def ledger(self, event: str | None = None, job_id: UUID | None = None) -> list[Row]:
         file = self.folder / "ledger"
         lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-        return [one for one in lines if event in {None, one["event"]} and (job_id is None or one["job"] == str(job_id))]
+        return [
+            one
+            for one in lines
+            if event in {None, one["event"]} and (job_id is None or one["job"] == str(job_id))
+        ]
 
     def until_started(self, job_id: UUID, attempt: int | None = None, within: float = PATIENCE) -> Row:
         """Wait until the ledger shows that an attempt has begun."""
@@ -111,7 +135,10 @@ class Stage:
 
     def until_asleep(self) -> None:
         """Wait until an idle worker has asked to be woken."""
-        until(lambda: f"a worker sleeps\n{self.told}", lambda: self.value("select count(*) from holdfast.sleeper"))
+        until(
+            lambda: f"a worker sleeps\n{self.told}",
+            lambda: self.value("select count(*) from holdfast.sleeper"),
+        )
 
     # -- verdict -------------------------------------------------------------------------------------------------------
 

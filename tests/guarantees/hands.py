@@ -28,15 +28,28 @@ class Hands:
 
     def claim(self, limit: int = 1) -> list[dict[str, Any]]:
         claim_id = uuid4()
-        return self._claimed("select * from holdfast.claim(%s, %s, 'default', array[%s], %s)", claim_id, self.id, claim_id, TASK, limit)
+        return self._claimed(
+            "select * from holdfast.claim(%s, %s, 'default', array[%s], %s)",
+            claim_id,
+            self.id,
+            claim_id,
+            TASK,
+            limit,
+        )
 
     def claim_suspect(self) -> list[dict[str, Any]]:
         claim_id = uuid4()
-        return self._claimed("select * from holdfast.claim_suspect(%s, %s, array['default'], array[%s])", claim_id, self.id, claim_id, TASK)
+        return self._claimed(
+            "select * from holdfast.claim_suspect(%s, %s, array['default'], array[%s])",
+            claim_id,
+            self.id,
+            claim_id,
+            TASK,
+        )
 
     def _claimed(self, query: str, claim_id: UUID, *parameters: Any) -> list[dict[str, Any]]:
         with self.connection.cursor(row_factory=dict_row) as cursor:
-            return [{**row, "claim_id": claim_id} for row in cursor.execute(query, parameters).fetchall()]  # type: ignore[arg-type]
+            return [{**row, "claim_id": claim_id} for row in cursor.execute(query, parameters).fetchall()]
 
     def complete(self, job: dict[str, Any], result: str = '"mine"') -> str | None:
         """Complete an attempt; None when it is recorded, else the status the job has instead."""
@@ -48,9 +61,16 @@ class Hands:
 
     def settle(self, job: dict[str, Any], outcome: str, **told: Any) -> tuple[str, bool]:
         """End an attempt otherwise; the status the job has now, and whether this call is what put it there."""
-        settlement = {"id": str(job["id"]), "attempt": job["attempt"], "claim_id": str(job["claim_id"]), "outcome": outcome, **told}
+        settlement = {
+            "id": str(job["id"]),
+            "attempt": job["attempt"],
+            "claim_id": str(job["claim_id"]),
+            "outcome": outcome,
+            **told,
+        }
         found = self.connection.execute(
-            "select status::text, recorded from holdfast.settle(%s, %s::jsonb)", (self.id, json.dumps([settlement]))
+            "select status::text, recorded from holdfast.settle(%s, %s::jsonb)",
+            (self.id, json.dumps([settlement])),
         ).fetchone()
         assert found is not None
         return found[0], found[1]
@@ -59,6 +79,6 @@ class Hands:
         self.connection.execute("select holdfast.sweep()")
 
     def _one(self, query: str, *parameters: Any) -> Any:
-        found = self.connection.execute(query, parameters).fetchone()  # type: ignore[arg-type]
+        found = self.connection.execute(query, parameters).fetchone()
         assert found is not None
         return found[0]

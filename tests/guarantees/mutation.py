@@ -1,7 +1,8 @@
 """Controls of the guarantee tests: each mutant takes one guard away, and the test it names must fail by assertion.
 
 A mutant is a file in mutants/: SQL that is applied to the test database, or a patch of the Python source. Its header says
-which guard it removes and which test dies of it. `scripts/mutants` runs them all; a mutant that survives is a failure.
+which guard it removes and which test dies of it. `scripts/mutants` runs them all, the suite itself a few (pace: core); a
+mutant that survives is a failure.
 """
 
 import argparse
@@ -16,9 +17,13 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from xml.etree import ElementTree
+from typing import Literal, cast, get_args
+from xml.etree import ElementTree as ET
 
 from holdfast.embedded import throwaway
+
+# core: also run with every test run; quick: needs no worker to wait for something; slow: does.
+Pace = Literal["core", "quick", "slow"]
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDER = Path(__file__).resolve().parent / "mutants"
@@ -33,7 +38,7 @@ class Mutant:
     file: Path
     guard: str
     dies: str
-    is_slow: bool
+    pace: Pace
 
     @property
     def is_patch(self) -> bool:
@@ -52,11 +57,15 @@ class Verdict:
 
 def read(file: Path) -> Mutant:
     text = file.read_text("utf-8")
-    found = {word: re.search(rf"^(?:-- |# ){word}: (.+)$", text, re.MULTILINE) for word in ("guard", "dies", "pace")}
-    guard, dies, pace = found["guard"], found["dies"], found["pace"]
+    guard, dies, pace = (
+        re.search(rf"^(?:-- |# ){word}: (.+)$", text, re.MULTILINE) for word in ("guard", "dies", "pace")
+    )
     if guard is None or dies is None:
         raise ValueError(f"{file} must say `guard: …` and `dies: tests/…::test_…`")
-    return Mutant(file, guard[1], dies[1], pace is not None and pace[1] == "slow")
+    told = pace[1] if pace else "quick"
+    if told not in get_args(Pace):
+        raise ValueError(f"{file}: pace is one of {', '.join(get_args(Pace))}, not {told}")
+    return Mutant(file, guard[1], dies[1], cast("Pace", told))
 
 
 def mutants() -> list[Mutant]:
@@ -101,9 +110,25 @@ def judge(mutant: Mutant, database_url: str) -> Verdict:
         else:
             environment["HOLDFAST_TEST_MUTANT"] = str(mutant.file)
         report = place / "report.xml"
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "--no-header"]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-x",
+            "-p",
+            "no:randomly",
+            "-p",
+            "no:cacheprovider",
+            "--no-header",
+        ]
         ran = subprocess.run(
-            [*command, f"--junitxml={report}", mutant.dies], cwd=root, env=environment, capture_output=True, text=True, check=False
+            [*command, f"--junitxml={report}", mutant.dies],
+            cwd=root,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         killed, said = _verdict(report, ran.stdout + ran.stderr)
     return Verdict(mutant, killed, time.monotonic() - began, said)
@@ -112,9 +137,11 @@ def judge(mutant: Mutant, database_url: str) -> Verdict:
 def _verdict(report: Path, output: str) -> tuple[bool, str]:
     if not report.exists():
         return False, output[-2000:]
-    failures = [found.get("message", "") for found in ElementTree.parse(report).iter("failure")]
+    failures = [found.get("message", "") for found in ET.parse(report).iter("failure")]
     if not failures:
-        return False, "it survives: the test passes without the guard" if " passed" in output else output[-2000:]
+        return False, "it survives: the test passes without the guard" if " passed" in output else output[
+            -2000:
+        ]
     return failures[0].startswith(BY_ASSERTION), failures[0].splitlines()[0]
 
 
@@ -124,17 +151,32 @@ def judge_all(chosen: Iterable[Mutant], at_once: int = 2) -> list[Verdict]:
 
 
 def table(verdicts: list[Verdict]) -> str:
-    rows = [("guard", "mutant", "test", "killed"), *[(v.mutant.guard, v.mutant.file.name, v.mutant.dies.split("::")[-1], "yes" if v.killed else "NO") for v in verdicts]]
+    rows = [
+        ("guard", "mutant", "test", "killed"),
+        *[
+            (v.mutant.guard, v.mutant.file.name, v.mutant.dies.split("::")[-1], "yes" if v.killed else "NO")
+            for v in verdicts
+        ],
+    ]
     widths = [max(len(row[i]) for row in rows) for i in range(4)]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
 
 
 def main() -> int:
     arguments = argparse.ArgumentParser(prog="scripts/mutants", description=__doc__)
     arguments.add_argument("names", nargs="*", help="only mutants whose file name contains one of these")
-    arguments.add_argument("--quick", action="store_true", help="leave out those that need a worker to wait for something")
+    arguments.add_argument(
+        "--quick", action="store_true", help="leave out those that need a worker to wait for something"
+    )
     asked = arguments.parse_args()
-    chosen = [m for m in mutants() if not (asked.quick and m.is_slow) and (not asked.names or any(n in m.file.name for n in asked.names))]
+    chosen = [
+        m
+        for m in mutants()
+        if not (asked.quick and m.pace == "slow")
+        and (not asked.names or any(n in m.file.name for n in asked.names))
+    ]
     verdicts = judge_all(chosen)
     print(table(verdicts))  # noqa: T201 - a command
     survivors = [verdict for verdict in verdicts if not verdict.killed]

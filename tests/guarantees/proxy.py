@@ -48,7 +48,7 @@ class Proxy:
 
     def __init__(self, url: str) -> None:
         parts = conninfo.conninfo_to_dict(url)
-        self._target = (str(parts.get("host", "127.0.0.1")), int(parts.get("port", 5432)))
+        self._target = (str(parts.get("host", "127.0.0.1")), int(parts.get("port") or 5432))
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.url = conninfo.make_conninfo(url, host="127.0.0.1", port=self._listening.getsockname()[1])
         self._strikes: list[Strike] = []

@@ -27,7 +27,14 @@ def folder() -> Path:
 
 def write(event: str, ctx: Context, **facts: Any) -> None:
     """Append one line; the clock is the machine's, so that lines of several processes can be compared."""
-    line = {"event": event, "job": str(ctx.job_id), "attempt": ctx.attempt, "pid": os.getpid(), "at": time.monotonic(), **facts}
+    line = {
+        "event": event,
+        "job": str(ctx.job_id),
+        "attempt": ctx.attempt,
+        "pid": os.getpid(),
+        "at": time.monotonic(),
+        **facts,
+    }
     descriptor = os.open(folder() / "ledger", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:
         os.write(descriptor, json.dumps(line).encode() + b"\n")
@@ -60,7 +67,7 @@ async def nap(ctx: Context, n: int) -> int:
 async def hold(ctx: Context, name: str) -> str:
     write("start", ctx, name=name)
     try:
-        while not may_go(name, ctx.attempt):
+        while not may_go(name, ctx.attempt):  # noqa: ASYNC110 - the sign comes from another process
             await asyncio.sleep(0.01)
     except asyncio.CancelledError:
         write("cancelled", ctx, name=name)
@@ -103,7 +110,7 @@ async def fail(ctx: Context) -> None:
     raise Fail("as asked")
 
 
-@app.task(retries=3, backoff=Delays([0.0]))
+@app.task(retries=3, backoff=Delays((0.0,)))
 async def fail_once(ctx: Context) -> str:
     write("start", ctx)
     if ctx.retry_count == 0:
@@ -167,7 +174,7 @@ async def hang(ctx: Context, name: str) -> None:
     write("end", ctx)
 
 
-class Unprintable(Exception):  # noqa: N818 - a nuisance, not an error class of ours
+class Unprintable(Exception):
     def __str__(self) -> str:
         raise RuntimeError("no words")
 
@@ -216,7 +223,21 @@ def cancelled() -> None:
     raise asyncio.CancelledError
 
 
-NASTY = {f.__name__: f for f in (nul, surrogate, unprintable, nan_retry, endless_retry, nul_cancel, leave, interrupt, odd, cancelled)}
+NASTY = {
+    f.__name__: f
+    for f in (
+        nul,
+        surrogate,
+        unprintable,
+        nan_retry,
+        endless_retry,
+        nul_cancel,
+        leave,
+        interrupt,
+        odd,
+        cancelled,
+    )
+}
 
 
 @app.task(retries=0)

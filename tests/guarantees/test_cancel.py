@@ -25,7 +25,9 @@ def test_an_async_task_is_cancelled_by_a_notification(stage: Stage, shop: Holdfa
     stage.audit()
 
 
-def test_an_async_task_is_cancelled_by_the_heartbeat_when_notifications_are_lost(stage: Stage, shop: Holdfast, proxy: Proxy) -> None:
+def test_an_async_task_is_cancelled_by_the_heartbeat_when_notifications_are_lost(
+    stage: Stage, shop: Holdfast, proxy: Proxy
+) -> None:
     proxy.drops_notifications = True
     stage.worker(url=proxy.url, lease=2.0)
     job = tasks.hold.enqueue("it")

@@ -17,7 +17,9 @@ RECOVERY_BOUND = LEASE + SWEEP + 2.0
 
 
 @pytest.mark.parametrize("point", ["claimed", "ran"])
-def test_a_job_whose_worker_is_killed_before_its_outcome_is_recorded_runs_again(stage: Stage, shop: Holdfast, point: str) -> None:
+def test_a_job_whose_worker_is_killed_before_its_outcome_is_recorded_runs_again(
+    stage: Stage, shop: Holdfast, point: str
+) -> None:
     job = tasks.note.enqueue(1)
     doomed = stage.start_worker(env={"HOLDFAST_TESTING": "1", "HOLDFAST_CRASH_AT": point})
     assert doomed.until_gone() == -signal.SIGKILL
@@ -36,14 +38,19 @@ def test_an_outcome_recorded_before_the_kill_stands(stage: Stage, shop: Holdfast
     assert doomed.until_gone() == -signal.SIGKILL
 
     stage.worker()
-    until("the dead worker is noticed", lambda: stage.value("select count(*) from holdfast.worker where died_at is not null"))
+    until(
+        "the dead worker is noticed",
+        lambda: stage.value("select count(*) from holdfast.worker where died_at is not null"),
+    )
 
     assert stage.moves(job.id) == ["PENDING", "RUNNING", "COMPLETED"]
     assert len(stage.ledger("start", job.id)) == 1
     stage.audit()
 
 
-def test_a_job_running_in_a_killed_worker_is_taken_over_within_lease_and_sweep(stage: Stage, shop: Holdfast) -> None:
+def test_a_job_running_in_a_killed_worker_is_taken_over_within_lease_and_sweep(
+    stage: Stage, shop: Holdfast
+) -> None:
     doomed = stage.worker(lease=LEASE)
     job = tasks.hold.enqueue("it")
     stage.until_started(job.id)
@@ -71,7 +78,7 @@ def test_many_kills_lose_and_double_nothing(stage: Stage, shop: Holdfast) -> Non
     for _ in range(2):
         victim = stage.worker(concurrency=2)
         done = stage.counts().get("COMPLETED", 0)
-        until("some are done", lambda done=done: stage.counts().get("COMPLETED", 0) > done + 10)  # type: ignore[misc]
+        stage.until_done(done + 11)
         victim.kill()
     stage.worker()
     stage.until_counts(COMPLETED=len(jobs), within=60)

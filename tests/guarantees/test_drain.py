@@ -5,7 +5,6 @@ import time
 
 from guarantees import shop as tasks
 from guarantees.conftest import Stage
-from guarantees.waiting import until
 from holdfast import Holdfast
 
 
@@ -25,7 +24,9 @@ def test_a_short_job_finishes_before_the_worker_ends(stage: Stage, shop: Holdfas
     stage.audit()
 
 
-def test_long_jobs_are_given_back_at_the_drain_timeout_and_taken_by_others_at_once(stage: Stage, shop: Holdfast) -> None:
+def test_long_jobs_are_given_back_at_the_drain_timeout_and_taken_by_others_at_once(
+    stage: Stage, shop: Holdfast
+) -> None:
     worker = stage.worker(lease=60.0, drain_timeout=0.5)
     long = [tasks.hold.enqueue("long"), tasks.hold_thread.enqueue("long"), tasks.hold_process.enqueue("long")]
     for job in long:
@@ -57,7 +58,9 @@ def test_a_thread_that_never_ends_does_not_keep_the_process(stage: Stage, shop: 
     assert stage.status(job.id) == "RETRY"
 
 
-def test_a_second_interrupt_ends_the_worker_at_once_and_releases_its_jobs(stage: Stage, shop: Holdfast) -> None:
+def test_a_second_interrupt_ends_the_worker_at_once_and_releases_its_jobs(
+    stage: Stage, shop: Holdfast
+) -> None:
     worker = stage.worker(lease=60.0, drain_timeout=600.0)
     job = tasks.hold.enqueue("it")
     stage.until_started(job.id)
@@ -78,7 +81,7 @@ def test_rolling_restarts_lose_nothing_and_count_nothing(stage: Stage, shop: Hol
     for _ in range(4):
         worker = stage.worker(concurrency=3, drain_timeout=5.0)
         done = stage.counts().get("COMPLETED", 0)
-        until("some are done", lambda done=done: stage.counts().get("COMPLETED", 0) > min(done + 10, 140))  # type: ignore[misc]
+        stage.until_done(min(done + 11, 140))
         worker.signal(signal.SIGTERM)
         assert worker.until_gone() == 0
     stage.worker()

@@ -12,7 +12,12 @@ from guarantees.hands import Hands
 from holdfast.testing import ScratchDatabase
 
 ERROR = {"type": "Oops", "kind": "application", "recoverable": True, "message": "oops"}
-OUTCOMES = [("failed", {"error": ERROR, "delay": 60}), ("crashed", {"error": ERROR}), ("released", {}), ("cancelled", {})]
+OUTCOMES = [
+    ("failed", {"error": ERROR, "delay": 60}),
+    ("crashed", {"error": ERROR}),
+    ("released", {}),
+    ("cancelled", {}),
+]
 
 
 @pytest.fixture
@@ -38,10 +43,11 @@ def stale(zombie: Hands, heir: Hands, holdfast_db: ScratchDatabase) -> dict[str,
 
 def row(owner: psycopg.Connection[Any], job: dict[str, Any]) -> tuple[Any, ...]:
     found = owner.execute(
-        "select status::text, attempt, retry_count, crash_count, result, error, seq from holdfast.job where id = %s", (job["id"],)
+        "select status::text, attempt, retry_count, crash_count, result, error, seq from holdfast.job where id = %s",
+        (job["id"],),
     ).fetchone()
     assert found is not None
-    return found
+    return tuple(found)
 
 
 def test_a_stale_completion_is_refused_while_the_job_waits_for_another(
@@ -85,7 +91,12 @@ def test_a_stale_completion_is_refused_after_another_attempt_completed(
 
 @pytest.mark.parametrize(("outcome", "told"), OUTCOMES)
 def test_a_stale_settlement_is_refused(
-    owner: psycopg.Connection[Any], zombie: Hands, heir: Hands, stale: dict[str, Any], outcome: str, told: dict[str, Any]
+    owner: psycopg.Connection[Any],
+    zombie: Hands,
+    heir: Hands,
+    stale: dict[str, Any],
+    outcome: str,
+    told: dict[str, Any],
 ) -> None:
     heir.claim_suspect()
     before = row(owner, stale)
@@ -96,7 +107,9 @@ def test_a_stale_settlement_is_refused(
     assert row(owner, stale) == before
 
 
-def test_the_claim_id_fences_a_completion_though_the_attempt_number_is_equal(owner: psycopg.Connection[Any], heir: Hands) -> None:
+def test_the_claim_id_fences_a_completion_though_the_attempt_number_is_equal(
+    owner: psycopg.Connection[Any], heir: Hands
+) -> None:
     heir.enqueue()
     (job,) = heir.claim()
 
@@ -106,7 +119,9 @@ def test_the_claim_id_fences_a_completion_though_the_attempt_number_is_equal(own
     assert heir.complete(job) is None
 
 
-def test_the_claim_id_fences_a_settlement_though_the_attempt_number_is_equal(owner: psycopg.Connection[Any], heir: Hands) -> None:
+def test_the_claim_id_fences_a_settlement_though_the_attempt_number_is_equal(
+    owner: psycopg.Connection[Any], heir: Hands
+) -> None:
     heir.enqueue()
     (job,) = heir.claim()
 
@@ -133,15 +148,20 @@ def test_a_worker_that_was_declared_dead_cannot_claim(zombie: Hands, stale: dict
     assert refusal.value.sqlstate == "HF002"
 
 
-def test_a_heartbeat_tells_a_worker_that_it_is_dead_and_what_it_lost(login: psycopg.Connection[Any], zombie: Hands, stale: dict[str, Any]) -> None:
+def test_a_heartbeat_tells_a_worker_that_it_is_dead_and_what_it_lost(
+    login: psycopg.Connection[Any], zombie: Hands, stale: dict[str, Any]
+) -> None:
     answer = login.execute(
-        "select alive, lost from holdfast.beat(%s, array[%s]::uuid[], array[%s]::uuid[])", (zombie.id, stale["id"], stale["claim_id"])
+        "select alive, lost from holdfast.beat(%s, array[%s]::uuid[], array[%s]::uuid[])",
+        (zombie.id, stale["id"], stale["claim_id"]),
     ).fetchone()
 
     assert answer == (False, [stale["id"]])
 
 
-def test_a_repeated_completion_by_the_same_attempt_is_a_success(owner: psycopg.Connection[Any], heir: Hands) -> None:
+def test_a_repeated_completion_by_the_same_attempt_is_a_success(
+    owner: psycopg.Connection[Any], heir: Hands
+) -> None:
     heir.enqueue()
     (job,) = heir.claim()
 
@@ -168,7 +188,9 @@ def test_a_repeated_settlement_by_the_same_attempt_is_a_success(
     assert row(owner, job) == before
 
 
-def test_a_repeated_settlement_is_a_success_also_when_the_job_has_moved_on(owner: psycopg.Connection[Any], heir: Hands) -> None:
+def test_a_repeated_settlement_is_a_success_also_when_the_job_has_moved_on(
+    owner: psycopg.Connection[Any], heir: Hands
+) -> None:
     heir.enqueue()
     (job,) = heir.claim()
     heir.settle(job, "released")
@@ -193,7 +215,9 @@ def test_a_sweep_leaves_a_worker_alone_that_was_heard_within_its_lease(
     assert row(owner, job)[:2] == ("RUNNING", 1)
 
 
-def test_only_a_crash_suffered_alone_is_counted(owner: psycopg.Connection[Any], zombie: Hands, heir: Hands, holdfast_db: ScratchDatabase) -> None:
+def test_only_a_crash_suffered_alone_is_counted(
+    owner: psycopg.Connection[Any], zombie: Hands, heir: Hands, holdfast_db: ScratchDatabase
+) -> None:
     first, second = zombie.enqueue(2)
     zombie.claim(2)
     holdfast_db.clock.advance(2)
@@ -205,7 +229,11 @@ def test_only_a_crash_suffered_alone_is_counted(owner: psycopg.Connection[Any], 
 
 
 def test_a_suspect_is_not_charged_for_a_death_that_others_may_have_caused(
-    owner: psycopg.Connection[Any], zombie: Hands, heir: Hands, login: psycopg.Connection[Any], holdfast_db: ScratchDatabase
+    owner: psycopg.Connection[Any],
+    zombie: Hands,
+    heir: Hands,
+    login: psycopg.Connection[Any],
+    holdfast_db: ScratchDatabase,
 ) -> None:
     (suspect,) = zombie.enqueue()
     zombie.claim()
@@ -232,20 +260,42 @@ def test_a_suspect_is_charged_for_the_death_of_a_worker_that_held_nothing_else(
         getattr(mortal, claim)()
         holdfast_db.clock.advance(2)
         heir.sweep()
-        counts.append(owner.execute("select crash_count, status::text from holdfast.job where id = %s", (job,)).fetchone())
+        counts.append(
+            owner.execute(
+                "select crash_count, status::text from holdfast.job where id = %s", (job,)
+            ).fetchone()
+        )
 
     assert counts == [(0, "RETRY"), (1, "RETRY"), (2, "RETRY"), (3, "FAILED")]
     assert broken_rules(owner) == []
 
 
-def test_a_suspect_is_not_given_to_an_ordinary_claim(zombie: Hands, heir: Hands, stale: dict[str, Any]) -> None:
+def test_a_suspect_is_not_given_to_an_ordinary_claim(
+    zombie: Hands, heir: Hands, stale: dict[str, Any]
+) -> None:
     assert heir.claim() == []
     assert [job["id"] for job in heir.claim_suspect()] == [stale["id"]]
 
 
-def test_a_released_suspect_stays_a_suspect(owner: psycopg.Connection[Any], heir: Hands, stale: dict[str, Any]) -> None:
+def test_a_released_suspect_stays_a_suspect(
+    owner: psycopg.Connection[Any], heir: Hands, stale: dict[str, Any]
+) -> None:
     (taken,) = heir.claim_suspect()
 
     heir.settle(taken, "released")
 
-    assert owner.execute("select suspect, crash_count from holdfast.job where id = %s", (stale["id"],)).fetchone() == (True, 0)
+    assert owner.execute(
+        "select suspect, crash_count from holdfast.job where id = %s", (stale["id"],)
+    ).fetchone() == (True, 0)
+
+
+def test_a_release_counts_as_nothing_and_puts_the_job_back_in_line(
+    owner: psycopg.Connection[Any], heir: Hands
+) -> None:
+    heir.enqueue()
+    (job,) = heir.claim()
+
+    heir.settle(job, "released")
+
+    assert row(owner, job)[:4] == ("RETRY", 1, 0, 0)
+    assert [again["id"] for again in heir.claim()] == [job["id"]]

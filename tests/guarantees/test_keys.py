@@ -38,13 +38,17 @@ def test_64_concurrent_enqueues_of_one_key_make_one_job(
 ) -> None:
     Hands(login)
 
-    answers = at_once(64, holdfast_db.url, lambda c: c.execute("select holdfast.enqueue(%s, p_key => 'k')", (TASK,)))
+    answers = at_once(
+        64, holdfast_db.url, lambda c: c.execute("select holdfast.enqueue(%s, p_key => 'k')", (TASK,))
+    )
 
     assert owner.execute("select count(*) from holdfast.job").fetchone() == (1,)
     assert len(set(answers)) == 1
 
 
-def test_a_failed_job_is_retried_by_hand_once(holdfast_db: ScratchDatabase, login: psycopg.Connection[Any], owner: psycopg.Connection[Any]) -> None:
+def test_a_failed_job_is_retried_by_hand_once(
+    holdfast_db: ScratchDatabase, login: psycopg.Connection[Any], owner: psycopg.Connection[Any]
+) -> None:
     hands = Hands(login)
     (job,) = hands.enqueue()
     hands.settle(hands.claim()[0], "failed", error=ERROR, recoverable=False)
@@ -55,7 +59,9 @@ def test_a_failed_job_is_retried_by_hand_once(holdfast_db: ScratchDatabase, logi
     assert answers.count(None) == 15
 
 
-def test_a_repeat_with_the_same_id_is_the_same_job_and_with_other_content_is_refused(login: psycopg.Connection[Any], owner: psycopg.Connection[Any]) -> None:
+def test_a_repeat_with_the_same_id_is_the_same_job_and_with_other_content_is_refused(
+    login: psycopg.Connection[Any], owner: psycopg.Connection[Any]
+) -> None:
     (job,) = Hands(login).enqueue()
 
     again = login.execute("select holdfast.enqueue(%s, p_id => %s)", (TASK, job)).fetchone()

@@ -7,7 +7,6 @@ import pytest
 from guarantees import shop as tasks
 from guarantees.conftest import Stage
 from guarantees.proxy import Action, Proxy
-from guarantees.waiting import until
 from holdfast import Holdfast, Status
 from holdfast.store.connection import Database
 
@@ -23,7 +22,9 @@ def through(proxy: Proxy, shop: Holdfast) -> Iterator[Holdfast]:
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_an_enqueue_whose_answer_is_lost_makes_one_job(stage: Stage, through: Holdfast, proxy: Proxy, cut: Action) -> None:
+def test_an_enqueue_whose_answer_is_lost_makes_one_job(
+    stage: Stage, through: Holdfast, proxy: Proxy, cut: Action
+) -> None:
     strike = proxy.strike(cut, r"holdfast\.enqueue_many")
 
     handle = tasks.note.enqueue(1)
@@ -34,7 +35,9 @@ def test_an_enqueue_whose_answer_is_lost_makes_one_job(stage: Stage, through: Ho
 
 
 @pytest.mark.parametrize("cut", CUTS)
-async def test_an_async_enqueue_whose_answer_is_lost_makes_one_job(stage: Stage, through: Holdfast, proxy: Proxy, cut: Action) -> None:
+async def test_an_async_enqueue_whose_answer_is_lost_makes_one_job(
+    stage: Stage, through: Holdfast, proxy: Proxy, cut: Action
+) -> None:
     strike = proxy.strike(cut, r"holdfast\.enqueue_many")
 
     handle = await tasks.note.aenqueue(1)
@@ -45,7 +48,9 @@ async def test_an_async_enqueue_whose_answer_is_lost_makes_one_job(stage: Stage,
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_3000_jobs_whose_commits_answer_is_lost_are_3000_jobs(stage: Stage, through: Holdfast, proxy: Proxy, cut: Action) -> None:
+def test_3000_jobs_whose_commits_answer_is_lost_are_3000_jobs(
+    stage: Stage, through: Holdfast, proxy: Proxy, cut: Action
+) -> None:
     strike = proxy.strike(cut, "^commit")
 
     handles = through.enqueue_many([tasks.note.job(n) for n in range(3000)])
@@ -56,7 +61,9 @@ def test_3000_jobs_whose_commits_answer_is_lost_are_3000_jobs(stage: Stage, thro
     stage.audit()
 
 
-async def test_3000_jobs_enqueued_asynchronously_survive_a_lost_answer_too(stage: Stage, through: Holdfast, proxy: Proxy) -> None:
+async def test_3000_jobs_enqueued_asynchronously_survive_a_lost_answer_too(
+    stage: Stage, through: Holdfast, proxy: Proxy
+) -> None:
     strike = proxy.strike("cut_after", "^commit")
 
     handles = await through.aenqueue_many([tasks.note.job(n) for n in range(3000)])
@@ -67,7 +74,9 @@ async def test_3000_jobs_enqueued_asynchronously_survive_a_lost_answer_too(stage
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_an_enqueue_with_a_key_whose_answer_is_lost_makes_one_job(stage: Stage, through: Holdfast, proxy: Proxy, cut: Action) -> None:
+def test_an_enqueue_with_a_key_whose_answer_is_lost_makes_one_job(
+    stage: Stage, through: Holdfast, proxy: Proxy, cut: Action
+) -> None:
     strike = proxy.strike(cut, r"holdfast\.enqueue_many")
 
     handle = tasks.note.using(key="k", on_conflict="raise").enqueue(1)
@@ -77,7 +86,9 @@ def test_an_enqueue_with_a_key_whose_answer_is_lost_makes_one_job(stage: Stage, 
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_a_manual_retry_whose_answer_is_lost_makes_one_job(stage: Stage, through: Holdfast, proxy: Proxy, cut: Action) -> None:
+def test_a_manual_retry_whose_answer_is_lost_makes_one_job(
+    stage: Stage, through: Holdfast, proxy: Proxy, cut: Action
+) -> None:
     failed = tasks.fail.enqueue()
     (claimed,) = through.claim()
     claimed.fail("no", recoverable=False)
@@ -91,7 +102,9 @@ def test_a_manual_retry_whose_answer_is_lost_makes_one_job(stage: Stage, through
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_a_cancel_whose_answer_is_lost_cancels(stage: Stage, through: Holdfast, proxy: Proxy, cut: Action) -> None:
+def test_a_cancel_whose_answer_is_lost_cancels(
+    stage: Stage, through: Holdfast, proxy: Proxy, cut: Action
+) -> None:
     job = tasks.note.enqueue(1)
     strike = proxy.strike(cut, r"holdfast\.cancel")
 
@@ -102,7 +115,9 @@ def test_a_cancel_whose_answer_is_lost_cancels(stage: Stage, through: Holdfast, 
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_a_hosts_claim_whose_answer_is_lost_is_recovered(stage: Stage, through: Holdfast, proxy: Proxy, cut: Action) -> None:
+def test_a_hosts_claim_whose_answer_is_lost_is_recovered(
+    stage: Stage, through: Holdfast, proxy: Proxy, cut: Action
+) -> None:
     jobs = {tasks.note.enqueue(n).id for n in range(3)}
     strike = proxy.strike(cut, r"holdfast\.claim\(")
 
@@ -126,7 +141,9 @@ def test_a_hosts_outcome_whose_answer_is_lost_is_recorded_once(
     (claimed,) = through.claim()
     strike = proxy.strike(cut, r"holdfast\.(complete|settle)\(")
 
-    {"complete": claimed.complete, "fail": lambda: claimed.fail("no", in_=60), "release": claimed.release}[outcome]()  # type: ignore[operator]
+    {"complete": claimed.complete, "fail": lambda: claimed.fail("no", in_=60), "release": claimed.release}[
+        outcome
+    ]()  # type: ignore[operator]
 
     assert strike.landed == 1
     row = stage.job(job.id)
@@ -136,7 +153,10 @@ def test_a_hosts_outcome_whose_answer_is_lost_is_recorded_once(
 
 
 @pytest.mark.parametrize("cut", CUTS)
-@pytest.mark.parametrize("statement", [r"holdfast\.claim\(", r"holdfast\.complete\(", r"holdfast\.settle\(", r"holdfast\.register_worker\("])
+@pytest.mark.parametrize(
+    "statement",
+    [r"holdfast\.claim\(", r"holdfast\.complete\(", r"holdfast\.settle\(", r"holdfast\.register_worker\("],
+)
 def test_a_workers_call_whose_answer_is_lost_neither_loses_nor_doubles_a_job(
     stage: Stage, shop: Holdfast, proxy: Proxy, cut: Action, statement: str
 ) -> None:
@@ -155,7 +175,9 @@ def test_a_workers_call_whose_answer_is_lost_neither_loses_nor_doubles_a_job(
     stage.audit()
 
 
-def test_a_claim_that_commits_after_its_worker_gave_it_up_is_run_all_the_same(stage: Stage, shop: Holdfast, proxy: Proxy) -> None:
+def test_a_claim_that_commits_after_its_worker_gave_it_up_is_run_all_the_same(
+    stage: Stage, shop: Holdfast, proxy: Proxy
+) -> None:
     """The answer is not lost but late: a server goes on with a statement whose client has gone."""
     stage.rows("select holdfast.register_tasks(%s::jsonb)", '[{"name": "note"}]')
     strike = proxy.strike("late", r"holdfast\.claim\(")

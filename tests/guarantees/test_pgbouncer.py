@@ -43,12 +43,14 @@ def pooled(stage: Stage, tmp_path: Path) -> Iterator[str]:
     parts = conninfo.conninfo_to_dict(stage.database.url)
     with socket.create_server(("127.0.0.1", 0)) as free:
         listen = free.getsockname()[1]
-    folder = Path("/var/tmp") if os.geteuid() == 0 else tmp_path  # noqa: S108 - readable by the account it drops to
+    folder = Path("/var/tmp") if os.geteuid() == 0 else tmp_path
     users, settings = folder / f"holdfast-pgbouncer-{listen}.txt", folder / f"holdfast-pgbouncer-{listen}.ini"
     users.write_text(f'"{parts["user"]}" "{parts["password"]}"\n')
     settings.write_text(SETTINGS.format(host=parts["host"], port=parts["port"], listen=listen, users=users))
     account = pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else None
-    process = subprocess.Popen([program, settings], user=account, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [program, settings], user=account, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     url = conninfo.make_conninfo(stage.database.url, host="127.0.0.1", port=listen)
     try:
         until("the pooler answers", lambda: _answers(url))
@@ -71,7 +73,10 @@ def _answers(url: str) -> bool:
 def test_hundreds_of_jobs_go_through_a_transaction_pooler(stage: Stage, shop: Holdfast, pooled: str) -> None:
     shop.connect_to(Database(pooled, "test", prepare=False))
     workers = [
-        stage.worker(url=pooled, env={"HOLDFAST_PREPARED_STATEMENTS": "off"}, lease=5.0, poll=0.2, concurrency=20) for _ in range(2)
+        stage.worker(
+            url=pooled, env={"HOLDFAST_PREPARED_STATEMENTS": "off"}, lease=5.0, poll=0.2, concurrency=20
+        )
+        for _ in range(2)
     ]
 
     handles = shop.enqueue_many([tasks.note.job(n) for n in range(1500)])
@@ -85,7 +90,9 @@ def test_hundreds_of_jobs_go_through_a_transaction_pooler(stage: Stage, shop: Ho
     stage.audit()
 
 
-def test_a_pooled_worker_cancels_by_its_heartbeat_though_it_hears_no_notification(stage: Stage, shop: Holdfast, pooled: str) -> None:
+def test_a_pooled_worker_cancels_by_its_heartbeat_though_it_hears_no_notification(
+    stage: Stage, shop: Holdfast, pooled: str
+) -> None:
     stage.worker(url=pooled, env={"HOLDFAST_PREPARED_STATEMENTS": "off"}, lease=2.0, poll=0.2)
     job = tasks.hold.enqueue("it")
     stage.until_started(job.id)

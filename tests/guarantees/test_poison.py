@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from guarantees import shop as tasks
 from guarantees.conftest import Stage
@@ -18,7 +19,7 @@ JOBS = int(os.environ.get("HOLDFAST_JOBS", "200"))
 
 
 @contextmanager
-def supervised(stage: Stage, count: int, **options: float) -> Iterator[None]:
+def supervised(stage: Stage, count: int, **options: Any) -> Iterator[None]:
     """Keep this many workers going: whoever dies is replaced, as a service manager does."""
     ended = threading.Event()
 
@@ -40,7 +41,9 @@ def test_exactly_the_poison_pills_fail(stage: Stage, shop: Holdfast) -> None:
     innocent = shop.enqueue_many([tasks.nap.job(n) for n in range(JOBS - PILLS)])
     pills = shop.enqueue_many([tasks.pill.job() for _ in range(PILLS)])
     # Spread among the others, or they would all come last.
-    stage.rows("update holdfast.job set claim_order = claim_order - random() * interval '1 second' where task = 'pill' returning 1")
+    stage.rows(
+        "update holdfast.job set claim_order = claim_order - random() * interval '1 second' where task = 'pill' returning 1"
+    )
 
     with supervised(stage, 2, concurrency=4):
         until(
@@ -53,7 +56,9 @@ def test_exactly_the_poison_pills_fail(stage: Stage, shop: Holdfast) -> None:
     assert by_task == [("nap", "COMPLETED", len(innocent)), ("pill", "FAILED", len(pills))]
     assert stage.value("select max(crash_count) from holdfast.job where task = 'nap'") == 0
     assert stage.value("select max(retry_count) from holdfast.job") == 0
-    assert stage.rows("select distinct crash_count, error ->> 'kind' from holdfast.job where task = 'pill'") == [(3, "crash")]
+    assert stage.rows(
+        "select distinct crash_count, error ->> 'kind' from holdfast.job where task = 'pill'"
+    ) == [(3, "crash")]
     stage.audit()
 
 

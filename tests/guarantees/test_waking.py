@@ -17,7 +17,9 @@ NEVER = 3600.0
 
 
 def listening(stage: Stage) -> list[int]:
-    found = stage.rows("select pid from pg_stat_activity where datname = current_database() and application_name = 'holdfast listen'")
+    found = stage.rows(
+        "select pid from pg_stat_activity where datname = current_database() and application_name = 'holdfast listen'"
+    )
     return [pid for (pid,) in found]
 
 
@@ -39,7 +41,9 @@ def test_an_idle_worker_is_woken_by_the_commit(stage: Stage, shop: Holdfast) -> 
     stage.until_status(job.id, "COMPLETED", within=10)
 
 
-def test_a_job_whose_notification_is_lost_starts_within_the_poll_interval(stage: Stage, shop: Holdfast, proxy: Proxy) -> None:
+def test_a_job_whose_notification_is_lost_starts_within_the_poll_interval(
+    stage: Stage, shop: Holdfast, proxy: Proxy
+) -> None:
     proxy.drops_notifications = True
     stage.worker(url=proxy.url, poll=POLL, lease=60.0)
     stage.until_asleep()
@@ -63,20 +67,28 @@ def test_a_worker_whose_listening_connection_is_killed_listens_again(stage: Stag
     stage.until_status(job.id, "COMPLETED", within=10)
 
 
-def test_a_job_enqueued_while_nobody_listens_starts_within_the_poll_interval(stage: Stage, shop: Holdfast) -> None:
+def test_a_job_enqueued_while_nobody_listens_starts_within_the_poll_interval(
+    stage: Stage, shop: Holdfast
+) -> None:
     stage.worker(poll=POLL, lease=60.0)
     stage.until_asleep()
     for _ in range(3):
-        stage.rows("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'holdfast listen'")
+        stage.rows(
+            "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'holdfast listen'"
+        )
 
         starts_within(stage, POLL_BOUND)
 
 
-def test_a_job_enqueued_between_two_listens_is_found_by_looking_again(stage: Stage, shop: Holdfast, proxy: Proxy) -> None:
+def test_a_job_enqueued_between_two_listens_is_found_by_looking_again(
+    stage: Stage, shop: Holdfast, proxy: Proxy
+) -> None:
     stage.worker(url=proxy.url, poll=NEVER, lease=60.0)
     stage.until_asleep()
     strike = proxy.strike("cut_before", "^listen", times=2)
-    stage.rows("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'holdfast listen'")
+    stage.rows(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'holdfast listen'"
+    )
     strike.until_landed()
 
     job = tasks.note.enqueue(1)
@@ -84,7 +96,9 @@ def test_a_job_enqueued_between_two_listens_is_found_by_looking_again(stage: Sta
     stage.until_status(job.id, "COMPLETED", within=15)
 
 
-def test_a_listening_connection_that_falls_silent_while_it_is_made_is_given_up(stage: Stage, shop: Holdfast, proxy: Proxy) -> None:
+def test_a_listening_connection_that_falls_silent_while_it_is_made_is_given_up(
+    stage: Stage, shop: Holdfast, proxy: Proxy
+) -> None:
     strike = proxy.strike("swallow", "^listen holdfast_wake")
     worker = stage.worker(url=proxy.url, poll=NEVER, lease=60.0)
     strike.until_landed()

@@ -26,7 +26,9 @@ def test_a_thawed_zombie_cannot_touch_the_attempt_that_runs_now(stage: Stage, zo
     stage.let_go("z", attempt=1)
     zombie.thaw()
     zombie.until_event("worker:declared_dead")
-    until("the zombie has let go", lambda: zombie.events("job:lease_lost") or stage.ledger("cancelled", job.id))
+    until(
+        "the zombie has let go", lambda: zombie.events("job:lease_lost") or stage.ledger("cancelled", job.id)
+    )
 
     row = stage.job(job.id)
     assert (row["status"], row["attempt"]) == ("RUNNING", 2)
@@ -35,7 +37,9 @@ def test_a_thawed_zombie_cannot_touch_the_attempt_that_runs_now(stage: Stage, zo
     stage.audit()
 
 
-def test_a_thawed_zombie_cannot_change_the_outcome_of_another_attempt(stage: Stage, zombie: WorkerProcess) -> None:
+def test_a_thawed_zombie_cannot_change_the_outcome_of_another_attempt(
+    stage: Stage, zombie: WorkerProcess
+) -> None:
     job = tasks.hold.enqueue("z")
     stage.until_started(job.id)
     zombie.freeze()
@@ -46,7 +50,9 @@ def test_a_thawed_zombie_cannot_change_the_outcome_of_another_attempt(stage: Sta
     stage.let_go("z", attempt=1)
     zombie.thaw()
     zombie.until_event("worker:declared_dead")
-    until("the zombie has let go", lambda: zombie.events("job:lease_lost") or stage.ledger("cancelled", job.id))
+    until(
+        "the zombie has let go", lambda: zombie.events("job:lease_lost") or stage.ledger("cancelled", job.id)
+    )
 
     row = stage.job(job.id)
     assert (row["result"], row["attempt"], row["retry_count"]) == ("attempt 2", 2, 0)
@@ -54,11 +60,16 @@ def test_a_thawed_zombie_cannot_change_the_outcome_of_another_attempt(stage: Sta
     stage.audit()
 
 
-def test_a_thawed_zombie_works_on_under_a_new_name_and_is_woken_as_before(stage: Stage, zombie: WorkerProcess) -> None:
+def test_a_thawed_zombie_works_on_under_a_new_name_and_is_woken_as_before(
+    stage: Stage, zombie: WorkerProcess
+) -> None:
     stage.until_asleep()
     zombie.freeze()
     sweeper = stage.worker()
-    until("the zombie is declared dead", lambda: stage.value("select count(*) from holdfast.worker where died_at is not null"))
+    until(
+        "the zombie is declared dead",
+        lambda: stage.value("select count(*) from holdfast.worker where died_at is not null"),
+    )
     sweeper.kill()
 
     zombie.thaw()
@@ -74,7 +85,9 @@ def test_a_thawed_zombie_works_on_under_a_new_name_and_is_woken_as_before(stage:
     job = tasks.note.enqueue(1)
     stage.until_status(job.id, "COMPLETED")
 
-    actor = stage.value("select actor from holdfast.job_history where job_id = %s and to_status = 'COMPLETED'", job.id)
+    actor = stage.value(
+        "select actor from holdfast.job_history where job_id = %s and to_status = 'COMPLETED'", job.id
+    )
     assert actor == stage.names(zombie)[1]
 
 
@@ -89,7 +102,9 @@ def test_a_blocked_event_loop_is_not_a_dead_worker(stage: Stage, zombie: WorkerP
     stage.audit()
 
 
-def test_a_worker_whose_interpreter_was_held_is_fenced_cleanly_at_worst(stage: Stage, zombie: WorkerProcess) -> None:
+def test_a_worker_whose_interpreter_was_held_is_fenced_cleanly_at_worst(
+    stage: Stage, zombie: WorkerProcess
+) -> None:
     job = tasks.hold_the_interpreter.enqueue(2)
     stage.until_started(job.id)
     stage.worker()

@@ -19,6 +19,8 @@ def until(what: str | Callable[[], str], look: Callable[[], T], within: float = 
         if answer:
             return answer
         if time.monotonic() > deadline:
-            raise AssertionError(f"not within {within} s: {what if isinstance(what, str) else what()} (last seen: {answer!r})")
+            raise AssertionError(
+                f"not within {within} s: {what if isinstance(what, str) else what()} (last seen: {answer!r})"
+            )
         time.sleep(pause)
         pause = min(pause * 1.5, 0.03)

@@ -21,7 +21,9 @@ class Launcher:
     """The process that workers are forked from; it tells their exit codes."""
 
     def __init__(self) -> None:
-        inherited = {k: v for k, v in os.environ.items() if not k.startswith(("HOLDFAST_", "DATABASE_URL", "PG"))}
+        inherited = {
+            k: v for k, v in os.environ.items() if not k.startswith(("HOLDFAST_", "DATABASE_URL", "PG"))
+        }
         paths = [str(TESTS), *filter(None, [inherited.get("PYTHONPATH")])]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "guarantees.launch"],
@@ -47,7 +49,9 @@ class Launcher:
     def launch(self, log: Path, options: dict[str, Any], environment: dict[str, str]) -> int:
         assert self._process.stdin is not None
         already = len(self._started)
-        self._process.stdin.write(json.dumps({"log": str(log), "options": options, "environment": environment}) + "\n")
+        self._process.stdin.write(
+            json.dumps({"log": str(log), "options": options, "environment": environment}) + "\n"
+        )
         until("a worker is forked", lambda: len(self._started) > already)
         pid = self._started[-1]
         self.codes.pop(pid, None)  # the number may have been another's before
@@ -62,11 +66,20 @@ class Launcher:
 class WorkerProcess:
     """One worker in a process (and session) of its own."""
 
-    def __init__(self, launcher: Launcher, folder: Path, number: int, options: dict[str, Any], environment: dict[str, str]) -> None:
+    def __init__(
+        self,
+        launcher: Launcher,
+        folder: Path,
+        number: int,
+        options: dict[str, Any],
+        environment: dict[str, str],
+    ) -> None:
         self.log_file = folder / f"worker-{number}.log"
         self.log_file.touch()
         self._launcher = launcher
-        self.pid = launcher.launch(self.log_file, {**DEFAULTS, **options}, {"GUARANTEES_FOLDER": str(folder), **environment})
+        self.pid = launcher.launch(
+            self.log_file, {**DEFAULTS, **options}, {"GUARANTEES_FOLDER": str(folder), **environment}
+        )
 
     def events(self, name: str | None = None) -> list[dict[str, Any]]:
         """What it logged so far."""
@@ -76,7 +89,11 @@ class WorkerProcess:
 
     def until_event(self, name: str, *, count: int = 1, within: float = PATIENCE) -> list[dict[str, Any]]:
         """Wait until it has logged an event this often."""
-        until(lambda: f"{name} ×{count} in the log:\n{self.tail}", lambda: len(self.events(name)) >= count, within)
+        until(
+            lambda: f"{name} {count} times in the log:\n{self.tail}",
+            lambda: len(self.events(name)) >= count,
+            within,
+        )
         return self.events(name)
 
     @property
@@ -116,7 +133,7 @@ class WorkerProcess:
 
     def cpu_seconds(self) -> float:
         times = psutil.Process(self.pid).cpu_times()
-        return times.user + times.system
+        return float(times.user + times.system)
 
     def clean_up(self) -> None:
         if self.lives:

@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.embedded import EmbeddedError, find_binaries
 from holdfast.testing import ScratchDatabase, TestServer, test_server
-from tests.sql.support import Connection, Machine
+from sql.support import Connection, Machine
 
 
 @pytest.fixture(scope="session")

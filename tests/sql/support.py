@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
+import pytest
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
@@ -81,7 +82,9 @@ class Machine:
         job_id: UUID = self.value(f"select holdfast.enqueue({places})", *given.values())
         return job_id
 
-    def enqueue_many(self, jobs: list[dict[str, Any]], declared: list[dict[str, Any]] | None = None) -> list[Row]:
+    def enqueue_many(
+        self, jobs: list[dict[str, Any]], declared: list[dict[str, Any]] | None = None
+    ) -> list[Row]:
         extra = Jsonb(declared) if declared is not None else None
         return self.rows("select * from holdfast.enqueue_many(%s, %s)", Jsonb(jobs), extra)
 
@@ -129,17 +132,25 @@ class Machine:
         )  # fmt: skip
         return worker_id
 
-    def claim(self, worker: UUID, limit: int = 10, *, queue: str = "default", tasks: tuple[str, ...] = ("t",)) -> list[Row]:
+    def claim(
+        self, worker: UUID, limit: int = 10, *, queue: str = "default", tasks: tuple[str, ...] = ("t",)
+    ) -> list[Row]:
         claim_id = uuid4()
-        claimed = self.rows("select * from holdfast.claim(%s, %s, %s, %s, %s)", worker, claim_id, queue, list(tasks), limit)
+        claimed = self.rows(
+            "select * from holdfast.claim(%s, %s, %s, %s, %s)", worker, claim_id, queue, list(tasks), limit
+        )
         return [{**row, "claim_id": claim_id} for row in claimed]
 
     def claim_suspect(self, worker: UUID, tasks: tuple[str, ...] = ("t",)) -> list[Row]:
         claim_id = uuid4()
-        claimed = self.rows("select * from holdfast.claim_suspect(%s, %s, '{default}', %s)", worker, claim_id, list(tasks))
+        claimed = self.rows(
+            "select * from holdfast.claim_suspect(%s, %s, '{default}', %s)", worker, claim_id, list(tasks)
+        )
         return [{**row, "claim_id": claim_id} for row in claimed]
 
-    def complete(self, worker: UUID, *claimed: Row, result: str | None = None, logs: str | None = None) -> list[Row]:
+    def complete(
+        self, worker: UUID, *claimed: Row, result: str | None = None, logs: str | None = None
+    ) -> list[Row]:
         """Complete attempts; answers with those that were refused."""
         return self.rows(
             "select * from holdfast.complete(%s, %s, %s, %s, %s, %s)",
@@ -149,7 +160,8 @@ class Machine:
 
     def settle(self, worker: UUID, *claimed: Row, **outcome: Any) -> list[Row]:
         settlements = [
-            {"id": str(c["id"]), "attempt": c["attempt"], "claim_id": str(c["claim_id"]), **outcome} for c in claimed
+            {"id": str(c["id"]), "attempt": c["attempt"], "claim_id": str(c["claim_id"]), **outcome}
+            for c in claimed
         ]
         return self.rows("select * from holdfast.settle(%s, %s)", worker, Jsonb(settlements))
 
@@ -163,7 +175,9 @@ class Machine:
 
     def advance(self, seconds: float) -> None:
         """Move the clock, as far as this transaction sees it."""
-        ahead = self.value("select extract(epoch from holdfast.clock() - pg_catalog.clock_timestamp())::float8")
+        ahead = self.value(
+            "select extract(epoch from holdfast.clock() - pg_catalog.clock_timestamp())::float8"
+        )
         self.run(
             "create or replace function holdfast.clock() returns timestamptz language sql volatile parallel safe"
             f" return pg_catalog.clock_timestamp() + make_interval(secs => {ahead + seconds})"
@@ -174,15 +188,11 @@ class Machine:
     @contextmanager
     def refused(self, sqlstate: str, *words: str) -> Iterator[None]:
         """Expect an error with this SQLSTATE whose message has these words, and nothing written by it."""
-        try:
-            with self.connection.transaction():
-                yield
-        except psycopg.Error as error:
-            said = f"{error.sqlstate}: {error.diag.message_primary}"
-            assert error.sqlstate == sqlstate, said
-            assert all(word in said for word in words), said
-            return
-        raise AssertionError(f"nothing was refused; {sqlstate} was expected")
+        with pytest.raises(psycopg.Error) as refused, self.connection.transaction():
+            yield
+        said = f"{refused.value.sqlstate}: {refused.value.diag.message_primary}"
+        assert refused.value.sqlstate == sqlstate, said
+        assert all(word in said for word in words), said
 
 
 @contextmanager
@@ -190,3 +200,11 @@ def machine_on(url: str) -> Iterator[Machine]:
     """Open a connection of one's own."""
     with psycopg.connect(url, autocommit=True) as connection:
         yield Machine(connection)
+
+
+def rows_read(machine: Machine) -> int:
+    """Count the rows of holdfast.job that this connection has read; only the difference of two counts means something."""
+    number: int = machine.value(
+        "select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables where relid = 'holdfast.job'::regclass"
+    )
+    return number

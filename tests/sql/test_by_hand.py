@@ -1,12 +1,13 @@
 """What people do by hand: retry a failed job as a new one, cancel one that has not ended."""
 
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 from psycopg.types.json import Jsonb
 
 from holdfast.domain.states import Status
-from tests.sql.support import Machine
+from sql.support import Machine
 
 
 def retry(machine: Machine, job_id: UUID, actor: str | None = "ann", new_id: UUID | None = None) -> UUID:
@@ -18,7 +19,7 @@ def retry(machine: Machine, job_id: UUID, actor: str | None = "ann", new_id: UUI
 
 
 def test_a_retry_is_a_new_job_that_names_the_old_one(each_machine: Machine) -> None:
-    given = {
+    given: dict[str, Any] = {
         "payload": {"a": 1}, "queue": "mail", "priority": 5, "key": "k", "key_scope": "success", "tenant": "acme", "subject": "s:1",
         "tags": Jsonb(["x"]), "label": "A title", "metadata": Jsonb({"m": 1}),
     }  # fmt: skip
@@ -28,11 +29,28 @@ def test_a_retry_is_a_new_job_that_names_the_old_one(each_machine: Machine) -> N
 
     job = each_machine.job(new)
     assert (job["retry_of"], job["status"], job["attempt"], job["retry_count"]) == (old, "PENDING", 0, 0)
-    copied = ("task", "payload", "queue", "priority", "key", "key_scope", "tenant", "subject", "tags", "label", "metadata", "max_retries")
+    copied = (
+        "task",
+        "payload",
+        "queue",
+        "priority",
+        "key",
+        "key_scope",
+        "tenant",
+        "subject",
+        "tags",
+        "label",
+        "metadata",
+        "max_retries",
+    )
     before = each_machine.job(old)
     assert {name: job[name] for name in copied} == {name: before[name] for name in copied}
     (birth,) = each_machine.history(new)
-    assert (birth["actor"], birth["reason"], birth["metadata"]) == ("ann", "retried by hand", {"retry_of": str(old)})
+    assert (birth["actor"], birth["reason"], birth["metadata"]) == (
+        "ann",
+        "retried by hand",
+        {"retry_of": str(old)},
+    )
 
 
 def test_a_retried_jobs_row_and_history_stay_as_they_were(machine: Machine) -> None:
@@ -115,7 +133,12 @@ def test_a_cap_per_subject_counts_all_jobs_of_the_subject(machine: Machine) -> N
 
 def test_a_cap_per_subject_leaves_other_subjects_and_tenants_alone(machine: Machine) -> None:
     machine.register("t", manual_retries=1, manual_retries_per="subject")
-    for other in ({"subject": "s:1", "tenant": "acme"}, {"subject": "s:2", "tenant": "acme"}, {"subject": "s:1"}, {}):
+    for other in (
+        {"subject": "s:1", "tenant": "acme"},
+        {"subject": "s:2", "tenant": "acme"},
+        {"subject": "s:1"},
+        {},
+    ):
         retry(machine, machine.job_in(Status.FAILED, **other))
 
 

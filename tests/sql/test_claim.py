@@ -7,10 +7,22 @@ import pytest
 
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
-from tests.sql.support import Machine, machine_on
+from sql.support import Machine, machine_on
 
-JOIN_PLANS = ("enable_nestloop", "enable_hashjoin", "enable_mergejoin", "enable_material", "enable_indexscan", "enable_memoize")
-WITHOUT = [*combinations(JOIN_PLANS, 1), *combinations(JOIN_PLANS[:4], 2), *combinations(JOIN_PLANS[:3], 3), JOIN_PLANS]
+JOIN_PLANS = (
+    "enable_nestloop",
+    "enable_hashjoin",
+    "enable_mergejoin",
+    "enable_material",
+    "enable_indexscan",
+    "enable_memoize",
+)
+WITHOUT = [
+    *combinations(JOIN_PLANS, 1),
+    *combinations(JOIN_PLANS[:4], 2),
+    *combinations(JOIN_PLANS[:3], 3),
+    JOIN_PLANS,
+]
 
 
 def fill(machine: Machine, number: int) -> None:
@@ -25,7 +37,9 @@ def fill(machine: Machine, number: int) -> None:
 
 @pytest.mark.parametrize("off", WITHOUT, ids="-".join)
 @pytest.mark.parametrize("limit", [1, 7])
-def test_a_claim_takes_at_most_its_limit_under_every_join_plan(machine: Machine, off: tuple[str, ...], limit: int) -> None:
+def test_a_claim_takes_at_most_its_limit_under_every_join_plan(
+    machine: Machine, off: tuple[str, ...], limit: int
+) -> None:
     fill(machine, 30)
     worker = machine.worker()
     for setting in off:
@@ -38,7 +52,9 @@ def test_a_claim_takes_at_most_its_limit_under_every_join_plan(machine: Machine,
 
 
 @pytest.mark.parametrize("cache", ["auto", "force_generic_plan", "force_custom_plan"])
-def test_a_claim_takes_at_most_its_limit_with_statistics_of_an_empty_table(lasting: Machine, cache: str) -> None:
+def test_a_claim_takes_at_most_its_limit_with_statistics_of_an_empty_table(
+    lasting: Machine, cache: str
+) -> None:
     lasting.run("alter table holdfast.job set (autovacuum_enabled = off)")
     lasting.run("analyze holdfast.job")
     lasting.run(f"set plan_cache_mode = {cache}")
@@ -78,7 +94,9 @@ def test_jobs_are_claimed_in_the_order_of_the_line(machine: Machine) -> None:
     assert [machine.claim(worker, 1)[0]["id"] for _ in ids] == ids
 
 
-def test_a_job_with_priority_goes_before_older_ones_within_its_head_start(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+def test_a_job_with_priority_goes_before_older_ones_within_its_head_start(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
     worker = lasting.worker()
     oldest = lasting.enqueue()
     holdfast_db.clock.advance(40 * 60)
@@ -113,7 +131,9 @@ def test_a_claim_can_begin_behind_what_is_already_dead(machine: Machine) -> None
     first, second = machine.enqueue(), machine.enqueue()
     after = machine.job(second)["claim_order"]
 
-    claimed = machine.rows("select * from holdfast.claim(%s, %s, 'default', '{t}', 10, %s)", worker, uuid4(), after)
+    claimed = machine.rows(
+        "select * from holdfast.claim(%s, %s, 'default', '{t}', 10, %s)", worker, uuid4(), after
+    )
 
     assert [row["id"] for row in claimed] == [second]
     assert machine.status(first) is Status.PENDING
@@ -128,8 +148,18 @@ def test_a_claimed_job_is_held_by_its_worker_under_the_claims_fence(each_machine
     (claimed,) = each_machine.claim(worker)
 
     job = each_machine.job(job_id)
-    assert (job["status"], job["holder"], job["claim_id"], job["attempt"]) == ("RUNNING", worker, claimed["claim_id"], 1)
-    assert (claimed["id"], claimed["attempt"], claimed["payload"], claimed["tenant"]) == (job_id, 1, '{"a": 1}', "acme")
+    assert (job["status"], job["holder"], job["claim_id"], job["attempt"]) == (
+        "RUNNING",
+        worker,
+        claimed["claim_id"],
+        1,
+    )
+    assert (claimed["id"], claimed["attempt"], claimed["payload"], claimed["tenant"]) == (
+        job_id,
+        1,
+        '{"a": 1}',
+        "acme",
+    )
     assert each_machine.history(job_id)[-1]["actor"] == "w-1"
 
 
@@ -157,7 +187,10 @@ def test_a_claim_is_not_shown_to_another_worker(machine: Machine) -> None:
     fill(machine, 1)
     (claimed,) = machine.claim(machine.worker())
 
-    assert machine.rows("select * from holdfast.recover_claim(%s, %s)", machine.worker(), claimed["claim_id"]) == []
+    assert (
+        machine.rows("select * from holdfast.recover_claim(%s, %s)", machine.worker(), claimed["claim_id"])
+        == []
+    )
 
 
 # -- who -------------------------------------------------------------------------------------------------------------------
@@ -190,7 +223,8 @@ def test_registering_again_does_not_bring_a_dead_worker_back(machine: Machine) -
     worker = retired(machine)
 
     machine.value(
-        "select holdfast.register_worker(%s, 'w', 'host', 1, '0', '{}', '{t}', interval '30 s', clock_timestamp())", worker
+        "select holdfast.register_worker(%s, 'w', 'host', 1, '0', '{}', '{t}', interval '30 s', clock_timestamp())",
+        worker,
     )
 
     with machine.refused("HF002"):
@@ -274,7 +308,9 @@ def test_an_innocent_job_is_no_suspect(machine: Machine) -> None:
 # -- due -------------------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_due_enters_the_line_and_what_is_not_waits(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+def test_what_is_due_enters_the_line_and_what_is_not_waits(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
     soon, later = lasting.enqueue(run_in="1 minute"), lasting.enqueue(run_in="1 hour")
     holdfast_db.clock.advance(120)
 
@@ -316,14 +352,18 @@ INNER = """
 
 
 def test_the_query_whose_plan_is_tested_is_the_one_that_claims(machine: Machine) -> None:
-    body = machine.value("select prosrc from pg_proc where proname = 'claim' and pronamespace = 'holdfast'::regnamespace")
+    body = machine.value(
+        "select prosrc from pg_proc where proname = 'claim' and pronamespace = 'holdfast'::regnamespace"
+    )
 
     inner = INNER.format(queue="p_queue", after="p_after", tasks="p_tasks", limit="p_limit")
     assert " ".join(inner.split()) in " ".join(body.split())
 
 
 def claim_plan(machine: Machine) -> str:
-    settings = machine.value("select proconfig from pg_proc where proname = 'claim' and pronamespace = 'holdfast'::regnamespace")
+    settings = machine.value(
+        "select proconfig from pg_proc where proname = 'claim' and pronamespace = 'holdfast'::regnamespace"
+    )
     for setting in settings:
         name, value = setting.split("=")
         machine.value("select set_config(%s, %s, true)", name, value)
@@ -340,9 +380,13 @@ select 't', case when n <= %(finished)s::int then 'COMPLETED' else 'PENDING' end
 """
 
 
-@pytest.mark.parametrize(("finished", "pending"), [(0, 0), (0, 10), (10, 0), (50_000, 10), (0, 50_000), (25_000, 25_000)])
+@pytest.mark.parametrize(
+    ("finished", "pending"), [(0, 0), (0, 10), (10, 0), (50_000, 10), (0, 50_000), (25_000, 25_000)]
+)
 @pytest.mark.parametrize("statistics", ["fresh", "of an empty table"])
-def test_the_claim_walks_its_index_whatever_the_table_holds(machine: Machine, finished: int, pending: int, statistics: str) -> None:
+def test_the_claim_walks_its_index_whatever_the_table_holds(
+    machine: Machine, finished: int, pending: int, statistics: str
+) -> None:
     machine.run("analyze holdfast.job")
     machine.run("alter table holdfast.job disable trigger user")
     machine.connection.execute(LOAD, {"finished": finished, "pending": pending})

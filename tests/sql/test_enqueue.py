@@ -13,13 +13,16 @@ from psycopg.types.json import Jsonb
 
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
-from tests.sql.support import Machine, machine_on
+from sql.support import Machine, machine_on
 
 GOOD = {"task": "t", "payload": {}}
 
 
 def new_ids(machine: Machine, number: int) -> list[UUID]:
-    return [row["id"] for row in machine.rows("select holdfast.new_id() as id from generate_series(1, %s)", number)]
+    return [
+        row["id"]
+        for row in machine.rows("select holdfast.new_id() as id from generate_series(1, %s)", number)
+    ]
 
 
 # -- options ---------------------------------------------------------------------------------------------------------------
@@ -45,10 +48,16 @@ def test_every_option_arrives_in_the_row(each_machine: Machine) -> None:
 
 
 def test_what_only_a_batch_can_say_arrives_too(machine: Machine) -> None:
-    (answer,) = machine.enqueue_many([{**GOOD, "trace_parent": "00-1-2-01", "max_retries": 9, "timeout": 1.5, "run_in": 60}])
+    (answer,) = machine.enqueue_many(
+        [{**GOOD, "trace_parent": "00-1-2-01", "max_retries": 9, "timeout": 1.5, "run_in": 60}]
+    )
 
     job = machine.job(answer["job_id"])
-    assert (job["trace_parent"], job["max_retries"], job["timeout"]) == ("00-1-2-01", 9, timedelta(seconds=1.5))
+    assert (job["trace_parent"], job["max_retries"], job["timeout"]) == (
+        "00-1-2-01",
+        9,
+        timedelta(seconds=1.5),
+    )
     assert job["due_at"] == job["created_at"] + timedelta(seconds=60)
 
 
@@ -57,7 +66,12 @@ def test_what_is_not_said_comes_from_the_task(machine: Machine) -> None:
 
     job = machine.job(machine.enqueue("special"))
 
-    assert (job["queue"], job["priority"], job["max_retries"], job["timeout"]) == ("mail", 3, 7, timedelta(seconds=12))
+    assert (job["queue"], job["priority"], job["max_retries"], job["timeout"]) == (
+        "mail",
+        3,
+        7,
+        timedelta(seconds=12),
+    )
 
 
 def test_the_payload_may_be_left_out_of_a_single_enqueue(machine: Machine) -> None:
@@ -67,15 +81,17 @@ def test_the_payload_may_be_left_out_of_a_single_enqueue(machine: Machine) -> No
 
 
 @pytest.mark.parametrize("when", [{"run_in": "1 day"}, {"run_at": "2100-01-01T00:00:00+00:00"}])
-def test_a_job_for_later_is_not_in_the_line(machine: Machine, when: dict[str, str]) -> None:
+def test_a_job_for_later_is_not_in_the_line(machine: Machine, when: dict[str, Any]) -> None:
     job = machine.job(machine.enqueue(**when))
 
     assert (job["claim_order"], job["status"]) == (None, "PENDING")
     assert job["due_at"] is not None
 
 
-@pytest.mark.parametrize("when", [{"run_at": "2001-01-01T00:00:00+00:00"}, {"run_in": "-1 day"}, {"run_in": "0"}])
-def test_a_job_for_the_past_is_in_the_line_at_once(machine: Machine, when: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "when", [{"run_at": "2001-01-01T00:00:00+00:00"}, {"run_in": "-1 day"}, {"run_in": "0"}]
+)
+def test_a_job_for_the_past_is_in_the_line_at_once(machine: Machine, when: dict[str, Any]) -> None:
     job = machine.job(machine.enqueue(**when))
 
     assert (job["claim_order"], job["due_at"]) == (job["created_at"], None)
@@ -128,7 +144,9 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
 
 @pytest.mark.parametrize("problem", BAD)
 @pytest.mark.parametrize("place", [1, 3, 8])
-def test_a_bad_job_is_refused_with_its_place_and_all_others_with_it(machine: Machine, problem: str, place: int) -> None:
+def test_a_bad_job_is_refused_with_its_place_and_all_others_with_it(
+    machine: Machine, problem: str, place: int
+) -> None:
     # Three jobs and eight: few jobs and many take different ways through enqueue_many.
     change, sqlstate, words = BAD[problem]
     jobs = [dict(GOOD) for _ in range(max(3, place))]
@@ -160,7 +178,9 @@ def test_a_batch_of_anything_but_objects_is_refused(machine: Machine, document: 
     assert machine.count() == 0
 
 
-@pytest.mark.parametrize("text", ['{"a": "\\u0000"}', '{"a": "\\ud800"}', '{"a": NaN}', '{"a": Infinity}', "{'a': 1}"])
+@pytest.mark.parametrize(
+    "text", ['{"a": "\\u0000"}', '{"a": "\\ud800"}', '{"a": NaN}', '{"a": Infinity}', "{'a': 1}"]
+)
 def test_text_that_is_no_storable_json_is_refused(machine: Machine, text: str) -> None:
     with pytest.raises(psycopg.DataError), machine.connection.transaction():
         machine.value("select holdfast.enqueue('t', %s::jsonb)", text)
@@ -171,13 +191,17 @@ def test_text_that_is_no_storable_json_is_refused(machine: Machine, text: str) -
 def test_a_payload_of_exactly_256_kib_is_taken(machine: Machine) -> None:
     job_id = machine.value("select holdfast.enqueue('t', jsonb_build_object('a', repeat('x', 262144 - 9)))")
 
-    assert machine.value("select octet_length(payload::text) from holdfast.job where id = %s", job_id) == 262_144
+    assert (
+        machine.value("select octet_length(payload::text) from holdfast.job where id = %s", job_id) == 262_144
+    )
 
 
 def test_a_payload_of_short_but_huge_numbers_is_refused(machine: Machine) -> None:
     # 1e131000 takes a dozen bytes in a row and 131,001 when it is read.
     with machine.refused("HF005", "job 1:", "256 KiB"):
-        machine.rows("select * from holdfast.enqueue_many('[{\"task\": \"t\", \"payload\": {\"a\": [1e131000, 1e131000, 1e131000]}}]')")
+        machine.rows(
+            'select * from holdfast.enqueue_many(\'[{"task": "t", "payload": {"a": [1e131000, 1e131000, 1e131000]}}]\')'
+        )
 
 
 def test_an_empty_batch_is_no_error(machine: Machine) -> None:
@@ -198,7 +222,10 @@ def test_ten_thousand_jobs_are_answered_in_their_order(machine: Machine) -> None
     answers = machine.enqueue_many(jobs)
 
     assert [answer["nth"] for answer in answers] == list(range(1, 10_001))
-    payloads = {row["id"]: row["n"] for row in machine.rows("select id, (payload ->> 'n')::int as n from holdfast.job")}
+    payloads = {
+        row["id"]: row["n"]
+        for row in machine.rows("select id, (payload ->> 'n')::int as n from holdfast.job")
+    }
     assert [payloads[answer["job_id"]] for answer in answers] == list(range(10_000))
     assert all(answer["created"] for answer in answers)
     assert machine.count("holdfast.job_history") == 10_000
@@ -206,7 +233,9 @@ def test_ten_thousand_jobs_are_answered_in_their_order(machine: Machine) -> None
 
 def test_many_jobs_with_keys_and_ids_are_answered_in_their_order(machine: Machine) -> None:
     ids = new_ids(machine, 500)
-    jobs = [{"task": "t", "payload": {}, "id": str(job_id), "key": f"k{n % 400}"} for n, job_id in enumerate(ids)]
+    jobs = [
+        {"task": "t", "payload": {}, "id": str(job_id), "key": f"k{n % 400}"} for n, job_id in enumerate(ids)
+    ]
 
     answers = machine.enqueue_many(jobs)
 
@@ -241,7 +270,9 @@ def test_the_same_id_again_is_the_same_job(lasting: Machine) -> None:
 
 
 def test_a_repeated_batch_makes_nothing_twice(lasting: Machine) -> None:
-    jobs = [{"task": "t", "payload": {"n": n}, "id": str(job_id)} for n, job_id in enumerate(new_ids(lasting, 50))]
+    jobs = [
+        {"task": "t", "payload": {"n": n}, "id": str(job_id)} for n, job_id in enumerate(new_ids(lasting, 50))
+    ]
     first = lasting.enqueue_many(jobs)
 
     second = lasting.enqueue_many(jobs)
@@ -292,12 +323,16 @@ def waiting(machine: Machine, database: ScratchDatabase) -> Iterator[None]:
     yield
     pid = machine.connection.info.backend_pid
     with machine_on(database.owner_url) as observer:
-        while not observer.value("select count(*) from pg_stat_activity where %s = any (pg_blocking_pids(pid))", pid):
+        while not observer.value(
+            "select count(*) from pg_stat_activity where %s = any (pg_blocking_pids(pid))", pid
+        ):
             pass
 
 
 @pytest.mark.parametrize("number", [1, 50])
-def test_a_repeat_while_the_first_is_still_committing_makes_one_job(lasting: Machine, holdfast_db: ScratchDatabase, number: int) -> None:
+def test_a_repeat_while_the_first_is_still_committing_makes_one_job(
+    lasting: Machine, holdfast_db: ScratchDatabase, number: int
+) -> None:
     jobs = [{**GOOD, "id": str(job_id)} for job_id in new_ids(lasting, number)]
 
     def repeat() -> list[dict[str, Any]]:
@@ -318,7 +353,9 @@ def test_a_repeat_while_the_first_is_still_committing_makes_one_job(lasting: Mac
 
 
 def test_a_declared_task_is_registered_when_it_is_missing(app_login: Machine, lasting: Machine) -> None:
-    app_login.enqueue_many([{"task": "new", "payload": {}}], [{"name": "new", "queue": "mail", "max_retries": 1}])
+    app_login.enqueue_many(
+        [{"task": "new", "payload": {}}], [{"name": "new", "queue": "mail", "max_retries": 1}]
+    )
 
     task = lasting.one("select * from holdfast.task where name = 'new'")
     assert (task["queue"], task["max_retries"]) == ("mail", 1)
@@ -341,13 +378,19 @@ def test_registering_again_changes_what_is_different(lasting: Machine) -> None:
     assert (task["max_retries"], task["retention"]) == (8, None)
 
 
-def test_producers_that_declare_the_same_new_tasks_at_once_do_not_deadlock(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+def test_producers_that_declare_the_same_new_tasks_at_once_do_not_deadlock(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
     names = [f"task-{n}" for n in range(30)]
 
     def produce(turn: int) -> int:
         mine = names if turn % 2 else names[::-1]
         with machine_on(holdfast_db.url) as producer:
-            return len(producer.enqueue_many([{"task": name, "payload": {}} for name in mine], [{"name": name} for name in mine]))
+            return len(
+                producer.enqueue_many(
+                    [{"task": name, "payload": {}} for name in mine], [{"name": name} for name in mine]
+                )
+            )
 
     with ThreadPoolExecutor(8) as threads:
         assert list(threads.map(produce, range(8))) == [30] * 8
@@ -393,7 +436,9 @@ def heard(listener: Machine) -> list[str]:
     return [note.payload for note in listener.connection.notifies(timeout=0.2)]
 
 
-def test_enqueue_wakes_a_sleeper_of_its_queue_once_a_transaction(app_login: Machine, lasting: Machine) -> None:
+def test_enqueue_wakes_a_sleeper_of_its_queue_once_a_transaction(
+    app_login: Machine, lasting: Machine
+) -> None:
     worker = app_login.worker()
     app_login.value("select holdfast.fall_asleep(%s, '{default}')", worker)
     lasting.run("listen holdfast_wake")
@@ -412,13 +457,18 @@ def test_enqueue_wakes_a_sleeper_of_its_queue_once_a_transaction(app_login: Mach
 def test_enqueue_calls_nobody_for_nothing(app_login: Machine, lasting: Machine, why: str) -> None:
     worker = app_login.worker()
     if why != "nobody sleeps":
-        app_login.value("select holdfast.fall_asleep(%s, %s)", worker, ["mail" if why == "another queue's sleeper" else "default"])
+        app_login.value(
+            "select holdfast.fall_asleep(%s, %s)",
+            worker,
+            ["mail" if why == "another queue's sleeper" else "default"],
+        )
     if why == "awake again":
         app_login.value("select holdfast.stay_awake(%s, '{default}')", worker)
     if why == "quiet":
         app_login.run("set holdfast.quiet = on")
     lasting.run("listen holdfast_wake")
 
-    app_login.enqueue(**({"run_in": "1 hour"} if why == "for later" else {}))
+    later: dict[str, Any] = {"run_in": "1 hour"} if why == "for later" else {}
+    app_login.enqueue(**later)
 
     assert heard(lasting) == []

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
-from tests.sql.support import Machine, Row
+from sql.support import Machine, Row, rows_read
 
 BOOM = {"type": "Boom", "message": "no", "traceback": "long"}
 
@@ -36,7 +36,12 @@ def test_a_completed_job_keeps_its_result_and_its_fence(each_machine: Machine) -
 
     job = each_machine.job(job_id)
     assert refused == []
-    assert (job["status"], job["result"], job["claim_id"], job["holder"]) == ("COMPLETED", {"sum": 3}, claimed["claim_id"], None)
+    assert (job["status"], job["result"], job["claim_id"], job["holder"]) == (
+        "COMPLETED",
+        {"sum": 3},
+        claimed["claim_id"],
+        None,
+    )
     assert each_machine.path(job_id) == [Status.PENDING, Status.RUNNING, Status.COMPLETED]
     assert each_machine.history(job_id)[-1]["actor"] == "w-1"
 
@@ -54,7 +59,11 @@ def test_log_lines_are_kept_with_the_attempt(machine: Machine, worker: UUID, cla
     machine.complete(worker, claimed, logs='[{"message": "hello"}]')
 
     (attempt,) = machine.attempts(claimed["id"])
-    assert (attempt["outcome"], attempt["logs"], attempt["worker"]) == ("completed", [{"message": "hello"}], "w-1")
+    assert (attempt["outcome"], attempt["logs"], attempt["worker"]) == (
+        "completed",
+        [{"message": "hello"}],
+        "w-1",
+    )
 
 
 def taken_by_another(machine: Machine, claimed: Row) -> None:
@@ -72,7 +81,9 @@ STOLEN: dict[str, tuple[Callable[[Machine, Row], Any], Status]] = {
 
 
 @pytest.mark.parametrize("what", STOLEN)
-def test_completing_a_job_that_is_no_longer_ones_own_is_refused_and_said(machine: Machine, worker: UUID, claimed: Row, what: str) -> None:
+def test_completing_a_job_that_is_no_longer_ones_own_is_refused_and_said(
+    machine: Machine, worker: UUID, claimed: Row, what: str
+) -> None:
     steal, status = STOLEN[what]
     steal(machine, claimed)
     before = machine.job(claimed["id"]), machine.history(claimed["id"])
@@ -84,9 +95,13 @@ def test_completing_a_job_that_is_no_longer_ones_own_is_refused_and_said(machine
     assert machine.attempts(claimed["id"]) == []
 
 
-@pytest.mark.parametrize("forged", [{"attempt": 0}, {"attempt": 2}, {"claim_id": uuid4()}, {"attempt": None}, {"claim_id": None}])
+@pytest.mark.parametrize(
+    "forged", [{"attempt": 0}, {"attempt": 2}, {"claim_id": uuid4()}, {"attempt": None}, {"claim_id": None}]
+)
 @pytest.mark.parametrize("outcome", ["complete", "failed", "crashed", "released", "cancelled"])
-def test_a_wrong_fence_opens_nothing(machine: Machine, worker: UUID, claimed: Row, forged: Row, outcome: str) -> None:
+def test_a_wrong_fence_opens_nothing(
+    machine: Machine, worker: UUID, claimed: Row, forged: Row, outcome: str
+) -> None:
     wrong = {**claimed, **forged}
     if wrong["claim_id"] is None and outcome != "complete":
         wrong["claim_id"] = "00000000-0000-0000-0000-000000000000"
@@ -105,16 +120,24 @@ def test_a_job_that_does_not_exist_is_reported_without_a_status(machine: Machine
     nothing = {"id": uuid4(), "attempt": 1, "claim_id": uuid4()}
 
     assert machine.complete(worker, nothing) == [{"id": nothing["id"], "status": None}]
-    assert machine.settle(worker, nothing, outcome="failed", error=BOOM) == [{"id": nothing["id"], "status": None, "recorded": False}]
+    assert machine.settle(worker, nothing, outcome="failed", error=BOOM) == [
+        {"id": nothing["id"], "status": None, "recorded": False}
+    ]
 
 
-def test_completing_twice_by_the_same_attempt_is_a_success_written_once(machine: Machine, worker: UUID, claimed: Row) -> None:
+def test_completing_twice_by_the_same_attempt_is_a_success_written_once(
+    machine: Machine, worker: UUID, claimed: Row
+) -> None:
     machine.complete(worker, claimed, result="1", logs='["a"]')
     before = machine.job(claimed["id"]), machine.history(claimed["id"]), machine.attempts(claimed["id"])
 
     assert machine.complete(worker, claimed, result="2", logs='["b"]') == []
 
-    assert (machine.job(claimed["id"]), machine.history(claimed["id"]), machine.attempts(claimed["id"])) == before
+    assert (
+        machine.job(claimed["id"]),
+        machine.history(claimed["id"]),
+        machine.attempts(claimed["id"]),
+    ) == before
 
 
 def test_the_lost_of_a_batch_do_not_take_the_others_with_them(machine: Machine, worker: UUID) -> None:
@@ -125,7 +148,11 @@ def test_the_lost_of_a_batch_do_not_take_the_others_with_them(machine: Machine, 
     refused = machine.complete(worker, *claimed)
 
     assert [row["id"] for row in refused] == [ids[1]]
-    assert [machine.status(job_id) for job_id in ids] == [Status.COMPLETED, Status.CANCELLED, Status.COMPLETED]
+    assert [machine.status(job_id) for job_id in ids] == [
+        Status.COMPLETED,
+        Status.CANCELLED,
+        Status.COMPLETED,
+    ]
 
 
 # -- settle ------------------------------------------------------------------------------------------------------------------
@@ -138,7 +165,10 @@ OUTCOMES: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"outcome": "failed", "recoverable": False, "delay": 60}, {"status": "FAILED", "in_line": False}),
     ({"outcome": "failed", "max_retries": 0, "delay": 60}, {"status": "FAILED", "in_line": False}),
     ({"outcome": "crashed"}, {"status": "RETRY", "crash_count": 1, "suspect": True, "in_line": True}),
-    ({"outcome": "crashed", "max_retries": 0}, {"status": "RETRY", "crash_count": 1, "suspect": True, "in_line": True}),
+    (
+        {"outcome": "crashed", "max_retries": 0},
+        {"status": "RETRY", "crash_count": 1, "suspect": True, "in_line": True},
+    ),
     ({"outcome": "crashed", "crash_cap": 1}, {"status": "FAILED", "crash_count": 1, "in_line": False}),
     ({"outcome": "released"}, {"status": "RETRY", "error": False, "in_line": True}),
     ({"outcome": "released", "max_retries": 0}, {"status": "RETRY", "error": False, "in_line": True}),
@@ -147,7 +177,9 @@ OUTCOMES: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("given", "wanted"), OUTCOMES)
-def test_what_becomes_of_an_attempt(machine: Machine, worker: UUID, given: dict[str, Any], wanted: dict[str, Any]) -> None:
+def test_what_becomes_of_an_attempt(
+    machine: Machine, worker: UUID, given: dict[str, Any], wanted: dict[str, Any]
+) -> None:
     settings = {name: value for name, value in given.items() if name in {"max_retries", "crash_cap"}}
     outcome = {name: value for name, value in given.items() if name not in settings}
     machine.register("t", **settings)
@@ -182,7 +214,8 @@ def test_retries_end_at_their_maximum(lasting: Machine, holdfast_db: ScratchData
     worker, job_id = lasting.worker(), lasting.enqueue()
 
     statuses = [
-        lasting.settle(worker, *lasting.claim(worker), outcome="failed", error=BOOM, delay=0)[0]["status"] for _ in range(3)
+        lasting.settle(worker, *lasting.claim(worker), outcome="failed", error=BOOM, delay=0)[0]["status"]
+        for _ in range(3)
     ]
 
     assert statuses == ["RETRY", "RETRY", "FAILED"]
@@ -194,7 +227,10 @@ def test_crashes_end_at_their_cap(machine: Machine, worker: UUID) -> None:
     job_id = machine.enqueue()
     first = machine.settle(worker, *machine.claim(worker), outcome="crashed", error=BOOM)
 
-    others = [machine.settle(worker, *machine.claim_suspect(worker), outcome="crashed", error=BOOM) for _ in range(2)]
+    others = [
+        machine.settle(worker, *machine.claim_suspect(worker), outcome="crashed", error=BOOM)
+        for _ in range(2)
+    ]
 
     assert [answer[0]["status"] for answer in [first, *others]] == ["RETRY", "RETRY", "FAILED"]
     assert machine.job(job_id)["crash_count"] == 3
@@ -210,7 +246,9 @@ def test_a_suspect_that_is_released_stays_a_suspect(machine: Machine, worker: UU
 
 
 @pytest.mark.parametrize("outcome", ["failed", "complete"])
-def test_a_suspect_that_ended_an_attempt_is_none_any_more(machine: Machine, worker: UUID, outcome: str) -> None:
+def test_a_suspect_that_ended_an_attempt_is_none_any_more(
+    machine: Machine, worker: UUID, outcome: str
+) -> None:
     job_id = machine.enqueue()
     machine.settle(worker, *machine.claim(worker), outcome="crashed", error=BOOM)
     (claimed,) = machine.claim_suspect(worker)
@@ -247,11 +285,17 @@ def test_settling_twice_by_the_same_attempt_is_a_success_written_once(
     (repeated,) = machine.settle(worker, claimed, outcome=outcome, error=BOOM, reason="because", delay=60)
 
     assert repeated["recorded"] is True
-    assert (machine.job(claimed["id"]), machine.history(claimed["id"]), machine.attempts(claimed["id"])) == before
+    assert (
+        machine.job(claimed["id"]),
+        machine.history(claimed["id"]),
+        machine.attempts(claimed["id"]),
+    ) == before
 
 
 @pytest.mark.parametrize("what", STOLEN)
-def test_settling_a_job_that_is_no_longer_ones_own_is_refused_and_said(machine: Machine, worker: UUID, claimed: Row, what: str) -> None:
+def test_settling_a_job_that_is_no_longer_ones_own_is_refused_and_said(
+    machine: Machine, worker: UUID, claimed: Row, what: str
+) -> None:
     steal, status = STOLEN[what]
     steal(machine, claimed)
     before = machine.job(claimed["id"]), machine.history(claimed["id"])
@@ -281,7 +325,10 @@ def test_a_heartbeat_says_what_was_lost(machine: Machine, worker: UUID) -> None:
     machine.value("select holdfast.cancel(%s)", ids[1])
 
     answer = machine.one(
-        "select * from holdfast.beat(%s, %s, %s)", worker, [c["id"] for c in claimed], [c["claim_id"] for c in claimed]
+        "select * from holdfast.beat(%s, %s, %s)",
+        worker,
+        [c["id"] for c in claimed],
+        [c["claim_id"] for c in claimed],
     )
 
     assert answer == {"alive": True, "lost": [ids[1]]}
@@ -304,15 +351,10 @@ def test_a_goodbye_gives_everything_back_uncounted(machine: Machine, worker: UUI
 # -- plans -------------------------------------------------------------------------------------------------------------------
 
 
-def rows_read(machine: Machine) -> int:
-    number: int = machine.value(
-        "select coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::bigint from pg_stat_xact_user_tables where relid = 'holdfast.job'::regclass"
-    )
-    return number
-
-
 @pytest.mark.parametrize("cache", ["auto", "force_generic_plan"])
-def test_plans_made_for_an_empty_table_do_not_read_all_of_a_full_one(machine: Machine, worker: UUID, cache: str) -> None:
+def test_plans_made_for_an_empty_table_do_not_read_all_of_a_full_one(
+    machine: Machine, worker: UUID, cache: str
+) -> None:
     machine.run("analyze holdfast.job")
     machine.run(f"set local plan_cache_mode = {cache}")
 
@@ -320,7 +362,12 @@ def test_plans_made_for_an_empty_table_do_not_read_all_of_a_full_one(machine: Ma
         machine.enqueue_many([{"task": "t", "payload": {}} for _ in range(10)])
         machine.enqueue_many([{"task": "t", "payload": {}, "key": str(uuid4())} for _ in range(2)])
         claimed = machine.claim(worker, 12)
-        machine.one("select * from holdfast.beat(%s, %s, %s)", worker, [c["id"] for c in claimed], [c["claim_id"] for c in claimed])
+        machine.one(
+            "select * from holdfast.beat(%s, %s, %s)",
+            worker,
+            [c["id"] for c in claimed],
+            [c["claim_id"] for c in claimed],
+        )
         machine.complete(worker, *claimed[:6], logs="[]")
         machine.settle(worker, *claimed[6:9], outcome="failed", error=BOOM, recoverable=False)
         machine.settle(worker, *claimed[9:], outcome="released")

@@ -8,7 +8,7 @@ from psycopg.types.json import Jsonb
 
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
-from tests.sql.support import Machine
+from sql.support import Machine
 
 
 def partitions(machine: Machine) -> list[str]:
@@ -25,7 +25,12 @@ def test_a_birth_is_the_first_row(each_machine: Machine) -> None:
     job_id = each_machine.enqueue(requested_by="ann")
 
     (birth,) = each_machine.history(job_id)
-    assert (birth["seq"], birth["from_status"], birth["to_status"], birth["attempt"]) == (1, None, "PENDING", 0)
+    assert (birth["seq"], birth["from_status"], birth["to_status"], birth["attempt"]) == (
+        1,
+        None,
+        "PENDING",
+        0,
+    )
     assert birth["actor"] == "ann"
     assert birth["at"] == each_machine.job(job_id)["created_at"]
 
@@ -62,7 +67,11 @@ def test_a_subtransaction_is_recorded_under_its_transaction(machine: Machine) ->
 
 def test_moved_and_unmoved_rows_of_one_update_are_told_apart(each_machine: Machine) -> None:
     moving = [each_machine.enqueue(), each_machine.job_in(Status.RETRY)]
-    staying = [each_machine.enqueue(), each_machine.job_in(Status.RUNNING), each_machine.job_in(Status.WAITING)]
+    staying = [
+        each_machine.enqueue(),
+        each_machine.job_in(Status.RUNNING),
+        each_machine.job_in(Status.WAITING),
+    ]
     before = {job_id: len(each_machine.history(job_id)) for job_id in moving + staying}
 
     each_machine.run(
@@ -141,7 +150,7 @@ def test_a_retry_says_how_often_and_when(machine: Machine) -> None:
 
     machine.run(
         "update holdfast.job set status = 'RETRY', holder = null, due_at = now(), retry_count = 1, crash_count = 2,"
-        " error = '{\"type\": \"Boom\", \"traceback\": \"long\"}' where id = %s",
+        ' error = \'{"type": "Boom", "traceback": "long"}\' where id = %s',
         job_id,
     )
 
@@ -158,9 +167,13 @@ def test_a_failure_says_the_error_without_its_traceback(machine: Machine) -> Non
 
 @pytest.mark.parametrize("status", Status)
 def test_history_never_holds_a_payload(machine: Machine, status: Status) -> None:
-    job_id = machine.job_in(status, payload={"secret": "hunter2"}, metadata=Jsonb({"secret": "hunter2"}), tags=Jsonb(["hunter2"]))
+    job_id = machine.job_in(
+        status, payload={"secret": "hunter2"}, metadata=Jsonb({"secret": "hunter2"}), tags=Jsonb(["hunter2"])
+    )
 
-    text = machine.value("select string_agg(h::text, ' ') from holdfast.job_history h where job_id = %s", job_id)
+    text = machine.value(
+        "select string_agg(h::text, ' ') from holdfast.job_history h where job_id = %s", job_id
+    )
     assert "hunter2" not in text
 
 
@@ -193,10 +206,15 @@ def test_a_setting_does_not_put_words_into_a_workers_mouth(app_login: Machine, l
     assert [row["actor"] for row in lasting.history(job_id)] == ["ann", "worker-1", "worker-1"]
 
 
-def test_a_setting_does_not_forge_who_sweeps_or_cancels(app_login: Machine, lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+def test_a_setting_does_not_forge_who_sweeps_or_cancels(
+    app_login: Machine, lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
     app_login.run("set holdfast.actor = 'forged'")
     worker = app_login.worker()
-    swept, cancelled = app_login.enqueue(requested_by="ann"), app_login.enqueue(requested_by="ann", run_in="1 day")
+    swept, cancelled = (
+        app_login.enqueue(requested_by="ann"),
+        app_login.enqueue(requested_by="ann", run_in="1 day"),
+    )
     app_login.claim(worker)
     holdfast_db.clock.advance(60)
 
@@ -234,7 +252,11 @@ TAMPERING = {
     "delete": "delete from {table} where job_id = %s",
     "truncate": "truncate {table}",
 }
-ROLES = ("set local role holdfast_owner", "set local role none", "set local session_replication_role = replica")
+ROLES = (
+    "set local role holdfast_owner",
+    "set local role none",
+    "set local session_replication_role = replica",
+)
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -245,7 +267,9 @@ def test_history_is_append_only(each_machine: Machine, way: str, role: str) -> N
     each_machine.run(role)
 
     for table in ["holdfast.job_history", *partitions(each_machine)]:
-        if way in {"update", "delete"} and not each_machine.value(f"select count(*) from {table} where job_id = %s", job_id):
+        if way in {"update", "delete"} and not each_machine.value(
+            f"select count(*) from {table} where job_id = %s", job_id
+        ):
             continue
         if way == "upsert" and table not in {"holdfast.job_history", home_of(each_machine, job_id)}:
             continue
@@ -257,7 +281,9 @@ def test_history_is_append_only(each_machine: Machine, way: str, role: str) -> N
 
 
 def home_of(machine: Machine, job_id: UUID) -> str:
-    name: str = machine.value("select distinct tableoid::regclass::text from holdfast.job_history where job_id = %s", job_id)
+    name: str = machine.value(
+        "select distinct tableoid::regclass::text from holdfast.job_history where job_id = %s", job_id
+    )
     return name
 
 
@@ -278,7 +304,9 @@ def test_history_of_an_odd_clock_is_append_only_too(each_machine: Machine, way: 
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("way", TAMPERING)
-def test_a_month_made_by_upkeep_is_guarded_like_the_first(each_db: ScratchDatabase, way: str, role: str) -> None:
+def test_a_month_made_by_upkeep_is_guarded_like_the_first(
+    each_db: ScratchDatabase, way: str, role: str
+) -> None:
     each_db.clock.advance(3600 * 24 * 150)
     with psycopg.connect(each_db.owner_url) as connection:
         machine = Machine(connection)
@@ -298,7 +326,11 @@ def test_a_month_made_by_upkeep_is_guarded_like_the_first(each_db: ScratchDataba
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize(
     "statement",
-    ["update holdfast.attempt set outcome = 'fine'", "delete from holdfast.attempt", "truncate holdfast.attempt"],
+    [
+        "update holdfast.attempt set outcome = 'fine'",
+        "delete from holdfast.attempt",
+        "truncate holdfast.attempt",
+    ],
 )
 def test_attempts_are_append_only(machine: Machine, statement: str, role: str) -> None:
     worker = machine.worker()
@@ -311,7 +343,9 @@ def test_attempts_are_append_only(machine: Machine, statement: str, role: str) -
 
 
 @pytest.mark.parametrize("role", ROLES)
-@pytest.mark.parametrize("statement", ["delete from holdfast.job", "truncate holdfast.job", "truncate holdfast.job cascade"])
+@pytest.mark.parametrize(
+    "statement", ["delete from holdfast.job", "truncate holdfast.job", "truncate holdfast.job cascade"]
+)
 @pytest.mark.parametrize("status", [Status.PENDING, Status.COMPLETED])
 def test_jobs_are_kept(machine: Machine, statement: str, role: str, status: Status) -> None:
     machine.job_in(status)

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from holdfast.domain.states import LEGAL_MOVES, Status
-from tests.sql.support import TERMINAL, Machine
+from sql.support import TERMINAL, Machine
 
 PAIRS = [(old, new) for old, new in product(Status, Status) if old is not new]
 LEGAL = [(old, new) for old, new in PAIRS if new in LEGAL_MOVES[old]]
@@ -90,7 +90,7 @@ def test_staying_in_a_status_is_no_move(writer: Machine, status: Status) -> None
 
 CHANGES_OF_A_TERMINAL_ROW = [
     "status = status, result = '1'",
-    "error = '{\"type\": \"Other\"}'",
+    'error = \'{"type": "Other"}\'',
     "reason = 'rewritten'",
     "label = 'renamed'",
     "priority = 5",
@@ -133,7 +133,10 @@ def test_a_terminal_job_never_changes_for_a_replica_either(machine: Machine) -> 
 
 def test_a_result_is_not_rewritten_in_another_notation(machine: Machine) -> None:
     job_id = machine.job_in(Status.RUNNING)
-    machine.run("update holdfast.job set status = 'COMPLETED', holder = null, result = '{\"sum\": 1.0}' where id = %s", job_id)
+    machine.run(
+        "update holdfast.job set status = 'COMPLETED', holder = null, result = '{\"sum\": 1.0}' where id = %s",
+        job_id,
+    )
 
     with machine.refused("HF001", "never changes again"):
         machine.run("update holdfast.job set result = '{\"sum\": 1.00}' where id = %s", job_id)

@@ -13,7 +13,7 @@ from holdfast.store.connection import Database
 from holdfast.store.databases import url_of
 from holdfast.store.migrate import migrate
 from holdfast.testing import ScratchDatabase, TestServer
-from tests.sql.support import Connection, Machine, machine_on
+from sql.support import Connection, Machine, machine_on
 
 ROLES = ("holdfast_producer", "holdfast_worker", "holdfast_api", "holdfast_viewer", "holdfast_maint")
 NOBODY = "nobody"
@@ -82,7 +82,9 @@ def as_role(holdfast_server: TestServer) -> Iterator[dict[str, Connection]]:
             if role != NOBODY:
                 admin.execute(sql.SQL("grant {} to {}").format(sql.Identifier(role), sql.Identifier(name)))
         yield {
-            role: stack.enter_context(psycopg.connect(url_of(database.owner_url, user=name, password="x"), autocommit=True))
+            role: stack.enter_context(
+                psycopg.connect(url_of(database.owner_url, user=name, password="x"), autocommit=True)
+            )
             for role, name in names.items()
         }
 
@@ -111,7 +113,9 @@ DENIED = "42501"
 
 
 @pytest.mark.parametrize("role", [*ROLES, NOBODY])
-def test_each_role_may_call_its_functions_and_no_others(as_role: dict[str, Connection], connection: Connection, role: str) -> None:
+def test_each_role_may_call_its_functions_and_no_others(
+    as_role: dict[str, Connection], connection: Connection, role: str
+) -> None:
     allowed = {name for name, call in functions(connection) if outcome(as_role[role], call) != DENIED}
 
     assert allowed == {name for name, roles in MAY_CALL.items() if role in roles}
@@ -125,7 +129,9 @@ def relations(connection: Connection) -> list[str]:
 
 
 @pytest.mark.parametrize("role", [*ROLES, NOBODY])
-def test_each_role_may_read_its_tables_and_no_others(as_role: dict[str, Connection], connection: Connection, role: str) -> None:
+def test_each_role_may_read_its_tables_and_no_others(
+    as_role: dict[str, Connection], connection: Connection, role: str
+) -> None:
     tables = relations(connection)
 
     allowed = {name for name in tables if outcome(as_role[role], f"select from holdfast.{name}") != DENIED}
@@ -147,13 +153,19 @@ def test_each_role_may_read_its_tables_and_no_others(as_role: dict[str, Connecti
     ],
 )
 @pytest.mark.parametrize("role", [*ROLES, NOBODY])
-def test_no_role_writes_or_changes_any_table(as_role: dict[str, Connection], connection: Connection, role: str, statement: str) -> None:
+def test_no_role_writes_or_changes_any_table(
+    as_role: dict[str, Connection], connection: Connection, role: str, statement: str
+) -> None:
     columns = connection.execute(
         "select c.relname, a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum = 1"
         " where c.relnamespace = 'holdfast'::regnamespace and c.relkind in ('r', 'p')"
     ).fetchall()
 
-    not_denied = [table for table, column in columns if outcome(as_role[role], statement.format(table, column)) != DENIED]
+    not_denied = [
+        table
+        for table, column in columns
+        if outcome(as_role[role], statement.format(table, column)) != DENIED
+    ]
 
     assert not_denied == []
 
@@ -174,11 +186,15 @@ def test_no_role_writes_or_changes_any_table(as_role: dict[str, Connection], con
         "drop schema holdfast cascade",
     ],
 )
-def test_no_role_becomes_the_owner_or_changes_the_schema(as_role: dict[str, Connection], role: str, statement: str) -> None:
+def test_no_role_becomes_the_owner_or_changes_the_schema(
+    as_role: dict[str, Connection], role: str, statement: str
+) -> None:
     answer = outcome(as_role[role], statement)
 
     # A grant by somebody without the right to grant is a warning in PostgreSQL, and gives nothing.
-    assert answer == DENIED or (statement.startswith("grant") and answer == "00000" and _nobody_may_upkeep(as_role[NOBODY]))
+    assert answer == DENIED or (
+        statement.startswith("grant") and answer == "00000" and _nobody_may_upkeep(as_role[NOBODY])
+    )
 
 
 def _nobody_may_upkeep(nobody: Connection) -> bool:
@@ -207,7 +223,9 @@ def test_a_function_that_the_owner_adds_is_not_executable_by_public(each_machine
     each_machine.run("set local role holdfast_owner")
     each_machine.run("create function holdfast.later() returns int language sql return 1")
 
-    assert each_machine.value("select has_function_privilege('public', 'holdfast.later()', 'execute')") is False
+    assert (
+        each_machine.value("select has_function_privilege('public', 'holdfast.later()', 'execute')") is False
+    )
 
 
 def test_everything_belongs_to_an_owner_that_cannot_log_in(each_machine: Machine) -> None:
@@ -218,10 +236,17 @@ def test_everything_belongs_to_an_owner_that_cannot_log_in(each_machine: Machine
     )
 
     assert owners == [{"o": "holdfast_owner"}]
-    assert each_machine.value("select rolcanlogin or rolsuper or rolbypassrls from pg_roles where rolname = 'holdfast_owner'") is False
+    assert (
+        each_machine.value(
+            "select rolcanlogin or rolsuper or rolbypassrls from pg_roles where rolname = 'holdfast_owner'"
+        )
+        is False
+    )
 
 
-def test_every_function_with_the_owners_rights_pins_its_search_path_with_the_temporary_schema_last(each_machine: Machine) -> None:
+def test_every_function_with_the_owners_rights_pins_its_search_path_with_the_temporary_schema_last(
+    each_machine: Machine,
+) -> None:
     rows = each_machine.rows(
         "select p.proname, coalesce((select substring(c from 'search_path=(.*)') from unnest(p.proconfig) as c where c like 'search_path=%'), '') as path"
         " from pg_proc p where p.pronamespace = 'holdfast'::regnamespace and p.prosecdef"
@@ -230,7 +255,9 @@ def test_every_function_with_the_owners_rights_pins_its_search_path_with_the_tem
     assert {row["path"] for row in rows} == {"pg_catalog, holdfast, pg_temp"}
 
 
-def test_every_function_whose_names_are_looked_up_when_it_runs_pins_its_search_path(each_machine: Machine) -> None:
+def test_every_function_whose_names_are_looked_up_when_it_runs_pins_its_search_path(
+    each_machine: Machine,
+) -> None:
     rows = each_machine.rows(
         "select p.proname from pg_proc p where p.pronamespace = 'holdfast'::regnamespace and p.prosqlbody is null"
         " and not exists (select from unnest(p.proconfig) as c where c = 'search_path=pg_catalog, holdfast, pg_temp')"
@@ -288,7 +315,9 @@ create table evil.job (id uuid);
 """
 
 
-def test_operators_and_functions_in_front_of_the_path_change_nothing(app_login: Machine, lasting: Machine) -> None:
+def test_operators_and_functions_in_front_of_the_path_change_nothing(
+    app_login: Machine, lasting: Machine
+) -> None:
     lasting.run(f'create schema evil authorization "{app_login.value("select session_user::text")}"')
     app_login.run(EVIL)
     app_login.run("set search_path = evil, pg_catalog")
@@ -305,11 +334,17 @@ def test_operators_and_functions_in_front_of_the_path_change_nothing(app_login: 
     assert lasting.path(second)[-1] is Status.CANCELLED
 
 
-def test_an_upgrade_binds_to_no_operator_that_somebody_else_made(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+def test_an_upgrade_binds_to_no_operator_that_somebody_else_made(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
     # A better match than PostgreSQL's own for an enum: without a pinned path the owner's functions would call it.
     lasting.run("grant usage on schema holdfast to public")
-    lasting.run("create function public.yes(holdfast.job_status, holdfast.job_status) returns boolean language sql return true")
-    lasting.run("create operator public.= (leftarg = holdfast.job_status, rightarg = holdfast.job_status, function = public.yes)")
+    lasting.run(
+        "create function public.yes(holdfast.job_status, holdfast.job_status) returns boolean language sql return true"
+    )
+    lasting.run(
+        "create operator public.= (leftarg = holdfast.job_status, rightarg = holdfast.job_status, function = public.yes)"
+    )
     lasting.run("update holdfast.installed set checksum = 'older' where what = 'functions'")
 
     migrate(Database(url_of(holdfast_db.owner_url, options="-csearch_path=public"), "test"))
@@ -330,14 +365,25 @@ def test_nobody_without_a_role_gets_as_far_as_the_schema(as_role: dict[str, Conn
 # -- what a viewer sees ----------------------------------------------------------------------------------------------------
 
 
-def test_a_viewer_sees_no_payload_result_or_error_text(lasting: Machine, holdfast_server: TestServer, holdfast_db: ScratchDatabase) -> None:
+def test_a_viewer_sees_no_payload_result_or_error_text(
+    lasting: Machine, holdfast_server: TestServer, holdfast_db: ScratchDatabase
+) -> None:
     worker = lasting.worker()
     lasting.enqueue(payload={"card": "hunter2"}, metadata=psycopg.types.json.Jsonb({"card": "hunter2"}))
-    lasting.settle(worker, *lasting.claim(worker), outcome="failed", recoverable=False, error={"type": "Boom", "message": "hunter2"})
+    lasting.settle(
+        worker,
+        *lasting.claim(worker),
+        outcome="failed",
+        recoverable=False,
+        error={"type": "Boom", "message": "hunter2"},
+    )
     with machine_on(holdfast_db.owner_url) as viewer:
         viewer.run("set role holdfast_viewer")
 
-        seen = viewer.rows("select * from holdfast.job_overview"), viewer.rows("select * from holdfast.history_overview")
+        seen = (
+            viewer.rows("select * from holdfast.job_overview"),
+            viewer.rows("select * from holdfast.history_overview"),
+        )
 
     assert "hunter2" not in str(seen)
     assert len(seen[0]) == 1

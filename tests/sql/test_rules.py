@@ -7,7 +7,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from holdfast.domain.states import Status
-from tests.sql.support import TERMINAL, Machine
+from sql.support import TERMINAL, Machine
 
 ACTIVE = tuple(status for status in Status if not status.is_terminal)
 NOT_RUNNING = tuple(status for status in ACTIVE if status is not Status.RUNNING)
@@ -17,8 +17,16 @@ NOT_RUNNING = tuple(status for status in ACTIVE if status is not Status.RUNNING)
 
 NOT_IN_LINE = "not in line, not due and not held back"
 WRONG_ROWS: list[tuple[Status, str, str]] = [
-    (Status.RUNNING, "status = 'RETRY', holder = null, due_at = now(), retry_count = 4", "retry_count stays between 0 and max_retries"),
-    (Status.RUNNING, "status = 'RETRY', holder = null, due_at = now(), retry_count = -1", "retry_count stays between 0 and max_retries"),
+    (
+        Status.RUNNING,
+        "status = 'RETRY', holder = null, due_at = now(), retry_count = 4",
+        "retry_count stays between 0 and max_retries",
+    ),
+    (
+        Status.RUNNING,
+        "status = 'RETRY', holder = null, due_at = now(), retry_count = -1",
+        "retry_count stays between 0 and max_retries",
+    ),
     (Status.PENDING, "max_retries = -1", "count_is_within_100"),
     (Status.PENDING, "max_retries = 101", "count_is_within_100"),
     (Status.PENDING, "priority = 101", "priority_is_within_100"),
@@ -28,27 +36,59 @@ WRONG_ROWS: list[tuple[Status, str, str]] = [
     (Status.RUNNING, "due_at = now()", NOT_IN_LINE),
     (Status.RUNNING, "claim_order = now()", NOT_IN_LINE),
     (Status.RUNNING, "held_by = 'limit'", NOT_IN_LINE),
-    (Status.RETRY, "status = 'RUNNING', holder = gen_random_uuid(), claim_id = gen_random_uuid()", NOT_IN_LINE),
+    (
+        Status.RETRY,
+        "status = 'RUNNING', holder = gen_random_uuid(), claim_id = gen_random_uuid()",
+        NOT_IN_LINE,
+    ),
     (Status.RETRY, "status = 'FAILED', error = '{}'", NOT_IN_LINE),
     (Status.RUNNING, "status = 'COMPLETED', holder = null, due_at = now()", NOT_IN_LINE),
     (Status.PENDING, "status = 'CANCELLED'", NOT_IN_LINE),
-    (Status.RUNNING, "status = 'WAITING_FOR_APPROVAL', holder = null", "an approval exactly while it is WAITING_FOR_APPROVAL"),
-    (Status.WAITING_FOR_APPROVAL, "approval_id = null", "an approval exactly while it is WAITING_FOR_APPROVAL"),
-    (Status.PENDING, "approval_id = gen_random_uuid()", "an approval exactly while it is WAITING_FOR_APPROVAL"),
-    (Status.RUNNING, "approval_id = gen_random_uuid()", "an approval exactly while it is WAITING_FOR_APPROVAL"),
-    (Status.WAITING_FOR_APPROVAL, "status = 'CANCELLED'", "an approval exactly while it is WAITING_FOR_APPROVAL"),
+    (
+        Status.RUNNING,
+        "status = 'WAITING_FOR_APPROVAL', holder = null",
+        "an approval exactly while it is WAITING_FOR_APPROVAL",
+    ),
+    (
+        Status.WAITING_FOR_APPROVAL,
+        "approval_id = null",
+        "an approval exactly while it is WAITING_FOR_APPROVAL",
+    ),
+    (
+        Status.PENDING,
+        "approval_id = gen_random_uuid()",
+        "an approval exactly while it is WAITING_FOR_APPROVAL",
+    ),
+    (
+        Status.RUNNING,
+        "approval_id = gen_random_uuid()",
+        "an approval exactly while it is WAITING_FOR_APPROVAL",
+    ),
+    (
+        Status.WAITING_FOR_APPROVAL,
+        "status = 'CANCELLED'",
+        "an approval exactly while it is WAITING_FOR_APPROVAL",
+    ),
     (Status.RUNNING, "status = 'FAILED', holder = null", "FAILED needs an error"),
     (Status.RUNNING, "status = 'FAILED', holder = null, error = 'null'", "an error is a JSON object"),
     (Status.RUNNING, "status = 'FAILED', holder = null, error = '\"boom\"'", "an error is a JSON object"),
     (Status.RUNNING, "status = 'FAILED', holder = null, error = '[]'", "an error is a JSON object"),
     (Status.RUNNING, "holder = null", "a holder exactly while it is RUNNING"),
-    (Status.PENDING, "claim_order = null, status = 'RUNNING', claim_id = gen_random_uuid()", "a holder exactly while it is RUNNING"),
+    (
+        Status.PENDING,
+        "claim_order = null, status = 'RUNNING', claim_id = gen_random_uuid()",
+        "a holder exactly while it is RUNNING",
+    ),
     (Status.RUNNING, "status = 'COMPLETED'", "a holder exactly while it is RUNNING"),
     (Status.PENDING, "holder = gen_random_uuid()", "a holder exactly while it is RUNNING"),
     (Status.RETRY, "holder = gen_random_uuid()", "a holder exactly while it is RUNNING"),
     (Status.PENDING, "deadline_at = now()", "only a RUNNING job has a deadline"),
     (Status.RUNNING, "result = '1'", "only a COMPLETED job has a result"),
-    (Status.RUNNING, "status = 'FAILED', holder = null, error = '{}', result = '1'", "only a COMPLETED job has a result"),
+    (
+        Status.RUNNING,
+        "status = 'FAILED', holder = null, error = '{}', result = '1'",
+        "only a COMPLETED job has a result",
+    ),
     (Status.PENDING, "tags = '{}'", "tags_are_a_list"),
     (Status.PENDING, "metadata = '[]'", "it_is_an_object"),
     (Status.PENDING, "queue = ''", "name_has_1_to_200_characters"),
@@ -58,11 +98,13 @@ WRONG_ROWS: list[tuple[Status, str, str]] = [
 
 def sqlstate_of(rule: str) -> str:
     """A rule about one value is a domain's constraint, a rule between columns a sentence of ours."""
-    return "23514" if "_" in rule.split()[0] and " " not in rule else "HF001"
+    return "23514" if "_" in rule.split(maxsplit=1)[0] and " " not in rule else "HF001"
 
 
 @pytest.mark.parametrize(("status", "change", "rule"), WRONG_ROWS)
-def test_a_row_that_contradicts_its_status_is_refused(machine: Machine, status: Status, change: str, rule: str) -> None:
+def test_a_row_that_contradicts_its_status_is_refused(
+    machine: Machine, status: Status, change: str, rule: str
+) -> None:
     job_id = machine.job_in(status)
 
     with machine.refused(sqlstate_of(rule), rule):
@@ -70,7 +112,9 @@ def test_a_row_that_contradicts_its_status_is_refused(machine: Machine, status: 
 
 
 @pytest.mark.parametrize(("status", "change", "rule"), WRONG_ROWS[:10])
-def test_a_replica_may_not_write_a_wrong_row_either(machine: Machine, status: Status, change: str, rule: str) -> None:
+def test_a_replica_may_not_write_a_wrong_row_either(
+    machine: Machine, status: Status, change: str, rule: str
+) -> None:
     job_id = machine.job_in(status)
     machine.run("set local session_replication_role = replica")
 
@@ -92,14 +136,17 @@ def test_the_rule_behind_the_guard_stands_too(machine: Machine) -> None:
     machine.run("alter table holdfast.job disable trigger guard_move")
 
     with machine.refused("HF001", "finished_at exactly when it has ended"):
-        machine.run("update holdfast.job set status = 'CANCELLED', claim_order = null, seq = 2 where id = %s", job_id)
+        machine.run(
+            "update holdfast.job set status = 'CANCELLED', claim_order = null, seq = 2 where id = %s", job_id
+        )
 
 
 def test_retries_may_use_up_their_maximum(machine: Machine) -> None:
     job_id = machine.job_in(Status.RUNNING)
 
     machine.run(
-        "update holdfast.job set status = 'RETRY', holder = null, due_at = now(), retry_count = max_retries where id = %s", job_id
+        "update holdfast.job set status = 'RETRY', holder = null, due_at = now(), retry_count = max_retries where id = %s",
+        job_id,
     )
 
     assert machine.job(job_id)["retry_count"] == 3
@@ -109,7 +156,13 @@ def test_retries_may_use_up_their_maximum(machine: Machine) -> None:
 def test_the_numbers_of_a_job_change_only_with_its_status(machine: Machine, status: Status) -> None:
     job_id = machine.job_in(status)
 
-    for change in ("attempt = attempt + 1", "seq = seq + 1", "claim_id = gen_random_uuid()", "retry_count = 1", "crash_count = 1"):
+    for change in (
+        "attempt = attempt + 1",
+        "seq = seq + 1",
+        "claim_id = gen_random_uuid()",
+        "retry_count = 1",
+        "crash_count = 1",
+    ):
         with machine.refused("HF001", "change only with its status"):
             machine.run(f"update holdfast.job set {change} where id = %s", job_id)
 
@@ -161,7 +214,9 @@ def test_an_id_is_a_uuid_version_7(machine: Machine, job_id: UUID) -> None:
 
 
 def test_ids_made_one_after_the_other_are_in_order(each_machine: Machine) -> None:
-    ids = each_machine.rows("select holdfast.new_id() as id from generate_series(1, 200) where pg_sleep(0.00001) is not null")
+    ids = each_machine.rows(
+        "select holdfast.new_id() as id from generate_series(1, 200) where pg_sleep(0.00001) is not null"
+    )
 
     made = [row["id"] for row in ids]
     assert [identity.version for identity in made] == [7] * 200
@@ -189,7 +244,9 @@ def test_a_new_id_carries_the_time_of_the_clock(each_machine: Machine) -> None:
         ("label", "repeat('x', 501)", "long_name_has_1_to_500_characters"),
     ],
 )
-def test_a_job_is_not_born_with_what_it_must_not_have(machine: Machine, columns: str, values: str, rule: str) -> None:
+def test_a_job_is_not_born_with_what_it_must_not_have(
+    machine: Machine, columns: str, values: str, rule: str
+) -> None:
     with machine.refused(sqlstate_of(rule), rule):
         machine.run(f"insert into holdfast.job (task, {columns}) values ('t', {values})")
 
@@ -216,7 +273,9 @@ def test_a_job_is_not_born_with_what_it_must_not_have(machine: Machine, columns:
 )
 @pytest.mark.parametrize("status", [Status.PENDING, Status.RUNNING, Status.COMPLETED])
 def test_what_a_job_is_never_changes(machine: Machine, status: Status, change: str) -> None:
-    job_id = machine.job_in(status, payload={"a": 1}, tenant="acme", subject="s:1", key="k", requested_by="ann")
+    job_id = machine.job_in(
+        status, payload={"a": 1}, tenant="acme", subject="s:1", key="k", requested_by="ann"
+    )
 
     with pytest.raises(Exception, match="never change") as refused, machine.connection.transaction():
         machine.run(f"update holdfast.job set {change} where id = %s", job_id)
@@ -228,7 +287,10 @@ def test_the_payload_does_not_change_together_with_a_move(machine: Machine) -> N
     job_id = machine.job_in(Status.PENDING)
 
     with machine.refused("HF003", "never change"):
-        machine.run("update holdfast.job set status = 'CANCELLED', claim_order = null, payload = '{\"a\": 2}' where id = %s", job_id)
+        machine.run(
+            "update holdfast.job set status = 'CANCELLED', claim_order = null, payload = '{\"a\": 2}' where id = %s",
+            job_id,
+        )
 
 
 def test_the_payload_does_not_change_for_a_replica_either(machine: Machine) -> None:
@@ -244,21 +306,28 @@ def test_the_payload_does_not_change_by_an_insert_that_meets_it(machine: Machine
 
     with machine.refused("HF003", "never change"):
         machine.run(
-            "insert into holdfast.job (id, task) values (%s, 't') on conflict (id) do update set payload = '{\"a\": 2}'", job_id
+            "insert into holdfast.job (id, task) values (%s, 't') on conflict (id) do update set payload = '{\"a\": 2}'",
+            job_id,
         )
 
 
 # -- whose clock counts ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("offset", ["- interval '1 hour'", "+ interval '1 hour'", "- interval '1 millisecond'"])
+@pytest.mark.parametrize(
+    "offset", ["- interval '1 hour'", "+ interval '1 hour'", "- interval '1 millisecond'"]
+)
 @pytest.mark.parametrize("table", ["status", "label"])
-def test_the_database_sets_updated_at_whatever_the_writer_says(machine: Machine, offset: str, table: str) -> None:
+def test_the_database_sets_updated_at_whatever_the_writer_says(
+    machine: Machine, offset: str, table: str
+) -> None:
     job_id = machine.job_in(Status.PENDING)
     before = machine.value("select holdfast.clock()")
 
     change = {"status": "status = 'CANCELLED', claim_order = null", "label": "label = 'x'"}[table]
-    machine.run(f"update holdfast.job set {change}, updated_at = clock_timestamp() {offset} where id = %s", job_id)
+    machine.run(
+        f"update holdfast.job set {change}, updated_at = clock_timestamp() {offset} where id = %s", job_id
+    )
 
     assert before <= machine.job(job_id)["updated_at"] <= machine.value("select holdfast.clock()")
 
@@ -278,7 +347,9 @@ def test_the_database_sets_finished_at_whatever_the_writer_says(machine: Machine
     assert before <= job["finished_at"] <= machine.value("select holdfast.clock()")
 
 
-@pytest.mark.parametrize("offset", ["- interval '1 day'", "- interval '1 second'", "+ interval '1 second'", "+ interval '1 day'"])
+@pytest.mark.parametrize(
+    "offset", ["- interval '1 day'", "- interval '1 second'", "+ interval '1 second'", "+ interval '1 day'"]
+)
 @pytest.mark.parametrize("columns", ["created_at", "updated_at", "created_at, updated_at"])
 def test_a_job_is_not_born_at_another_time_than_now(machine: Machine, columns: str, offset: str) -> None:
     values = ", ".join("at" for _ in columns.split(","))
@@ -304,7 +375,9 @@ def test_a_clock_that_steps_back_does_not_take_a_job_back_in_time(machine: Machi
 
 # -- the guard's short cut for moves that are written as they must be --------------------------------------------------------
 
-CLAIMED = "status = 'RUNNING', claim_order = null, due_at = null, approval_id = null, holder = gen_random_uuid()"
+CLAIMED = (
+    "status = 'RUNNING', claim_order = null, due_at = null, approval_id = null, holder = gen_random_uuid()"
+)
 COMPLETED = "status = 'COMPLETED', holder = null"
 
 
@@ -352,7 +425,9 @@ def rightly(change: str, **other: str) -> str:
         (Status.RUNNING, rightly("status = 'CANCELLED', holder = null", finished_at="'infinity'")),
     ],
 )  # fmt: skip
-def test_a_move_that_is_almost_well_written_is_put_right(machine: Machine, status: Status, change: str) -> None:
+def test_a_move_that_is_almost_well_written_is_put_right(
+    machine: Machine, status: Status, change: str
+) -> None:
     job_id = machine.job_in(status)
     before = machine.job(job_id)
     machine.advance(60)
@@ -382,7 +457,9 @@ def test_a_move_that_is_almost_well_written_is_put_right(machine: Machine, statu
         (Status.RETRY, rightly(CLAIMED, claim_id="null"), "without a claim id of its own"),
     ],
 )
-def test_a_wrong_move_is_refused_however_well_it_is_written(machine: Machine, status: Status, change: str, words: str) -> None:
+def test_a_wrong_move_is_refused_however_well_it_is_written(
+    machine: Machine, status: Status, change: str, words: str
+) -> None:
     job_id = machine.job_in(status)
 
     with machine.refused("HF001", words):
@@ -391,7 +468,9 @@ def test_a_wrong_move_is_refused_however_well_it_is_written(machine: Machine, st
 
 @pytest.mark.parametrize(("scope", "held"), [("active", False), ("success", True), ("ever", True)])
 @pytest.mark.parametrize("change", [COMPLETED, rightly(COMPLETED), rightly(COMPLETED, key_held="true")])
-def test_a_completed_job_holds_its_key_as_the_scope_says(machine: Machine, change: str, scope: str, *, held: bool) -> None:
+def test_a_completed_job_holds_its_key_as_the_scope_says(
+    machine: Machine, change: str, scope: str, *, held: bool
+) -> None:
     job_id = machine.job_in(Status.RUNNING, key="k", key_scope=scope)
 
     machine.run(f"update holdfast.job set {change} where id = %s", job_id)

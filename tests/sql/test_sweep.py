@@ -7,11 +7,13 @@ import pytest
 
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
-from tests.sql.support import Machine, Row, machine_on
+from sql.support import Machine, Row, machine_on
 
 
 @pytest.mark.parametrize("max_retries", [0, 3])
-def test_a_silent_workers_job_is_retried_uncounted_and_suspected(each_machine: Machine, max_retries: int) -> None:
+def test_a_silent_workers_job_is_retried_uncounted_and_suspected(
+    each_machine: Machine, max_retries: int
+) -> None:
     each_machine.register("t", max_retries=max_retries)
     worker, job_id = each_machine.worker("w-1"), each_machine.enqueue()
     each_machine.claim(worker)
@@ -35,7 +37,11 @@ def test_the_attempt_that_a_worker_died_in_is_kept(machine: Machine) -> None:
     machine.sweep()
 
     (attempt,) = machine.attempts(job_id)
-    assert (attempt["outcome"], attempt["worker"], attempt["error"]["type"]) == ("crashed", "w-1", "WorkerDied")
+    assert (attempt["outcome"], attempt["worker"], attempt["error"]["type"]) == (
+        "crashed",
+        "w-1",
+        "WorkerDied",
+    )
 
 
 def test_a_living_workers_jobs_are_left_alone(machine: Machine) -> None:
@@ -224,7 +230,9 @@ def test_a_settlement_that_waits_for_a_sweep_is_refused(
 
     def settle() -> list[Row]:
         with machine_on(holdfast_db.url) as finisher:
-            return finisher.settle(worker, claimed, outcome="failed", error={"type": "Boom"}, recoverable=False)
+            return finisher.settle(
+                worker, claimed, outcome="failed", error={"type": "Boom"}, recoverable=False
+            )
 
     with ThreadPoolExecutor(1) as threads:
         with lasting.connection.transaction():

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
-from tests.sql.support import TERMINAL, Machine, machine_on
+from sql.support import TERMINAL, Machine, machine_on
 
 DAY = timedelta(days=1)
 
@@ -63,7 +63,9 @@ def test_upkeep_makes_new_months_as_time_goes_by(each_lasting: Machine, each_db:
     assert {month(each_lasting, ahead) for ahead in range(4)} <= set(months(each_lasting))
 
 
-def test_upkeep_in_another_time_zone_makes_the_same_months(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+def test_upkeep_in_another_time_zone_makes_the_same_months(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
     holdfast_db.clock.advance(62 * DAY)
     lasting.run("set timezone = 'Pacific/Kiritimati'")
 
@@ -81,7 +83,9 @@ def test_upkeep_in_another_time_zone_makes_the_same_months(lasting: Machine, hol
 def test_a_jobs_history_is_in_the_month_of_its_id(each_lasting: Machine) -> None:
     job_id = each_lasting.job_in(Status.COMPLETED)
 
-    homes = each_lasting.rows("select distinct tableoid::regclass::text as home from holdfast.job_history where job_id = %s", job_id)
+    homes = each_lasting.rows(
+        "select distinct tableoid::regclass::text as home from holdfast.job_history where job_id = %s", job_id
+    )
 
     assert [row["home"] for row in homes] == [f"holdfast.{month(each_lasting)}"]
 
@@ -91,11 +95,17 @@ def test_reading_one_jobs_history_touches_one_partition(each_lasting: Machine) -
 
     plan = each_lasting.rows(f"explain select * from holdfast.job_history where job_id = '{job_id}'")
 
-    scanned = {line["QUERY PLAN"].split(" on ")[1].split()[0] for line in plan if "job_history" in line["QUERY PLAN"] and " on " in line["QUERY PLAN"]}
+    scanned = {
+        line["QUERY PLAN"].split(" on ")[1].split()[0]
+        for line in plan
+        if "job_history" in line["QUERY PLAN"] and " on " in line["QUERY PLAN"]
+    }
     assert scanned == {month(each_lasting)}
 
 
-def test_rows_of_a_month_that_came_too_early_do_not_break_upkeep(each_lasting: Machine, each_db: ScratchDatabase) -> None:
+def test_rows_of_a_month_that_came_too_early_do_not_break_upkeep(
+    each_lasting: Machine, each_db: ScratchDatabase
+) -> None:
     soon = each_lasting.value("select holdfast.clock() + interval '100 days'")
     job_id = each_lasting.value("select overlay(holdfast.uuid_at(%s)::text placing '7' from 15)::uuid", soon)
     each_lasting.enqueue(id=job_id)
@@ -124,7 +134,9 @@ def test_two_upkeeps_at_once_make_each_month_once(lasting: Machine, holdfast_db:
     assert month(lasting, 3) in months(lasting)
 
 
-def test_an_upkeep_that_finds_another_at_work_leaves_it_alone(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+def test_an_upkeep_that_finds_another_at_work_leaves_it_alone(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
     with machine_on(holdfast_db.owner_url) as other, other.connection.transaction():
         upkeep(other)
 
@@ -140,13 +152,20 @@ def test_a_busy_table_is_left_alone_and_tried_again(lasting: Machine, holdfast_d
     assert upkeep(lasting)["partitions"] in {1, 2}
 
 
-def test_a_month_that_was_not_made_leaves_no_table_behind(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+def test_a_month_that_was_not_made_leaves_no_table_behind(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
     holdfast_db.clock.advance(31 * DAY)
     with machine_on(holdfast_db.owner_url) as busy, busy.connection.transaction():
         busy.run("lock table holdfast.job_history_rest in access share mode")
         upkeep(lasting)
 
-    assert lasting.value("select count(*) from pg_class c where c.relname ~ '^job_history_\\d{6}$' and not c.relispartition") == 0
+    assert (
+        lasting.value(
+            "select count(*) from pg_class c where c.relname ~ '^job_history_\\d{6}$' and not c.relispartition"
+        )
+        == 0
+    )
 
 
 def test_enqueue_goes_on_while_upkeep_makes_months(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
@@ -196,10 +215,14 @@ def test_dropping_a_month_waits_for_nobody_who_reads(lasting: Machine, holdfast_
 
 
 @pytest.mark.parametrize("status", TERMINAL)
-def test_retention_removes_a_job_with_its_history_and_attempts(each_lasting: Machine, each_db: ScratchDatabase, status: Status) -> None:
+def test_retention_removes_a_job_with_its_history_and_attempts(
+    each_lasting: Machine, each_db: ScratchDatabase, status: Status
+) -> None:
     each_lasting.register("t", retention=86400)
     worker, job_id = each_lasting.worker(), each_lasting.enqueue()
-    each_lasting.settle(worker, *each_lasting.claim(worker), outcome="failed", error={"type": "Boom"}, delay=0)
+    each_lasting.settle(
+        worker, *each_lasting.claim(worker), outcome="failed", error={"type": "Boom"}, delay=0
+    )
     if status is not Status.CANCELLED:
         each_lasting.move(job_id, Status.RUNNING)
     each_lasting.move(job_id, status)
@@ -212,7 +235,9 @@ def test_retention_removes_a_job_with_its_history_and_attempts(each_lasting: Mac
 
 
 @pytest.mark.parametrize("status", [status for status in Status if not status.is_terminal])
-def test_retention_never_removes_a_job_that_has_not_ended(lasting: Machine, holdfast_db: ScratchDatabase, status: Status) -> None:
+def test_retention_never_removes_a_job_that_has_not_ended(
+    lasting: Machine, holdfast_db: ScratchDatabase, status: Status
+) -> None:
     lasting.register("t", retention=1)
     job_id = lasting.job_in(status)
     holdfast_db.clock.advance(1000 * DAY)
@@ -221,7 +246,9 @@ def test_retention_never_removes_a_job_that_has_not_ended(lasting: Machine, hold
     assert lasting.status(job_id) is status
 
 
-def test_retention_counts_from_the_end_not_from_the_birth(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+def test_retention_counts_from_the_end_not_from_the_birth(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
     lasting.register("t", retention=86400)
     job_id = lasting.job_in(Status.RUNNING)
     holdfast_db.clock.advance(10 * DAY)
@@ -230,7 +257,9 @@ def test_retention_counts_from_the_end_not_from_the_birth(lasting: Machine, hold
     assert upkeep(lasting)["removed"] == 0
 
 
-def test_each_task_has_its_own_retention_and_none_means_for_ever(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+def test_each_task_has_its_own_retention_and_none_means_for_ever(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
     lasting.register("short", retention=86400)
     lasting.register("long", retention=86400 * 30)
     jobs = {task: lasting.job_in(Status.COMPLETED, task) for task in ("t", "short", "long")}
@@ -242,7 +271,9 @@ def test_each_task_has_its_own_retention_and_none_means_for_ever(lasting: Machin
     assert left == {jobs["t"], jobs["long"]}
 
 
-def test_retention_keeps_a_job_while_its_retry_goes_on(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+def test_retention_keeps_a_job_while_its_retry_goes_on(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
     lasting.register("t", retention=86400)
     failed = lasting.job_in(Status.FAILED)
     lasting.value("select holdfast.retry(%s)", failed)
@@ -271,7 +302,9 @@ def test_retention_does_not_leave_the_door_open_behind_it(machine: Machine) -> N
         machine.run("delete from holdfast.job")
 
 
-def test_workers_long_gone_are_forgotten_and_living_ones_are_not(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+def test_workers_long_gone_are_forgotten_and_living_ones_are_not(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
     gone, living = lasting.worker(), lasting.worker()
     lasting.value("select holdfast.retire_worker(%s)", gone)
     holdfast_db.clock.advance(2 * DAY)

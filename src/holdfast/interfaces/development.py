@@ -33,7 +33,13 @@ class Place:
 def development(
     configured: Database | None, name: str, *, memory: bool, disposable: bool = False
 ) -> Iterator[Place]:
-    """Give a migrated database; an embedded server is stopped afterwards, whatever ends the block."""
+    """Give a migrated database; an embedded server is stopped afterwards, whatever ends the block.
+
+    Disposable work never goes into a configured database: it gets one of its own on that server.
+    """
+    if configured is not None and disposable:
+        yield _prepared(configured.url, f"{configured.described} ({configured.source})", name, disposable=True)
+        return
     if configured is not None:
         migrate(configured)
         yield Place(
@@ -44,7 +50,7 @@ def development(
         )
         return
     with _server(memory=memory) as server:
-        yield _prepared(server, name, disposable=disposable)
+        yield _prepared(server.url, server.describe(), name, disposable=disposable)
 
 
 @contextmanager
@@ -71,24 +77,18 @@ def _server(*, memory: bool) -> Iterator[EmbeddedServer]:
             server.stop()
 
 
-def _prepared(server: EmbeddedServer, name: str, *, disposable: bool) -> Place:
-    owner = Database(databases.ensure_database(server.url, name), "embedded")
+def _prepared(admin_url: str, described: str, name: str, *, disposable: bool) -> Place:
+    owner = Database(databases.ensure_database(admin_url, name), "development")
     try:
         migrate(owner)
     except SchemaMismatch:
         if not disposable:
             raise
         # Another release's sample data: nobody will miss it.
-        databases.drop_database(server.url, name)
-        migrate(Database(databases.create_database(server.url, name), "embedded"))
-    password = _password(server.url)
-    login = Database(databases.create_login(owner.url, LOGIN, password), "embedded")
-    return Place(
-        owner,
-        login,
-        server.describe(),
-        f"psql postgresql://{LOGIN}:{password}@127.0.0.1:{server.port}/{name}",
-    )
+        databases.drop_database(admin_url, name)
+        migrate(Database(databases.create_database(admin_url, name), "development"))
+    login = Database(databases.create_login(owner.url, LOGIN, _password(admin_url)), "development")
+    return Place(owner, login, described, f"psql '{login.url}'")
 
 
 def _password(server_url: str) -> str:

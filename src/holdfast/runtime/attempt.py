@@ -34,7 +34,7 @@ class Attempt:
         self._release_reason: str | None = None
         self._begun = False
 
-    async def run(self, threads: Threads, processes: Processes) -> Outcome:
+    async def run(self, threads: Threads, processes: Processes) -> Outcome:  # noqa: PLR0911 - one for each way to end
         """Run the task and say how it ended; never raises."""
         self._begun = True
         if self.context.stopped:

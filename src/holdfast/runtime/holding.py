@@ -3,6 +3,8 @@
 import json
 import random
 import threading
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
@@ -16,6 +18,8 @@ from holdfast.domain.states import Status
 from holdfast.runtime.heartbeat import Heartbeat
 from holdfast.runtime.identity import Identity
 from holdfast.runtime.logs import events
+from holdfast.store import upkeep
+from holdfast.store.call import Call
 from holdfast.store.enqueue import register_tasks
 from holdfast.store.errors import WorkerUnknown
 from holdfast.store.finish import Settled, complete, settle
@@ -32,6 +36,8 @@ class Holding:
     def __init__(self, app: "Holdfast") -> None:
         self._app = app
         self._held: dict[tuple[UUID, int], ClaimedJob] = {}
+        self._sweep_at = 0.0
+        self._unheard: list[UUID] = []  # claims whose answer never came
         self._identity: Identity | None = None
         self._heartbeat: Heartbeat | None = None
         self._lock = threading.Lock()
@@ -67,23 +73,43 @@ class Holding:
         """Claim jobs of a queue; after a lost answer the same claim is asked for again."""
         if limit < 1:
             raise BadInput(f"claim({limit}) asks for no job: ask for 1 or more")
-        claim_id, identity = uuid4(), self._alive()
-        me = identity.id
-        tasks = sorted(self._app.tasks)
+        identity = self._alive()
+        me, tasks = identity.id, sorted(self._app.tasks)
+        self._tidy(limit)
         try:
-            jobs = self._app.link.perform_once(claims.claim(me, claim_id, queue, tasks, limit, None))
-        except DatabaseUnavailable:
-            jobs = self._app.link.perform(claims.recover_claim(me, claim_id))
+            jobs = self._claim(me, lambda claim_id: claims.claim(me, claim_id, queue, tasks, limit, None))
+            if not jobs and not self._held:
+                # Nor takes anybody else the jobs of a host that died; alone, as a worker would.
+                jobs = self._claim(me, lambda claim_id: claims.claim_suspect(me, claim_id, [queue], tasks))
         except WorkerUnknown:
             self._forget(identity)
             return self.claim(limit, queue)
-        if not jobs and not self._held:
-            # Where no worker runs, somebody must take the jobs of a host that died; alone, as a worker would.
-            claim_id = uuid4()
-            jobs = self._app.link.perform_once(claims.claim_suspect(me, claim_id, [queue], tasks))
         for job in jobs:
             self._held[job.id, job.attempt] = job
         return [Claimed(self._app, self, me, job) for job in jobs]
+
+    def _tidy(self, limit: int) -> None:
+        """Where no worker runs, nobody else puts what is due into the line, or takes back what dead hosts hold."""
+        self._app.link.perform(upkeep.admit_due(limit))
+        if time.monotonic() >= self._sweep_at:
+            self._sweep_at = time.monotonic() + LEASE / Heartbeat.BEATS_PER_LEASE
+            self._app.link.perform(upkeep.sweep())
+
+    def _claim(self, me: UUID, make: Callable[[UUID], Call[list[ClaimedJob]]]) -> list[ClaimedJob]:
+        """Claim; what earlier claims took without our hearing of it comes first."""
+        if self._unheard:
+            heard = [job for claim_id in self._unheard for job in self._app.link.perform(claims.recover_claim(me, claim_id))]
+            self._unheard.clear()
+            if heard:
+                return heard
+        claim_id = uuid4()
+        try:
+            return self._app.link.perform_once(make(claim_id))
+        except DatabaseUnavailable:
+            self._unheard.append(claim_id)
+            jobs = self._app.link.perform(claims.recover_claim(me, claim_id))
+            self._unheard.remove(claim_id)
+            return jobs
 
     def let_go(self, job: ClaimedJob) -> None:
         """Stop keeping an attempt alive."""

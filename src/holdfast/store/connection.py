@@ -88,11 +88,13 @@ def _is_understood(url: str) -> bool:
     return ports.replace(",", "").isdigit() or not ports  # libpq would say so only when it connects
 
 
-def find_database(given: str | None = None, environment: Mapping[str, str] = os.environ) -> Database | None:
+def find_database(
+    given: str | None = None, environment: Mapping[str, str] = os.environ, *, source: str = "given"
+) -> Database | None:
     """Look where the database is: given → HOLDFAST_DATABASE_URL → DATABASE_URL → PG*; None when nobody says."""
     prepare = environment.get("HOLDFAST_PREPARED_STATEMENTS", "on").lower() not in {"off", "false", "0", "no"}
     if given:
-        return Database(normalised(given), "given", prepare)
+        return Database(normalised(given), source, prepare)
     for variable in _VARIABLES:
         if environment.get(variable):
             return Database(normalised(environment[variable], variable), variable, prepare)

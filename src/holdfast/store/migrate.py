@@ -1,9 +1,11 @@
 """Migrations: numbered SQL applied once, functions re-applied when they change; one migrator at a time."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
+from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
@@ -17,6 +19,7 @@ from holdfast.store.errors import translated
 
 OLDEST_SERVER = 150000
 _FUNCTIONS = "functions"
+_RELEASE = "release"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,10 @@ class SchemaState:
         """Whether least-privilege roles are in place, or one role does everything."""
         return self.owner == "holdfast_owner"
 
+    def problem_for_workers(self) -> str | None:
+        """Say why this release's workers cannot run on this schema; on a newer release's they can."""
+        return replace(self, newer=[]).problem()
+
     def problem(self) -> str | None:
         """Say in a sentence what is wrong, or None."""
         if self.newer:
@@ -86,15 +93,25 @@ def compare(installed: dict[str, str], owner: str | None = None) -> SchemaState:
     return SchemaState(
         installed=installed,
         pending=[step for step in wanted.values() if _is_pending(step, installed)],
-        newer=sorted(name for name in installed if name not in wanted),
+        newer=sorted(name for name in installed if name not in {*wanted, _RELEASE}) + _newer_release(installed),
         changed=[name for name, step in wanted.items() if name != _FUNCTIONS and installed.get(name, step.checksum) != step.checksum],
         owner=owner,
     )
 
 
+def _newer_release(installed: dict[str, str]) -> list[str]:
+    """Name the release that put the functions there, if it is newer than this one: its functions serve our workers too."""
+    release = installed.get(_RELEASE, "0")
+    return [f"the functions of release {release}"] if _as_numbers(release) > _as_numbers(version("holdfast")) else []
+
+
+def _as_numbers(release: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", release)]
+
+
 def _is_pending(step: Step, installed: dict[str, str]) -> bool:
     if step.name == _FUNCTIONS:
-        return installed.get(step.name) != step.checksum
+        return installed.get(step.name) != step.checksum and not _newer_release(installed)
     return step.name not in installed
 
 
@@ -112,27 +129,34 @@ def _as_dict(rows: list[Row]) -> dict[str, str]:
 
 
 def _script(step: Step) -> str:
-    record = sql.SQL(_setup("record")).format(what=sql.Literal(step.name), checksum=sql.Literal(step.checksum))
-    return "\n".join([_setup("schema"), step.text, record.as_string(None)])
+    records = [_record(step.name, step.checksum)]
+    if step.name == _FUNCTIONS:
+        records.append(_record(_RELEASE, version("holdfast")))
+    return "\n".join([_setup("schema"), step.text, *records])
 
 
-def migrate(database: Database) -> list[str]:
-    """Bring the schema up to this release; answers with the names of what was applied."""
+def _record(what: str, checksum: str) -> str:
+    return sql.SQL(_setup("record")).format(what=sql.Literal(what), checksum=sql.Literal(checksum)).as_string(None)
+
+
+def migrate(database: Database, on_step: Callable[[str], None] = lambda _name: None) -> list[str]:
+    """Bring the schema up to this release; answers with the names of what was applied, and tells of each as it is."""
     with translated(), psycopg.connect(**database.arguments("holdfast migrate")) as connection:
         _require_server(connection)
         _refuse_unknown(read_state(connection))
         applied: list[str] = []
         while step := _apply_next(connection):
             applied.append(step.name)
+            on_step(step.name)
         if applied:
             _run(connection, _texts_after())
         return applied
 
 
 def _require_server(connection: psycopg.Connection[Any]) -> None:
-    version = connection.info.server_version
-    if version < OLDEST_SERVER:
-        raise SchemaMismatch(f"PostgreSQL {version // 10000} is too old: Holdfast needs 15 or newer")
+    number = connection.info.server_version
+    if number < OLDEST_SERVER:
+        raise SchemaMismatch(f"PostgreSQL {number // 10000} is too old: Holdfast needs 15 or newer")
 
 
 def _refuse_unknown(state: SchemaState) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast.interfaces.cli.commands import UNHEALTHY, Command, Group
-from holdfast.interfaces.cli.invocation import current, say
+from holdfast.interfaces.cli.invocation import current, progress, say
 from holdfast.interfaces.cli.output import badge, emit_one
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ def migrate() -> None:
     from holdfast.store.migrate import migrate as apply
 
     say(f"migrating {current().database.described}")
-    applied = apply(current().database)
+    with progress("applying", len(_state().pending)) as advance:
+        applied = apply(current().database, lambda _name: advance())
     lines = [f"applied {name}" for name in applied] or ["the schema is current; nothing to do"]
     emit_one({"name": "holdfast", "applied": applied}, lines)
 

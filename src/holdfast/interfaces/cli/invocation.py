@@ -3,6 +3,8 @@
 import getpass
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -70,13 +72,15 @@ class Invocation:
 
     def find_database(self) -> "Database | None":
         """Look where the database is: flag, environment, file."""
-        from holdfast.store.connection import Database, find_database, normalised
+        from holdfast.store.connection import find_database
 
-        found = find_database(self.settings.flag("database_url"))
+        found = find_database(self.settings.flag("database_url"), source="--database-url")
         if found is not None:
-            return found if found.source != "given" else Database(found.url, "--database-url", found.prepare)
+            return found
         written = self.settings.from_file("database_url")
-        return Database(normalised(written.value or ""), written.source) if written else None
+        if written is None:
+            return None
+        return find_database(written.value, source=written.source)
 
     def close(self) -> None:
         """Hang up, if anybody was called."""
@@ -123,3 +127,13 @@ def confirm(question: str) -> None:
     if current().yes or not sys.stdin.isatty():
         return
     click.confirm(question, abort=True, err=True)
+
+
+@contextmanager
+def progress(what: str, steps: int) -> Iterator[Callable[[], None]]:
+    """Show a progress bar on stderr while somebody watches; give the function that advances it."""
+    if not is_watched() or steps == 0:
+        yield lambda: None
+        return
+    with click.progressbar(length=steps, label=what, file=click.get_text_stream("stderr")) as bar:
+        yield lambda: bar.update(1)

@@ -100,13 +100,13 @@ def read_queues(text: str | None, slots: int) -> dict[str, int] | None:
 
 
 def require_schema(database: "Database") -> None:
-    """Refuse to run on a schema that is not this release's."""
+    """Refuse to run on a schema that lacks what this release needs."""
     from holdfast.store.connection import Session
     from holdfast.store.migrate import read_state
 
     session = Session(database, "holdfast")
     try:
-        problem = read_state(session.connection()).problem()
+        problem = read_state(session.connection()).problem_for_workers()
     finally:
         session.close()
     if problem is not None:

@@ -32,6 +32,9 @@ return case
     when p_status in ('RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED') and (p_claim_order is not null or p_due_at is not null or p_held_by is not null)
       then 'a job that runs or has ended is not in line, not due and not held back'
     when p_status = 'RETRY' and p_due_at is null then 'RETRY needs a time: due_at'
+    when p_status = 'PENDING' and p_claim_order is null and p_due_at is null and p_held_by is null
+      then 'a PENDING job is in line (claim_order), due later (due_at) or held back (held_by): otherwise it would wait for ever'
+    when p_status = 'WAITING_FOR_APPROVAL' and p_due_at is not null then 'a job that waits for a person is not due'
     when p_deadline_at is not null and p_status <> 'RUNNING' then 'only a RUNNING job has a deadline'
     when (p_status in ('COMPLETED', 'FAILED', 'CANCELLED')) <> (p_finished_at is not null) then 'a job has finished_at exactly when it has ended'
     when (p_status = 'WAITING_FOR_APPROVAL') <> (p_approval_id is not null) then 'a job has an approval exactly while it is WAITING_FOR_APPROVAL'
@@ -238,6 +241,10 @@ create or replace trigger history_is_kept before delete on holdfast.job_history
   for each row execute function holdfast.guard_removal('history is append-only: DELETE is for retention only');
 create or replace trigger history_is_not_truncated before truncate on holdfast.job_history
   for each statement execute function holdfast.refuse('history is append-only: TRUNCATE is refused');
+create or replace trigger history_is_written_by_moves before insert on holdfast.job_history
+  for each statement when (pg_trigger_depth() = 0)
+  execute function holdfast.refuse('history is written by the moves themselves: INSERT is refused');
+alter table holdfast.job_history enable always trigger history_is_written_by_moves;
 create or replace trigger attempt_is_append_only before update on holdfast.attempt
   for each row execute function holdfast.refuse('attempts are append-only: UPDATE is refused');
 create or replace trigger attempt_is_kept before delete on holdfast.attempt
@@ -258,6 +265,9 @@ begin
   execute format('create or replace trigger history_is_not_truncated before truncate on %s for each statement '
                  'execute function holdfast.refuse(%L)', p_partition, 'history is append-only: TRUNCATE is refused');
   execute format('alter table %s enable always trigger history_is_not_truncated', p_partition);
+  execute format('create or replace trigger history_is_written_by_moves before insert on %s for each statement when (pg_trigger_depth() = 0) '
+                 'execute function holdfast.refuse(%L)', p_partition, 'history is written by the moves themselves: INSERT is refused');
+  execute format('alter table %s enable always trigger history_is_written_by_moves', p_partition);
   execute format('alter table %s enable always trigger history_is_append_only', p_partition);
   execute format('alter table %s enable always trigger history_is_kept', p_partition);
 end $$;

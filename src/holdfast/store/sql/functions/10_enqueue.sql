@@ -298,14 +298,16 @@ create or replace function holdfast.enqueue(
   p_task text, p_payload jsonb default '{}', p_queue text default null, p_priority int default null,
   p_run_at timestamptz default null, p_run_in interval default null, p_key text default null, p_key_scope text default null,
   p_on_conflict text default null, p_tenant text default null, p_subject text default null, p_tags jsonb default null,
-  p_label text default null, p_metadata jsonb default null, p_requested_by text default null, p_id uuid default null)
+  p_label text default null, p_metadata jsonb default null, p_requested_by text default null, p_id uuid default null,
+  p_trace_parent text default null, p_max_retries int default null, p_timeout interval default null)
 returns uuid
 language sql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
   select job_id
     from holdfast.enqueue_many(jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
       'id', p_id, 'task', p_task, 'queue', p_queue, 'priority', p_priority, 'run_at', p_run_at,
       'run_in', extract(epoch from p_run_in), 'key', p_key, 'key_scope', p_key_scope, 'on_conflict', p_on_conflict,
-      'tenant', p_tenant, 'subject', p_subject, 'label', p_label, 'requested_by', p_requested_by))
+      'tenant', p_tenant, 'subject', p_subject, 'label', p_label, 'requested_by', p_requested_by, 'trace_parent', p_trace_parent,
+      'max_retries', p_max_retries, 'timeout', extract(epoch from p_timeout)))
       -- Not stripped: a null inside a payload is the payload's own.
       || jsonb_build_object('payload', p_payload, 'tags', p_tags, 'metadata', p_metadata)))
 $$;

@@ -30,6 +30,8 @@ begin
   return v_name;
 end $$;
 
+-- "= any (array[…])" finds a row by its id as "=" does, but is nothing to merge by: the planner has no reason left to read all jobs
+-- in the order of their ids, as a plan made while the table was empty would do ever after. So in all functions of the worker.
 -- p_after skips what is already dead at the head of the line; the caller asks with -infinity now and then.
 -- The settings leave only the ordered index scan: no statistics can talk the planner into sorting the whole line.
 create or replace function holdfast.claim(
@@ -59,7 +61,7 @@ begin
          claim_order = null, due_at = null, holder = p_worker, claim_id = p_claim_id, reason = null,
          deadline_at = v_now + j.timeout + interval '10 seconds'
     from taken
-   where j.id = taken.id
+   where j.id = any (array[taken.id::uuid])
      and coalesce(j.claim_order, 'infinity') < 'infinity'   -- again, and opaque: the planner must not drive the join from the line
   returning j.id::uuid, j.task::text, j.payload::text, j.attempt, taken.claim_order, j.retry_count, j.max_retries::smallint, j.tenant::text, j.subject::text,
             extract(epoch from j.timeout)::float8,
@@ -107,7 +109,7 @@ begin
      set status = 'RUNNING', claim_order = null, due_at = null, holder = p_worker, claim_id = p_claim_id,
          reason = 'alone: its last worker died with it', deadline_at = holdfast.clock() + j.timeout + interval '10 seconds'
     from taken
-   where j.id = taken.id
+   where j.id = any (array[taken.id::uuid])
      and coalesce(j.claim_order, 'infinity') < 'infinity';
   return query select * from holdfast.recover_claim(p_worker, p_claim_id);
 end $$;

@@ -11,7 +11,7 @@ begin
   alive := found;
   select coalesce(array_agg(mine.id), '{}') into lost
     from unnest(p_ids, p_claim_ids) as mine (id, claim_id)
-   where not exists (select from holdfast.job j where j.id = mine.id and j.claim_id = mine.claim_id and j.status = 'RUNNING');
+   where (select j.claim_id = mine.claim_id and j.status = 'RUNNING' from holdfast.job j where j.id = mine.id) is not true;
 end $$;
 
 create or replace function holdfast.fall_asleep(p_worker uuid, p_queues text[]) returns void

@@ -19,7 +19,7 @@ begin
      set status = 'COMPLETED', came_from = 'RUNNING', seq = j.seq + 1, updated_at = v_now, finished_at = v_now,
          result = o.result::jsonb, holder = null, deadline_at = null, suspect = false
     from (select * from unnest(p_ids, p_attempts, p_claim_ids, p_results) as u (id, attempt, claim_id, result) order by u.id) as o
-   where j.id = o.id
+   where j.id = any (array[o.id])
      and j.status = 'RUNNING' and j.attempt = o.attempt and j.claim_id = o.claim_id;
   get diagnostics v_done = row_count;
   if p_logs is not null then
@@ -35,7 +35,7 @@ begin
     return query
       select o.id, j.status
         from unnest(p_ids, p_attempts, p_claim_ids) as o (id, attempt, claim_id)
-        left join holdfast.job j on j.id = o.id
+        left join holdfast.job j on j.id = any (array[o.id])
        where (j.status, j.attempt, j.claim_id) is distinct from ('COMPLETED', o.attempt, o.claim_id);
   end if;
 end $$;
@@ -79,10 +79,10 @@ begin
              else holdfast.unknown_outcome(o.outcome)
            end::holdfast.job_status as to_status
       from outcome o
-      join holdfast.job j on j.id = o.id
+      join holdfast.job j on j.id = any (array[o.id])
       left join holdfast.task t on t.name = j.task
      where j.status = 'RUNNING' and j.attempt = o.attempt and j.claim_id = o.claim_id
-     order by j.id
+     order by o.id
        for no key update of j),
   moved as (
     update holdfast.job j
@@ -97,7 +97,7 @@ begin
            error = case when m.outcome = 'released' then j.error else coalesce(m.error, j.error) end,
            reason = m.reason
       from mine m
-     where j.id = m.id
+     where j.id = any (array[m.id])
     returning j.id, j.status, j.queue, j.claim_order),
   kept as (
     insert into holdfast.attempt (job_id, attempt, worker, outcome, error, logs)
@@ -120,7 +120,7 @@ begin
                                               else '{RETRY,FAILED}' end::holdfast.job_status[]))
     from outcome o
     left join moved d on d.id = o.id
-    left join holdfast.job j on j.id = o.id
+    left join holdfast.job j on j.id = any (array[o.id])
     left join woken w on true;
 end $$;
 
@@ -215,11 +215,16 @@ begin
     raise exception 'job id % is taken by another job', v_new using errcode = 'HF007', hint = 'An id belongs to one job: make a new one.';
   end if;
   perform set_config('holdfast.actor', coalesce(p_actor, ''), true);
-  insert into holdfast.job (id, created_at, updated_at, claim_order, retry_of, priority, max_retries, key_held, task, queue, tenant, subject, key,
-         key_scope, reason, label, requested_by, trace_parent, timeout, tags, metadata, payload)
-  values (v_new, v_now, v_now, holdfast.place_in_line(v_now, v_old.priority), p_id, v_old.priority, v_old.max_retries, v_old.key is not null, v_old.task,
-          v_old.queue, v_old.tenant, v_old.subject, v_old.key, v_old.key_scope, coalesce(p_reason, 'retried by hand'), v_old.label,
-          coalesce(p_actor, v_old.requested_by), v_old.trace_parent, v_old.timeout, v_old.tags, v_old.metadata, v_old.payload);
+  begin
+    insert into holdfast.job (id, created_at, updated_at, claim_order, retry_of, priority, max_retries, key_held, task, queue, tenant, subject, key,
+           key_scope, reason, label, requested_by, trace_parent, timeout, tags, metadata, payload)
+    values (v_new, v_now, v_now, holdfast.place_in_line(v_now, v_old.priority), p_id, v_old.priority, v_old.max_retries, v_old.key is not null, v_old.task,
+            v_old.queue, v_old.tenant, v_old.subject, v_old.key, v_old.key_scope, coalesce(p_reason, 'retried by hand'), v_old.label,
+            coalesce(p_actor, v_old.requested_by), v_old.trace_parent, v_old.timeout, v_old.tags, v_old.metadata, v_old.payload);
+  exception when unique_violation then
+    raise exception 'job % cannot be retried: another job took its key at this moment', p_id
+      using errcode = 'HF008', hint = 'See what became of that one.';
+  end;
   perform holdfast.wake(array[v_old.queue]);
   return v_new;
 end $$;

@@ -19,7 +19,7 @@ begin
     update holdfast.job j
        set claim_order = holdfast.place_in_line(j.due_at, j.priority)
       from due
-     where j.id = due.id and j.claim_order is null and coalesce(j.due_at, 'infinity') <= v_now
+     where j.id = any (array[due.id::uuid]) and j.claim_order is null and coalesce(j.due_at, 'infinity') <= v_now
     returning j.queue)
   select count(*), array_agg(distinct queue) into admitted, v_queues from entered;
   if admitted > 0 then
@@ -55,7 +55,7 @@ begin
     select h.*, j.suspect and h.alone and not h.said_goodbye as charged,
            (j.suspect and h.alone and not h.said_goodbye and j.crash_count + 1 >= h.crash_cap) as condemned
       from held h
-      join holdfast.job j on j.id = h.id),
+      join holdfast.job j on j.id = any (array[h.id::uuid])),
   back as (
     update holdfast.job j
        set status = case when g.condemned then 'FAILED' else 'RETRY' end::holdfast.job_status,
@@ -69,7 +69,7 @@ begin
                           'message', format('its worker died %s times while running it alone', j.crash_count + 1)) else j.error end,
            reason = case when g.said_goodbye then 'released: worker ' || g.worker || ' stopped' else 'worker ' || g.worker || ' died' end
       from judged g
-     where j.id = g.id
+     where j.id = any (array[g.id::uuid])
        -- Again: it may have finished, or been taken by another, while we waited for the lock.
        and j.status = 'RUNNING' and j.claim_id = g.claim_id
     returning j.id, j.attempt, j.status, j.queue, g.worker, g.charged, g.said_goodbye),
@@ -94,14 +94,21 @@ declare
   v_now timestamptz := holdfast.clock();
   v_count bigint;
 begin
-  with overdue as materialized (
-    select j.id, j.claim_id, w.name as worker
+  -- Found by having a holder, and put in order afterwards: with both at once the planner may read all jobs in order instead.
+  with found as materialized (
+    select j.id
       from holdfast.job j
-      left join holdfast.worker w on w.id = j.holder
      where j.holder is not null and j.deadline_at < v_now
-     order by j.id
-     limit p_limit
-       for no key update of j skip locked),
+     limit p_limit),
+  overdue as materialized (
+    select f.id, j.claim_id, w.name as worker
+      from (select * from found order by found.id) as f
+      cross join lateral (
+        select j.claim_id, j.holder
+          from holdfast.job j
+         where j.id = f.id and j.deadline_at < v_now
+           for no key update skip locked) as j
+      left join holdfast.worker w on w.id = j.holder),
   ended as (
     update holdfast.job j
        set status = case when j.retry_count < j.max_retries then 'RETRY' else 'FAILED' end::holdfast.job_status,
@@ -114,7 +121,7 @@ begin
                      'message', format('attempt %s did not end within its timeout of %s', j.attempt, j.timeout)),
            reason = 'deadline passed'
       from overdue o
-     where j.id = o.id and j.status = 'RUNNING' and j.claim_id = o.claim_id and j.deadline_at < v_now
+     where j.id = any (array[o.id::uuid]) and j.status = 'RUNNING' and j.claim_id = o.claim_id and j.deadline_at < v_now
     returning j.id, j.attempt, j.error, o.worker),
   kept as (
     insert into holdfast.attempt (job_id, attempt, worker, outcome, error)

@@ -106,7 +106,7 @@ create table holdfast.job (
   id           holdfast.job_id not null default holdfast.new_id(),
   created_at   timestamptz not null default holdfast.clock(),
   updated_at   timestamptz not null default holdfast.clock(),
-  claim_order  timestamptz,                              -- place in the line; null while nobody may take it
+  claim_order  timestamptz default holdfast.clock(),     -- place in the line; null while nobody may take it
   due_at       timestamptz,                              -- when it enters the line by itself (delayed, retry, durable sleep)
   deadline_at  timestamptz,                              -- of the attempt that runs now
   finished_at  timestamptz,

@@ -16,7 +16,8 @@ begin
       null;
     end;
   end loop;
-  if not pg_has_role(current_user, 'holdfast_owner', 'member') then
+  -- From 16 on whoever makes a role administers it, and may yet not act as it.
+  if not pg_has_role(current_user, 'holdfast_owner', case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end) then
     begin
       execute format('grant holdfast_owner to %I', current_user);
     exception when insufficient_privilege or unique_violation then

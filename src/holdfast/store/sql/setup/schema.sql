@@ -4,7 +4,8 @@ set local search_path = pg_catalog, holdfast, pg_temp;
 do $$
 begin
   if to_regnamespace('holdfast') is null then
-    if to_regrole('holdfast_owner') is not null and pg_has_role(current_user, 'holdfast_owner', 'member') then
+    if to_regrole('holdfast_owner') is not null and pg_has_role(current_user, 'holdfast_owner',
+         case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end) then
       create schema holdfast authorization holdfast_owner;
     else
       create schema holdfast;

@@ -1,0 +1,2519 @@
+--
+-- PostgreSQL database dump
+--
+
+--
+-- Name: holdfast; Type: SCHEMA; Schema: -; Owner: -
+--
+
+CREATE SCHEMA holdfast;
+
+--
+-- Name: job_id; Type: DOMAIN; Schema: holdfast; Owner: -
+--
+
+CREATE DOMAIN holdfast.job_id AS uuid
+	CONSTRAINT id_is_a_uuid_version_7 CHECK (((get_byte(uuid_send(VALUE), 6) >= 112) AND (get_byte(uuid_send(VALUE), 6) <= 127)));
+
+--
+-- Name: job_status; Type: TYPE; Schema: holdfast; Owner: -
+--
+
+CREATE TYPE holdfast.job_status AS ENUM (
+    'PENDING',
+    'RUNNING',
+    'RETRY',
+    'WAITING_FOR_APPROVAL',
+    'WAITING',
+    'COMPLETED',
+    'FAILED',
+    'CANCELLED'
+);
+
+--
+-- Name: json_object; Type: DOMAIN; Schema: holdfast; Owner: -
+--
+
+CREATE DOMAIN holdfast."json_object" AS jsonb
+	CONSTRAINT it_is_an_object CHECK ((jsonb_typeof(VALUE) = 'object'::text))
+	CONSTRAINT it_is_small CHECK ((pg_column_size(VALUE) <= 2097152));
+
+--
+-- Name: json_value; Type: DOMAIN; Schema: holdfast; Owner: -
+--
+
+CREATE DOMAIN holdfast."json_value" AS jsonb
+	CONSTRAINT it_is_small CHECK ((pg_column_size(VALUE) <= 2097152));
+
+--
+-- Name: key_scope; Type: DOMAIN; Schema: holdfast; Owner: -
+--
+
+CREATE DOMAIN holdfast.key_scope AS text
+	CONSTRAINT key_scope_is_known CHECK ((VALUE = ANY (ARRAY['active'::text, 'success'::text, 'ever'::text])));
+
+--
+-- Name: long_name; Type: DOMAIN; Schema: holdfast; Owner: -
+--
+
+CREATE DOMAIN holdfast.long_name AS text
+	CONSTRAINT long_name_has_1_to_500_characters CHECK (((VALUE <> ''::text) AND (length(VALUE) <= 500)));
+
+--
+-- Name: name; Type: DOMAIN; Schema: holdfast; Owner: -
+--
+
+CREATE DOMAIN holdfast.name AS text
+	CONSTRAINT name_has_1_to_200_characters CHECK (((VALUE <> ''::text) AND (length(VALUE) <= 200)));
+
+--
+-- Name: priority; Type: DOMAIN; Schema: holdfast; Owner: -
+--
+
+CREATE DOMAIN holdfast.priority AS smallint
+	CONSTRAINT priority_is_within_100 CHECK (((VALUE >= '-100'::integer) AND (VALUE <= 100)));
+
+--
+-- Name: small_count; Type: DOMAIN; Schema: holdfast; Owner: -
+--
+
+CREATE DOMAIN holdfast.small_count AS smallint
+	CONSTRAINT count_is_within_100 CHECK (((VALUE >= 0) AND (VALUE <= 100)));
+
+--
+-- Name: tags; Type: DOMAIN; Schema: holdfast; Owner: -
+--
+
+CREATE DOMAIN holdfast.tags AS jsonb
+	CONSTRAINT tags_are_a_list CHECK ((jsonb_typeof(VALUE) = 'array'::text));
+
+--
+-- Name: act_as_worker(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.act_as_worker(p_worker uuid) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_name text;
+begin
+  select w.name into v_name from holdfast.worker w where w.id = p_worker and w.died_at is null;
+  if not found then
+    raise exception 'worker % is not registered, or was declared dead', p_worker
+      using errcode = 'HF002', hint = 'Register again under a new id; its jobs belong to others now.';
+  end if;
+  perform set_config('holdfast.actor', v_name, true);
+  return v_name;
+end $$;
+
+--
+-- Name: actor(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.actor() RETURNS text
+    LANGUAGE sql STABLE
+    RETURN COALESCE(NULLIF(current_setting('holdfast.actor'::text, true), ''::text), (SESSION_USER)::text);
+
+--
+-- Name: admit_due(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.admit_due(p_limit integer, OUT admitted bigint, OUT next_in double precision) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_queues text[];
+begin
+  with due as materialized (
+    select j.id
+      from holdfast.job j
+     where j.due_at <= v_now and j.due_at is not null and j.claim_order is null
+     order by j.due_at
+     limit p_limit
+       for no key update skip locked),
+  entered as (
+    update holdfast.job j
+       set claim_order = holdfast.place_in_line(j.due_at, j.priority)
+      from due
+     where j.id = any (array[due.id::uuid]) and j.claim_order is null and coalesce(j.due_at, 'infinity') <= v_now
+    returning j.queue)
+  select count(*), array_agg(distinct queue) into admitted, v_queues from entered;
+  if admitted > 0 then
+    perform holdfast.wake(v_queues);
+  end if;
+  select extract(epoch from j.due_at - v_now) into next_in
+    from holdfast.job j
+   where j.due_at is not null and j.claim_order is null
+   order by j.due_at
+   limit 1;
+end $$;
+
+--
+-- Name: apply_retention(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.apply_retention(p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_task record;
+  v_ids uuid[];
+  v_count bigint := 0;
+begin
+  perform set_config('holdfast.retention', pg_current_xact_id()::text, true);
+  for v_task in select t.name, holdfast.clock() - t.retention as cutoff from holdfast.task t where t.retention is not null order by t.name loop
+    select array_agg(old.id) into v_ids
+      from (select j.id
+              from holdfast.job j
+             where j.task = v_task.name and j.status <> 'RUNNING'
+               and j.id < holdfast.uuid_at(v_task.cutoff)   -- older than it finished: the index narrows it down
+               and j.finished_at < v_task.cutoff
+               and not exists (select from holdfast.job newer where newer.retry_of = j.id and newer.finished_at is null)
+             order by j.id
+             limit p_limit - v_count
+               for update skip locked) as old;
+    if v_ids is not null then
+      delete from holdfast.attempt a where a.job_id = any (v_ids);
+      delete from holdfast.job_history h where h.job_id = any (v_ids);
+      delete from holdfast.job j where j.id = any (v_ids);
+      v_count := v_count + cardinality(v_ids);
+    end if;
+    exit when v_count >= p_limit;
+  end loop;
+  perform set_config('holdfast.retention', '', true);
+  return v_count;
+end $$;
+
+--
+-- Name: are_strings(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.are_strings(p_list jsonb) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (jsonb_typeof(p_list) = 'array'::text) THEN (NOT (EXISTS (SELECT FROM jsonb_array_elements(are_strings.p_list) e(value) WHERE (jsonb_typeof(e.value) <> 'string'::text)))) ELSE false END;
+
+--
+-- Name: bad_input(bigint, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.bad_input(p_position bigint, p_problem text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  raise exception 'job %: %', p_position, p_problem using errcode = 'HF005', hint = 'Nothing was enqueued.';
+end $$;
+
+--
+-- Name: beat(uuid, uuid[], uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.beat(p_worker uuid, p_ids uuid[], p_claim_ids uuid[], OUT alive boolean, OUT lost uuid[]) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+begin
+  update holdfast.worker w
+     set seen_at = holdfast.clock()
+   where w.id = p_worker and w.died_at is null;
+  alive := found;
+  select coalesce(array_agg(mine.id), '{}') into lost
+    from unnest(p_ids, p_claim_ids) as mine (id, claim_id)
+   where (select j.claim_id = mine.claim_id and j.status = 'RUNNING' from holdfast.job j where j.id = mine.id) is not true;
+end $$;
+
+--
+-- Name: broken_rule(holdfast.job_status, uuid, timestamp with time zone, timestamp with time zone, text, timestamp with time zone, timestamp with time zone, uuid, jsonb, jsonb, integer, integer, text, text, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.broken_rule(p_status holdfast.job_status, p_holder uuid, p_claim_order timestamp with time zone, p_due_at timestamp with time zone, p_held_by text, p_deadline_at timestamp with time zone, p_finished_at timestamp with time zone, p_approval_id uuid, p_error jsonb, p_result jsonb, p_retry_count integer, p_max_retries integer, p_key text, p_key_scope text, p_key_held boolean) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN ((p_status = 'RUNNING'::holdfast.job_status) <> (p_holder IS NOT NULL)) THEN 'a job has a holder exactly while it is RUNNING'::text WHEN ((p_status = ANY (ARRAY['RUNNING'::holdfast.job_status, 'COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) AND ((p_claim_order IS NOT NULL) OR (p_due_at IS NOT NULL) OR (p_held_by IS NOT NULL))) THEN 'a job that runs or has ended is not in line, not due and not held back'::text WHEN ((p_status = 'RETRY'::holdfast.job_status) AND (p_due_at IS NULL)) THEN 'RETRY needs a time: due_at'::text WHEN ((p_deadline_at IS NOT NULL) AND (p_status <> 'RUNNING'::holdfast.job_status)) THEN 'only a RUNNING job has a deadline'::text WHEN ((p_status = ANY (ARRAY['COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) <> (p_finished_at IS NOT NULL)) THEN 'a job has finished_at exactly when it has ended'::text WHEN ((p_status = 'WAITING_FOR_APPROVAL'::holdfast.job_status) <> (p_approval_id IS NOT NULL)) THEN 'a job has an approval exactly while it is WAITING_FOR_APPROVAL'::text WHEN ((p_status = 'FAILED'::holdfast.job_status) AND (p_error IS NULL)) THEN 'FAILED needs an error'::text WHEN (jsonb_typeof(p_error) <> 'object'::text) THEN 'an error is a JSON object'::text WHEN ((p_result IS NOT NULL) AND (p_status <> 'COMPLETED'::holdfast.job_status)) THEN 'only a COMPLETED job has a result'::text WHEN ((p_retry_count < 0) OR (p_retry_count > p_max_retries)) THEN 'retry_count stays between 0 and max_retries'::text WHEN (((p_key IS NULL) <> (p_key_scope IS NULL)) OR ((p_key IS NULL) AND p_key_held)) THEN 'a key has a scope, and only a key can be held'::text ELSE NULL::text END;
+
+--
+-- Name: cancel(uuid, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.cancel(p_id uuid, p_actor text DEFAULT NULL::text, p_reason text DEFAULT NULL::text) RETURNS holdfast.job_status
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_job holdfast.job := holdfast.lock_job(p_id);
+begin
+  if v_job.status = 'CANCELLED' then
+    return v_job.status;
+  end if;
+  if holdfast.is_terminal(v_job.status) then
+    raise exception 'job % is % and cannot be cancelled any more', p_id, v_job.status using errcode = 'HF001';
+  end if;
+  perform set_config('holdfast.actor', coalesce(p_actor, ''), true);
+  update holdfast.job j
+     set status = 'CANCELLED', claim_order = null, due_at = null, held_by = null, holder = null, deadline_at = null,
+         approval_id = null, suspect = false, reason = coalesce(p_reason, 'cancelled')
+   where j.id = p_id;
+  if v_job.status = 'RUNNING' then
+    perform pg_notify('holdfast_cancel', p_id::text);
+  end if;
+  return 'CANCELLED';
+end $$;
+
+--
+-- Name: claim(uuid, uuid, text, text[], integer, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.claim(p_worker uuid, p_claim_id uuid, p_queue text, p_tasks text[], p_limit integer, p_after timestamp with time zone DEFAULT '-infinity'::timestamp with time zone) RETURNS TABLE(id uuid, task text, payload text, attempt integer, claim_order timestamp with time zone, retry_count smallint, max_retries smallint, tenant text, subject text, timeout double precision, extras text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    AS $$
+declare
+  v_now timestamptz;
+begin
+  if holdfast.queue_is_paused(p_queue) then
+    return;
+  end if;
+  perform holdfast.act_as_worker(p_worker);
+  v_now := holdfast.clock();
+  return query
+  with taken as materialized (
+    select j.id, j.claim_order
+      from holdfast.job j
+     where j.queue = p_queue and j.claim_order >= p_after and not j.suspect and j.task = any (p_tasks)
+     order by j.claim_order, j.id
+     limit p_limit
+       for no key update skip locked)
+  update holdfast.job j
+     set status = 'RUNNING', came_from = j.status, seq = j.seq + 1, attempt = j.attempt + 1, updated_at = v_now,
+         claim_order = null, due_at = null, holder = p_worker, claim_id = p_claim_id, reason = null,
+         deadline_at = v_now + j.timeout + interval '10 seconds'
+    from taken
+   where j.id = any (array[taken.id::uuid])
+     and coalesce(j.claim_order, 'infinity') < 'infinity'   -- again, and opaque: the planner must not drive the join from the line
+  returning j.id::uuid, j.task::text, j.payload::text, j.attempt, taken.claim_order, j.retry_count, j.max_retries::smallint, j.tenant::text, j.subject::text,
+            extract(epoch from j.timeout)::float8,
+            holdfast.extras_of(j.label, j.requested_by, j.trace_parent, j.key, j.metadata);
+end $$;
+
+--
+-- Name: claim_suspect(uuid, uuid, text[], text[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_queues text[], p_tasks text[]) RETURNS TABLE(id uuid, task text, payload text, attempt integer, claim_order timestamp with time zone, retry_count smallint, max_retries smallint, tenant text, subject text, timeout double precision, extras text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+begin
+  perform holdfast.act_as_worker(p_worker);
+  with taken as materialized (
+    select j.id
+      from holdfast.job j
+     where j.queue = any (p_queues) and j.claim_order is not null and j.suspect and j.task = any (p_tasks)
+       and not holdfast.queue_is_paused(j.queue)
+     order by j.claim_order, j.id
+     limit 1
+       for no key update skip locked)
+  update holdfast.job j
+     set status = 'RUNNING', claim_order = null, due_at = null, holder = p_worker, claim_id = p_claim_id,
+         reason = 'alone: its last worker died with it', deadline_at = holdfast.clock() + j.timeout + interval '10 seconds'
+    from taken
+   where j.id = any (array[taken.id::uuid])
+     and coalesce(j.claim_order, 'infinity') < 'infinity';
+  return query select * from holdfast.recover_claim(p_worker, p_claim_id);
+end $$;
+
+--
+-- Name: clock(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.clock() RETURNS timestamp with time zone
+    LANGUAGE sql PARALLEL SAFE
+    RETURN clock_timestamp();
+
+--
+-- Name: complete(uuid, uuid[], integer[], uuid[], text[], text[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.complete(p_worker uuid, p_ids uuid[], p_attempts integer[], p_claim_ids uuid[], p_results text[], p_logs text[] DEFAULT NULL::text[]) RETURNS TABLE(id uuid, status holdfast.job_status)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  v_done bigint;
+  v_name text;
+  v_now timestamptz := holdfast.clock();
+begin
+  select w.name into v_name from holdfast.worker w where w.id = p_worker;
+  perform set_config('holdfast.actor', coalesce(v_name, p_worker::text), true);
+  -- Nested loops only, from the sorted outcomes: rows are locked in the order of their ids, as everywhere, so that two
+  -- finishers with common jobs wait for each other and do not deadlock.
+  update holdfast.job j
+     set status = 'COMPLETED', came_from = 'RUNNING', seq = j.seq + 1, updated_at = v_now, finished_at = v_now,
+         result = o.result::jsonb, holder = null, deadline_at = null, suspect = false
+    from (select * from unnest(p_ids, p_attempts, p_claim_ids, p_results) as u (id, attempt, claim_id, result) order by u.id) as o
+   where j.id = any (array[o.id])
+     and j.status = 'RUNNING' and j.attempt = o.attempt and j.claim_id = o.claim_id;
+  get diagnostics v_done = row_count;
+  if p_logs is not null then
+    insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
+    select o.id, o.attempt, coalesce(v_name, p_worker::text), 'completed', o.logs::jsonb
+      from unnest(p_ids, p_attempts, p_claim_ids, p_logs) as o (id, attempt, claim_id, logs)
+     where o.logs is not null
+       -- A subquery, not a join: no statistics can talk the planner into reading all COMPLETED jobs.
+       and (select j.status = 'COMPLETED' and j.attempt = o.attempt and j.claim_id = o.claim_id from holdfast.job j where j.id = o.id)
+    on conflict do nothing;
+  end if;
+  if v_done < cardinality(p_ids) then
+    return query
+      select o.id, j.status
+        from unnest(p_ids, p_attempts, p_claim_ids) as o (id, attempt, claim_id)
+        left join holdfast.job j on j.id = any (array[o.id])
+       where (j.status, j.attempt, j.claim_id) is distinct from ('COMPLETED', o.attempt, o.claim_id);
+  end if;
+end $$;
+
+--
+-- Name: declare_tasks(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.declare_tasks(p_tasks jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_missing jsonb;
+begin
+  select jsonb_agg(d) into v_missing
+    from jsonb_array_elements(p_tasks) as d
+   where not exists (select from holdfast.task t where t.name = d ->> 'name');
+  if v_missing is not null then
+    perform holdfast.register_tasks(v_missing);
+  end if;
+end $$;
+
+--
+-- Name: drop_empty_history_partitions(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.drop_empty_history_partitions() RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET lock_timeout TO '100ms'
+    AS $_$
+declare
+  v_name text;
+  v_empty boolean;
+  v_dropped bigint := 0;
+begin
+  for v_name in
+    select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+     where i.inhparent = 'holdfast.job_history'::regclass
+       and c.relname ~ '^job_history_\d{6}$'
+       and c.relname < 'job_history_' || to_char((holdfast.clock() - interval '1 month') at time zone 'UTC', 'YYYYMM')
+  loop
+    begin
+      execute format('select not exists (select from holdfast.%I)', v_name) into v_empty;
+      if v_empty then
+        -- The table before its partition, as every writer locks them, and looked at again: a job of that month may have moved.
+        lock table only holdfast.job_history in access exclusive mode;
+        execute format('lock table holdfast.%I in access exclusive mode', v_name);
+        execute format('select not exists (select from holdfast.%I)', v_name) into v_empty;
+        if v_empty then
+          execute format('drop table holdfast.%I', v_name);
+          v_dropped := v_dropped + 1;
+        end if;
+      end if;
+    exception when lock_not_available then
+      raise warning 'history partition % not dropped: it is busy; the next upkeep tries again', v_name;
+      return v_dropped;
+    end;
+  end loop;
+  return v_dropped;
+end $_$;
+
+--
+-- Name: end_overdue(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.end_overdue(p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_count bigint;
+begin
+  -- Found by having a holder, and put in order afterwards: with both at once the planner may read all jobs in order instead.
+  with found as materialized (
+    select j.id
+      from holdfast.job j
+     where j.holder is not null and j.deadline_at < v_now
+     limit p_limit),
+  overdue as materialized (
+    select f.id, j.claim_id, w.name as worker
+      from (select * from found order by found.id) as f
+      cross join lateral (
+        select j.claim_id, j.holder
+          from holdfast.job j
+         where j.id = f.id and j.deadline_at < v_now
+           for no key update skip locked) as j
+      left join holdfast.worker w on w.id = j.holder),
+  ended as (
+    update holdfast.job j
+       set status = case when j.retry_count < j.max_retries then 'RETRY' else 'FAILED' end::holdfast.job_status,
+           holder = null,
+           deadline_at = null,
+           suspect = false,
+           retry_count = j.retry_count + (j.retry_count < j.max_retries)::int,
+           due_at = case when j.retry_count < j.max_retries then v_now + least(interval '5 minutes', interval '1 second' * 2 ^ least(j.retry_count, 9)) end,
+           error = jsonb_build_object('type', 'DeadlinePassed', 'kind', 'timeout', 'recoverable', true,
+                     'message', format('attempt %s did not end within its timeout of %s', j.attempt, j.timeout)),
+           reason = 'deadline passed'
+      from overdue o
+     where j.id = any (array[o.id::uuid]) and j.status = 'RUNNING' and j.claim_id = o.claim_id and j.deadline_at < v_now
+    returning j.id, j.attempt, j.error, o.worker),
+  kept as (
+    insert into holdfast.attempt (job_id, attempt, worker, outcome, error)
+    select e.id, e.attempt, coalesce(e.worker, '?'), 'failed', e.error from ended e
+    on conflict do nothing),
+  told as (
+    select pg_notify('holdfast_cancel', e.id::text) from ended e)
+  select count(*) into v_count from told;
+  return v_count;
+end $$;
+
+--
+-- Name: enqueue(text, jsonb, text, integer, timestamp with time zone, interval, text, text, text, text, text, jsonb, text, jsonb, text, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.enqueue(p_task text, p_payload jsonb DEFAULT '{}'::jsonb, p_queue text DEFAULT NULL::text, p_priority integer DEFAULT NULL::integer, p_run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_run_in interval DEFAULT NULL::interval, p_key text DEFAULT NULL::text, p_key_scope text DEFAULT NULL::text, p_on_conflict text DEFAULT NULL::text, p_tenant text DEFAULT NULL::text, p_subject text DEFAULT NULL::text, p_tags jsonb DEFAULT NULL::jsonb, p_label text DEFAULT NULL::text, p_metadata jsonb DEFAULT NULL::jsonb, p_requested_by text DEFAULT NULL::text, p_id uuid DEFAULT NULL::uuid) RETURNS uuid
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select job_id
+    from holdfast.enqueue_many(jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
+      'id', p_id, 'task', p_task, 'queue', p_queue, 'priority', p_priority, 'run_at', p_run_at,
+      'run_in', extract(epoch from p_run_in), 'key', p_key, 'key_scope', p_key_scope, 'on_conflict', p_on_conflict,
+      'tenant', p_tenant, 'subject', p_subject, 'label', p_label, 'requested_by', p_requested_by))
+      -- Not stripped: a null inside a payload is the payload's own.
+      || jsonb_build_object('payload', p_payload, 'tags', p_tags, 'metadata', p_metadata)))
+$$;
+
+--
+-- Name: enqueue_many(jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.enqueue_many(p_jobs jsonb, p_declared jsonb DEFAULT NULL::jsonb) RETURNS TABLE(nth bigint, job_id uuid, created boolean)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $_$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_jobs jsonb := p_jobs;
+  v_many int;
+  v_careful boolean;
+  v_born bigint;
+  v_wakes text[];
+begin
+  if jsonb_typeof(p_jobs) is distinct from 'array' then
+    raise exception 'enqueue_many takes an array of jobs, not %', coalesce(jsonb_typeof(p_jobs), 'null') using errcode = 'HF005';
+  end if;
+  if p_declared is not null then
+    perform holdfast.declare_tasks(p_declared);
+  end if;
+  if p_jobs @? '$[*] ? (!exists(@.id))' then
+    v_jobs := holdfast.with_ids(p_jobs);
+  end if;
+  v_many := jsonb_array_length(v_jobs);
+
+  -- A careful insert leaves out what conflicts, and costs half as much again: a few jobs are quicker inserted so than
+  -- looked up first, many are not.
+  v_careful := v_many <= 5 or holdfast.might_conflict(v_jobs);
+  if not v_careful then
+    begin
+      with born as (
+        insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, priority, max_retries, task, queue, tenant,
+               subject, label, requested_by, trace_parent, timeout, tags, metadata, payload)
+        select w.id, v_now, v_now, case when w.run_at > v_now then null else holdfast.place_in_line(v_now, w.priority) end,
+               case when w.run_at > v_now then w.run_at end, w.priority, w.max_retries, w.task, w.queue, w.tenant,
+               w.subject, w.label, w.requested_by, w.trace_parent, w.timeout, w.tags, w.metadata, w.payload
+          from holdfast.wanted(v_jobs, v_now) as w
+        returning case when job.claim_order is not null then job.queue end::text as wakes)
+      select count(*), array_agg(distinct born.wakes) into v_born, v_wakes from born;
+    exception when unique_violation then
+      v_careful := true;   -- an id is in it twice, or in a transaction that commits at this moment: the answer to it was lost
+    end;
+  end if;
+  if v_careful then
+    with born as (
+      insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, priority, max_retries, key_held, task, queue, tenant,
+             subject, key, key_scope, label, requested_by, trace_parent, timeout, tags, metadata, payload)
+      select w.id, v_now, v_now, case when w.run_at > v_now then null else holdfast.place_in_line(v_now, w.priority) end,
+             case when w.run_at > v_now then w.run_at end, w.priority, w.max_retries, w.key is not null, w.task, w.queue, w.tenant,
+             w.subject, w.key, case when w.key is not null then w.key_scope end, w.label, w.requested_by, w.trace_parent, w.timeout,
+             w.tags, w.metadata, w.payload
+        from holdfast.wanted(v_jobs, v_now) as w
+       order by w.tenant, w.task, w.key, w.nth   -- one order for all: two batches with common keys must not deadlock
+          on conflict do nothing
+      returning case when job.claim_order is not null then job.queue end::text as wakes)
+    select count(*), array_agg(distinct born.wakes) into v_born, v_wakes from born;
+  end if;
+
+  if exists (select from holdfast.sleeper s where s.queue = any (v_wakes)) then
+    perform holdfast.wake(v_wakes);
+  end if;
+  if v_born = v_many then
+    return query
+      select w.nth, (w.one ->> 'id')::uuid, true
+        from jsonb_array_elements(v_jobs) with ordinality as w (one, nth);
+  else
+    return query
+      select w.nth, s.job_id, s.created
+        from (select e.nth, e.one
+                from jsonb_array_elements(v_jobs) with ordinality as e (one, nth)
+                join holdfast.task t on t.name = e.one ->> 'task'
+               -- The order of the insert above: replacing locks the keys' holders.
+               order by e.one ->> 'tenant', t.name, coalesce(e.one ->> 'key', holdfast.key_of(e.one -> 'payload', t.unique_by)), e.nth) as w
+        cross join lateral holdfast.settle_conflict((w.one ->> 'id')::uuid, w.one, v_now) as s
+       order by w.nth;
+  end if;
+end $_$;
+
+--
+-- Name: ensure_history_partition(timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.ensure_history_partition(p_month timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_name text := 'job_history_' || to_char(p_month at time zone 'UTC', 'YYYYMM');
+  v_from uuid := holdfast.uuid_at(p_month);
+  v_to uuid := holdfast.uuid_at(p_month + interval '1 month');
+begin
+  if to_regclass('holdfast.' || v_name) is not null then
+    return false;
+  end if;
+  -- A default partition with rows of this month refuses the attach; they stay where they are and are found there.
+  if exists (select from holdfast.job_history_rest r where r.job_id >= v_from and r.job_id < v_to) then
+    return false;
+  end if;
+  execute format('create table holdfast.%I (like holdfast.job_history including all)', v_name);
+  execute format('alter table holdfast.job_history attach partition holdfast.%I for values from (%L) to (%L)', v_name, v_from, v_to);
+  perform holdfast.guard_history_partition(('holdfast.' || v_name)::regclass);
+  return true;
+end $$;
+
+--
+-- Name: ensure_history_partitions(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.ensure_history_partitions(p_months_ahead integer DEFAULT 3) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET lock_timeout TO '2s'
+    AS $$
+declare
+  v_month timestamptz;
+  v_made bigint := 0;
+begin
+  for v_month in
+    select generate_series(date_trunc('month', holdfast.clock()), date_trunc('month', holdfast.clock()) + make_interval(months => p_months_ahead), interval '1 month')
+  loop
+    begin
+      v_made := v_made + holdfast.ensure_history_partition(v_month)::int;
+    exception when lock_not_available then
+      raise warning 'history partition of % not made: the table is busy; the next upkeep tries again', v_month;
+    end;
+  end loop;
+  return v_made;
+end $$;
+
+--
+-- Name: extras_of(text, text, text, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.extras_of(p_label text, p_requested_by text, p_trace_parent text, p_key text, p_metadata jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN ((COALESCE(p_label, p_requested_by, p_trace_parent, p_key) IS NOT NULL) OR (p_metadata IS NOT NULL)) THEN (jsonb_build_object('label', p_label, 'requested_by', p_requested_by, 'trace_parent', p_trace_parent, 'key', p_key, 'metadata', p_metadata))::text ELSE NULL::text END;
+
+--
+-- Name: fall_asleep(uuid, text[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.fall_asleep(p_worker uuid, p_queues text[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  insert into holdfast.sleeper (queue, worker_id)
+  select q, w.id
+    from unnest(p_queues) as q
+    join holdfast.worker w on w.id = p_worker
+   order by q
+  on conflict do nothing
+$$;
+
+--
+-- Name: guard_history_partition(regclass); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.guard_history_partition(p_partition regclass) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  execute format('create or replace trigger history_is_not_truncated before truncate on %s for each statement '
+                 'execute function holdfast.refuse(%L)', p_partition, 'history is append-only: TRUNCATE is refused');
+  execute format('alter table %s enable always trigger history_is_not_truncated', p_partition);
+  execute format('alter table %s enable always trigger history_is_append_only', p_partition);
+  execute format('alter table %s enable always trigger history_is_kept', p_partition);
+end $$;
+
+--
+-- Name: guard_move(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.guard_move() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if not holdfast.is_legal(old.status, new.status) then
+    raise exception 'job % cannot move from % to %', old.id, old.status, new.status
+      using errcode = 'HF001',
+            hint = case when holdfast.is_terminal(old.status) then 'A terminal job stays as it is; retry it as a new job.'
+                        else 'The legal moves are in holdfast.is_legal.' end;
+  end if;
+  new.seq := old.seq + 1;
+  new.came_from := old.status;
+  new.updated_at := greatest(holdfast.clock(), old.updated_at);
+  new.key_held := old.key_held and new.key_held;   -- a key is given up or kept, never taken again
+  if new.status = 'RUNNING' then
+    if new.claim_id is null or new.claim_id is not distinct from old.claim_id then
+      raise exception 'job % was claimed without a claim id of its own', old.id using errcode = 'HF001';
+    end if;
+    new.attempt := old.attempt + 1;
+  else
+    new.attempt := old.attempt;
+    new.claim_id := old.claim_id;
+  end if;
+  if holdfast.is_terminal(new.status) then
+    new.finished_at := new.updated_at;
+    new.key_held := new.key_held and (new.key_scope = 'ever' or (new.key_scope = 'success' and new.status = 'COMPLETED'));
+  else
+    new.finished_at := null;
+  end if;
+  return new;
+end $$;
+
+--
+-- Name: guard_removal(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.guard_removal() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if current_setting('holdfast.retention', true) is distinct from pg_current_xact_id()::text then
+    raise exception '%', tg_argv[0] using errcode = 'HF003', hint = 'Set a retention on the task; holdfast.upkeep() removes what is older.';
+  end if;
+  if tg_table_name = 'job' then   -- a condition of its own: no other table's row has a status to look at
+    if not holdfast.is_terminal(old.status) then
+      raise exception 'job % is % and has not ended: retention is for terminal jobs', old.id, old.status using errcode = 'HF003';
+    end if;
+  end if;
+  return old;
+end $$;
+
+--
+-- Name: guard_stay(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.guard_stay() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if holdfast.is_terminal(old.status) then
+    old.key_held := old.key_held and new.key_held;
+    old.came_from := null;
+    new.key_held := old.key_held;
+    new.came_from := null;
+    -- Compared byte by byte: 1.0 and 1.00 are equal JSON, and yet a rewritten result.
+    if new *<> old then
+      raise exception 'job % is % and never changes again', old.id, old.status using errcode = 'HF001';
+    end if;
+    return new;
+  end if;
+  new.came_from := null;
+  if (new.attempt, new.seq, new.claim_id, new.retry_count, new.crash_count, new.finished_at)
+     is distinct from (old.attempt, old.seq, old.claim_id, old.retry_count, old.crash_count, old.finished_at) then
+    raise exception 'job %: attempt, seq, claim, counters and times change only with its status', old.id using errcode = 'HF001';
+  end if;
+  new.updated_at := greatest(holdfast.clock(), old.updated_at);
+  new.key_held := old.key_held and new.key_held;
+  return new;
+end $$;
+
+--
+-- Name: is_legal(holdfast.job_status, holdfast.job_status); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.is_legal(p_from holdfast.job_status, p_to holdfast.job_status) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE p_from WHEN 'PENDING'::holdfast.job_status THEN (p_to = ANY (ARRAY['RUNNING'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) WHEN 'RUNNING'::holdfast.job_status THEN (p_to = ANY (ARRAY['COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'RETRY'::holdfast.job_status, 'WAITING_FOR_APPROVAL'::holdfast.job_status, 'WAITING'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) WHEN 'RETRY'::holdfast.job_status THEN (p_to = ANY (ARRAY['RUNNING'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) WHEN 'WAITING_FOR_APPROVAL'::holdfast.job_status THEN (p_to = ANY (ARRAY['RUNNING'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) WHEN 'WAITING'::holdfast.job_status THEN (p_to = ANY (ARRAY['RUNNING'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) ELSE false END;
+
+--
+-- Name: is_terminal(holdfast.job_status); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.is_terminal(p_status holdfast.job_status) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (p_status = ANY (ARRAY['COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status]));
+
+--
+-- Name: job_outcome(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_status, OUT result text, OUT error text) RETURNS record
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select j.status, j.result::text, j.error::text from holdfast.job j where j.id = p_id
+$$;
+
+--
+-- Name: key_of(jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.key_of(p_payload jsonb, p_fields jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ('payload:'::text || encode(sha256(convert_to((CASE WHEN (jsonb_array_length(p_fields) = 0) THEN p_payload ELSE (SELECT jsonb_object_agg(f.value, (key_of.p_payload -> f.value)) AS jsonb_object_agg FROM jsonb_array_elements_text(key_of.p_fields) f(value)) END)::text, 'UTF8'::name)), 'hex'::text));
+
+--
+-- Name: new_id(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.new_id() RETURNS uuid
+    LANGUAGE plpgsql PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_micros bigint := (date_part('epoch', holdfast.clock()) * 1000000)::bigint;
+begin
+  return encode(
+    substring(int8send(v_micros / 1000) from 3)
+    || int2send((28672 + v_micros % 1000 * 4096 / 1000)::int2)   -- 0x7000: version 7
+    || substring(uuid_send(gen_random_uuid()) from 9),           -- the variant bits as gen_random_uuid sets them
+    'hex')::uuid;
+end $$;
+
+--
+-- Name: job; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.job (
+    id holdfast.job_id DEFAULT holdfast.new_id() NOT NULL,
+    created_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    updated_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    claim_order timestamp with time zone,
+    due_at timestamp with time zone,
+    deadline_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    claim_id uuid,
+    holder uuid,
+    approval_id uuid,
+    retry_of uuid,
+    status holdfast.job_status DEFAULT 'PENDING'::holdfast.job_status NOT NULL,
+    came_from holdfast.job_status,
+    attempt integer DEFAULT 0 NOT NULL,
+    seq integer DEFAULT 1 NOT NULL,
+    priority holdfast.priority DEFAULT 0 NOT NULL,
+    retry_count smallint DEFAULT 0 NOT NULL,
+    max_retries holdfast.small_count DEFAULT 3 NOT NULL,
+    crash_count smallint DEFAULT 0 NOT NULL,
+    suspect boolean DEFAULT false NOT NULL,
+    key_held boolean DEFAULT false NOT NULL,
+    task holdfast.name NOT NULL,
+    queue holdfast.name DEFAULT 'default'::text NOT NULL,
+    tenant holdfast.name,
+    subject holdfast.long_name,
+    key holdfast.long_name,
+    key_scope holdfast.key_scope,
+    held_by text,
+    reason text,
+    label holdfast.long_name,
+    requested_by text,
+    trace_parent text,
+    timeout interval,
+    tags holdfast.tags,
+    metadata holdfast."json_object",
+    payload holdfast."json_object" DEFAULT '{}'::jsonb NOT NULL,
+    result holdfast."json_value",
+    error jsonb
+)
+WITH (fillfactor='85', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.2', autovacuum_analyze_scale_factor='0.1', autovacuum_vacuum_cost_delay='0');
+
+--
+-- Name: lock_job(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.lock_job(p_id uuid) RETURNS holdfast.job
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_job holdfast.job;
+begin
+  select * into v_job from holdfast.job j where j.id = p_id for no key update;
+  if not found then
+    raise exception 'no job has the id %', p_id using errcode = 'HF009';
+  end if;
+  return v_job;
+end $$;
+
+--
+-- Name: might_conflict(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.might_conflict(p_jobs jsonb) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $_$
+begin
+  -- Subqueries that no planner can turn into a join: a plan made while the table was empty would read all of it for every job.
+  return p_jobs @? '$[*].key'
+      or exists (select from jsonb_to_recordset(p_jobs) as w (task text)
+                  where (select t.unique_by from holdfast.task t where t.name = w.task) is not null)
+      or exists (select from jsonb_to_recordset(p_jobs) as w (id uuid)
+                  where (select j.id from holdfast.job j where j.id = w.id) is not null);
+end $_$;
+
+--
+-- Name: pause_queue(text, text, text, interval); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.pause_queue(p_queue text, p_actor text DEFAULT NULL::text, p_reason text DEFAULT NULL::text, p_resume_in interval DEFAULT NULL::interval) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  insert into holdfast.queue (name, paused_at, paused_by, reason, resume_at)
+  values (p_queue, holdfast.clock(), coalesce(p_actor, session_user), p_reason, holdfast.clock() + p_resume_in)
+  on conflict (name) do update
+     set paused_at = coalesce(queue.paused_at, excluded.paused_at), paused_by = excluded.paused_by,
+         reason = excluded.reason, resume_at = excluded.resume_at;
+end $$;
+
+--
+-- Name: place_in_line(timestamp with time zone, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.place_in_line(p_due timestamp with time zone, p_priority integer) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN (p_due - ((p_priority)::double precision * '00:00:36'::interval));
+
+--
+-- Name: queue; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.queue (
+    name holdfast.name NOT NULL,
+    paused_at timestamp with time zone,
+    paused_by text,
+    reason text,
+    resume_at timestamp with time zone,
+    CONSTRAINT resume_needs_a_pause CHECK (((resume_at IS NULL) OR (paused_at IS NOT NULL)))
+);
+
+--
+-- Name: queue_is_paused(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.queue_is_paused(p_queue text) RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN (EXISTS (SELECT FROM holdfast.queue q WHERE (((q.name)::text = queue_is_paused.p_queue) AND (q.paused_at IS NOT NULL) AND ((q.resume_at IS NULL) OR (q.resume_at > holdfast.clock())))));
+
+--
+-- Name: record_births(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.record_births() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_xid bigint := pg_current_xact_id()::text::bigint;
+  v_actor text := holdfast.actor();
+  v_wrong uuid;
+begin
+  -- Here and not in a row trigger's condition, which PostgreSQL would prepare anew for every statement.
+  select b.id into v_wrong
+    from born b
+   where b.status <> 'PENDING' or b.attempt <> 0 or b.seq <> 1 or b.retry_count <> 0 or b.crash_count <> 0 or b.suspect
+      or b.claim_id is not null or b.came_from is not null
+      or b.updated_at not between b.created_at and holdfast.clock()   -- two defaults read the clock twice
+      or b.created_at not between holdfast.clock() - (clock_timestamp() - statement_timestamp()) and holdfast.clock()
+   limit 1;
+  if found then
+    raise exception 'job % must be born PENDING, unclaimed and with the clock''s own times', v_wrong
+      using errcode = 'HF001', hint = 'Leave status, attempt, seq, counters and times to their defaults, or call holdfast.enqueue.';
+  end if;
+  perform holdfast.refuse_rule(r.id, r.status, r.rule)
+     from (select b.id, b.status, holdfast.broken_rule(b.status, b.holder, b.claim_order, b.due_at, b.held_by, b.deadline_at, b.finished_at,
+         b.approval_id, b.error, b.result, b.retry_count, b.max_retries, b.key, b.key_scope, b.key_held) as rule from born b) as r
+    where r.rule is not null;
+  insert into holdfast.job_history (job_id, seq, from_status, to_status, attempt, at, xid, actor, reason, metadata)
+  select id, seq, null, status, attempt, updated_at, v_xid,
+         case when retry_of is null then coalesce(requested_by, v_actor) else v_actor end,   -- who retries is not who asked first
+         reason,
+         case when retry_of is not null then jsonb_build_object('retry_of', retry_of) end
+    from born;
+  return null;
+end $$;
+
+--
+-- Name: record_moves(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.record_moves() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_xid bigint := pg_current_xact_id()::text::bigint;
+  v_actor text := holdfast.actor();
+begin
+  perform holdfast.refuse_rule(r.id, r.status, r.rule)
+     from (select m.id, m.status, holdfast.broken_rule(m.status, m.holder, m.claim_order, m.due_at, m.held_by, m.deadline_at, m.finished_at,
+         m.approval_id, m.error, m.result, m.retry_count, m.max_retries, m.key, m.key_scope, m.key_held) as rule from moved m) as r
+    where r.rule is not null;
+  insert into holdfast.job_history (job_id, seq, from_status, to_status, attempt, at, xid, actor, reason, metadata)
+  select n.id, n.seq, n.came_from, n.status, n.attempt, n.updated_at, v_xid, v_actor, n.reason,
+         case n.status
+           when 'FAILED' then n.error - 'traceback'
+           when 'RETRY' then jsonb_strip_nulls(jsonb_build_object(
+             'retry_count', n.retry_count, 'crash_count', nullif(n.crash_count, 0), 'due_at', n.due_at,
+             'error', n.error - 'traceback'))
+         end
+    from moved n
+   where n.came_from is not null;
+  return null;
+end $$;
+
+--
+-- Name: recover_claim(uuid, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.recover_claim(p_worker uuid, p_claim_id uuid) RETURNS TABLE(id uuid, task text, payload text, attempt integer, claim_order timestamp with time zone, retry_count smallint, max_retries smallint, tenant text, subject text, timeout double precision, extras text)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select j.id::uuid, j.task::text, j.payload::text, j.attempt, j.updated_at, j.retry_count, j.max_retries::smallint, j.tenant::text, j.subject::text,
+         extract(epoch from j.timeout)::float8,
+         holdfast.extras_of(j.label, j.requested_by, j.trace_parent, j.key, j.metadata)
+    from holdfast.job j
+   where j.holder = p_worker and j.claim_id = p_claim_id and j.status = 'RUNNING'
+$$;
+
+--
+-- Name: refuse(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.refuse() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  raise exception '%', tg_argv[0] using errcode = 'HF003';
+end $$;
+
+--
+-- Name: refuse_rule(uuid, holdfast.job_status, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.refuse_rule(p_job uuid, p_status holdfast.job_status, p_rule text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  raise exception 'job % cannot be % like this: %', p_job, p_status, p_rule using errcode = 'HF001';
+end $$;
+
+--
+-- Name: register_tasks(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.register_tasks(p_tasks jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  insert into holdfast.queue (name)
+  select distinct coalesce(t.queue, 'default') from jsonb_to_recordset(p_tasks) as t (queue text)
+  on conflict (name) do nothing;
+  insert into holdfast.task as old (name, queue, priority, max_retries, crash_cap, timeout, retention, unique_by, key_scope,
+                                    manual_retries, manual_retries_per)
+  select t.name, coalesce(t.queue, 'default'), coalesce(t.priority, 0), coalesce(t.max_retries, 3), coalesce(t.crash_cap, 3),
+         make_interval(secs => t.timeout), make_interval(secs => t.retention), t.unique_by, coalesce(t.key_scope, 'active'),
+         coalesce(t.manual_retries, 3), coalesce(t.manual_retries_per, 'job')
+    from jsonb_to_recordset(p_tasks) as t (name text, queue text, priority smallint, max_retries smallint, crash_cap smallint,
+         timeout float8, retention float8, unique_by jsonb, key_scope text, manual_retries smallint, manual_retries_per text)
+   order by t.name
+  on conflict (name) do update
+     set queue = excluded.queue, priority = excluded.priority, max_retries = excluded.max_retries, crash_cap = excluded.crash_cap,
+         timeout = excluded.timeout, retention = excluded.retention, unique_by = excluded.unique_by, key_scope = excluded.key_scope,
+         manual_retries = excluded.manual_retries, manual_retries_per = excluded.manual_retries_per, registered_at = holdfast.clock()
+   where (old.queue, old.priority, old.max_retries, old.crash_cap, old.timeout, old.retention, old.unique_by, old.key_scope,
+          old.manual_retries, old.manual_retries_per)
+         is distinct from
+         (excluded.queue, excluded.priority, excluded.max_retries, excluded.crash_cap, excluded.timeout, excluded.retention,
+          excluded.unique_by, excluded.key_scope, excluded.manual_retries, excluded.manual_retries_per);
+end $$;
+
+--
+-- Name: register_worker(uuid, text, text, integer, text, jsonb, text[], interval, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.register_worker(p_id uuid, p_name text, p_host text, p_pid integer, p_version text, p_queues jsonb, p_tasks text[], p_lease interval, p_its_clock timestamp with time zone) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  insert into holdfast.worker (id, name, host, pid, version, queues, tasks, lease, clock_skew)
+  values (p_id, p_name, p_host, p_pid, p_version, p_queues, p_tasks, p_lease, p_its_clock - clock_timestamp())
+  on conflict (id) do nothing
+$$;
+
+--
+-- Name: resume_queue(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.resume_queue(p_queue text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_was_paused boolean;
+begin
+  select q.paused_at is not null into v_was_paused from holdfast.queue q where q.name = p_queue for update;
+  update holdfast.queue q
+     set paused_at = null, paused_by = null, reason = null, resume_at = null
+   where q.name = p_queue;
+  perform holdfast.wake(array[p_queue]);
+  return coalesce(v_was_paused, false);
+end $$;
+
+--
+-- Name: retire_worker(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.retire_worker(p_worker uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+begin
+  delete from holdfast.sleeper s where s.worker_id = p_worker;
+  update holdfast.worker w
+     set stopped_at = holdfast.clock(), died_at = holdfast.clock()
+   where w.id = p_worker and w.died_at is null;
+  if found then
+    perform set_config('holdfast.actor', (select w.name from holdfast.worker w where w.id = p_worker), true);
+    perform holdfast.return_jobs(p_worker, 10000);
+  end if;
+end $$;
+
+--
+-- Name: retry(uuid, text, text, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.retry(p_id uuid, p_actor text DEFAULT NULL::text, p_reason text DEFAULT NULL::text, p_new_id uuid DEFAULT NULL::uuid) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_old holdfast.job := holdfast.lock_job(p_id);
+  v_task holdfast.task;
+  v_now timestamptz := holdfast.clock();
+  v_new uuid := coalesce(p_new_id, holdfast.new_id());
+  v_other uuid;
+  v_count bigint;
+begin
+  select j.id into v_other from holdfast.job j where j.retry_of = p_id;
+  if found then
+    if v_other = p_new_id then
+      return v_other;   -- the answer to the first call was lost
+    end if;
+    raise exception 'job % was already retried as %', p_id, v_other using errcode = 'HF008', hint = 'If that one failed too, retry it instead.';
+  end if;
+  if v_old.status <> 'FAILED' then
+    raise exception 'job % is %; only a FAILED job can be retried', p_id, v_old.status using errcode = 'HF008';
+  end if;
+
+  select * into v_task from holdfast.task t where t.name = v_old.task;
+  if not found then
+    raise exception 'job % cannot be retried: task % is not registered any more', p_id, quote_literal(v_old.task) using errcode = 'HF008';
+  end if;
+  if v_task.manual_retries_per = 'subject' and v_old.subject is not null then
+    -- Two retries of one subject's jobs at once must not both see the last place under the cap.
+    perform pg_advisory_xact_lock(hashtextextended('holdfast:retry:' || coalesce(v_old.tenant, '') || ':' || v_old.subject, 0));
+    select count(*) into v_count
+      from holdfast.job j
+     where j.subject = v_old.subject and j.tenant is not distinct from v_old.tenant and j.retry_of is not null;
+  else
+    with recursive chain as (
+      select v_old.retry_of as id where v_old.retry_of is not null
+      union all
+      select j.retry_of from chain join holdfast.job j on j.id = chain.id where j.retry_of is not null)
+    select count(*) into v_count from chain;
+  end if;
+  if v_count >= v_task.manual_retries then
+    raise exception 'job % has been retried by hand % times, the most that task % allows', p_id, v_count, v_task.name using errcode = 'HF008';
+  end if;
+  if v_old.key is not null then
+    update holdfast.job j set key_held = false where j.id = p_id and j.key_held;
+    select j.id into v_other
+      from holdfast.job j
+     where coalesce(j.tenant, '') = coalesce(v_old.tenant, '') and j.task = v_old.task and j.key = v_old.key and j.key_held;
+    if found then
+      raise exception 'job % cannot be retried: job % holds its key', p_id, v_other using errcode = 'HF008', detail = v_other::text;
+    end if;
+  end if;
+
+  if exists (select from holdfast.job j where j.id = v_new) then
+    raise exception 'job id % is taken by another job', v_new using errcode = 'HF007', hint = 'An id belongs to one job: make a new one.';
+  end if;
+  perform set_config('holdfast.actor', coalesce(p_actor, ''), true);
+  begin
+    insert into holdfast.job (id, created_at, updated_at, claim_order, retry_of, priority, max_retries, key_held, task, queue, tenant, subject, key,
+           key_scope, reason, label, requested_by, trace_parent, timeout, tags, metadata, payload)
+    values (v_new, v_now, v_now, holdfast.place_in_line(v_now, v_old.priority), p_id, v_old.priority, v_old.max_retries, v_old.key is not null, v_old.task,
+            v_old.queue, v_old.tenant, v_old.subject, v_old.key, v_old.key_scope, coalesce(p_reason, 'retried by hand'), v_old.label,
+            coalesce(p_actor, v_old.requested_by), v_old.trace_parent, v_old.timeout, v_old.tags, v_old.metadata, v_old.payload);
+  exception when unique_violation then
+    raise exception 'job % cannot be retried: another job took its key at this moment', p_id
+      using errcode = 'HF008', hint = 'See what became of that one.';
+  end;
+  perform holdfast.wake(array[v_old.queue]);
+  return v_new;
+end $$;
+
+--
+-- Name: return_jobs(uuid, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.return_jobs(p_worker uuid, p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_queues text[];
+  v_count bigint;
+begin
+  with held as materialized (
+    select j.id, j.claim_id, w.name as worker, w.stopped_at is not null as said_goodbye, coalesce(t.crash_cap, 3) as crash_cap,
+           not exists (select from holdfast.job beside where beside.holder = w.id and not beside.suspect) as alone
+      from holdfast.worker w
+      join holdfast.job j on j.holder = w.id
+      left join holdfast.task t on t.name = j.task
+     where w.died_at is not null and (p_worker is null or w.id = p_worker)
+     order by j.suspect desc, j.id   -- suspects first: they are judged while what ran beside them is still in the books
+     limit p_limit
+       for no key update of j skip locked),
+  judged as materialized (
+    select h.*, j.suspect and h.alone and not h.said_goodbye as charged,
+           (j.suspect and h.alone and not h.said_goodbye and j.crash_count + 1 >= h.crash_cap) as condemned
+      from held h
+      join holdfast.job j on j.id = any (array[h.id::uuid])),
+  back as (
+    update holdfast.job j
+       set status = case when g.condemned then 'FAILED' else 'RETRY' end::holdfast.job_status,
+           holder = null,
+           deadline_at = null,
+           crash_count = j.crash_count + g.charged::int,
+           suspect = not g.condemned and (j.suspect or not g.said_goodbye),
+           due_at = case when not g.condemned then v_now end,
+           claim_order = case when not g.condemned then holdfast.place_in_line(v_now, j.priority) end,
+           error = case when g.condemned then jsonb_build_object('type', 'WorkerCrashed', 'kind', 'crash', 'recoverable', false,
+                          'message', format('its worker died %s times while running it alone', j.crash_count + 1)) else j.error end,
+           reason = case when g.said_goodbye then 'released: worker ' || g.worker || ' stopped' else 'worker ' || g.worker || ' died' end
+      from judged g
+     where j.id = any (array[g.id::uuid])
+       -- Again: it may have finished, or been taken by another, while we waited for the lock.
+       and j.status = 'RUNNING' and j.claim_id = g.claim_id
+    returning j.id, j.attempt, j.status, j.queue, g.worker, g.charged, g.said_goodbye),
+  kept as (
+    insert into holdfast.attempt (job_id, attempt, worker, outcome, error)
+    select b.id, b.attempt, b.worker, 'crashed', jsonb_build_object('type', 'WorkerDied', 'kind', 'crash', 'recoverable', true,
+             'message', format('worker %s died; %s', b.worker, case when b.charged then 'it ran this job alone' else 'this job is one of several suspects' end))
+      from back b
+     where not b.said_goodbye
+    on conflict do nothing)
+  select count(*), array_agg(distinct queue) filter (where status = 'RETRY') into v_count, v_queues from back;
+  if v_queues is not null then
+    perform holdfast.wake(v_queues);
+  end if;
+  return v_count;
+end $$;
+
+--
+-- Name: settle(uuid, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.settle(p_worker uuid, p_settlements jsonb) RETURNS TABLE(id uuid, status holdfast.job_status, recorded boolean)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_name text;
+begin
+  select w.name into v_name from holdfast.worker w where w.id = p_worker;
+  v_name := coalesce(v_name, p_worker::text);
+  perform set_config('holdfast.actor', v_name, true);
+  return query
+  with outcome as materialized (
+    select o.id, o.attempt, o.claim_id, o.outcome, o.error, o.delay, o.reason, o.logs, coalesce(o.recoverable, true) as recoverable
+      from jsonb_to_recordset(p_settlements) as o (id uuid, attempt int, claim_id uuid, outcome text, error jsonb, delay float8,
+             recoverable boolean, reason text, logs jsonb)),
+  mine as materialized (
+    select o.*, j.retry_count, j.crash_count,
+           case o.outcome
+             when 'cancelled' then 'CANCELLED'
+             when 'released' then 'RETRY'
+             when 'crashed' then case when j.crash_count + 1 < coalesce(t.crash_cap, 3) then 'RETRY' else 'FAILED' end
+             when 'failed' then case when o.recoverable and j.retry_count < j.max_retries then 'RETRY' else 'FAILED' end
+             else holdfast.unknown_outcome(o.outcome)
+           end::holdfast.job_status as to_status
+      from outcome o
+      join holdfast.job j on j.id = any (array[o.id])
+      left join holdfast.task t on t.name = j.task
+     where j.status = 'RUNNING' and j.attempt = o.attempt and j.claim_id = o.claim_id
+     order by o.id
+       for no key update of j),
+  moved as (
+    update holdfast.job j
+       set status = m.to_status,
+           holder = null,
+           deadline_at = null,
+           suspect = m.to_status = 'RETRY' and (m.outcome = 'crashed' or (m.outcome = 'released' and j.suspect)),
+           retry_count = m.retry_count + (m.outcome = 'failed' and m.to_status = 'RETRY')::int,
+           crash_count = m.crash_count + (m.outcome = 'crashed')::int,
+           due_at = case when m.to_status = 'RETRY' then v_now + make_interval(secs => coalesce(m.delay, 0)) end,
+           claim_order = case when m.to_status = 'RETRY' and coalesce(m.delay, 0) <= 0 then holdfast.place_in_line(v_now, j.priority) end,
+           error = case when m.outcome = 'released' then j.error else coalesce(m.error, j.error) end,
+           reason = m.reason
+      from mine m
+     where j.id = any (array[m.id])
+    returning j.id, j.status, j.queue, j.claim_order),
+  kept as (
+    insert into holdfast.attempt (job_id, attempt, worker, outcome, error, logs)
+    select m.id, m.attempt, v_name, m.outcome, m.error, m.logs
+      from mine m
+     where m.error is not null or m.logs is not null
+    on conflict do nothing),
+  woken as (
+    select holdfast.wake(array_agg(distinct d.queue)) as done
+      from moved d
+     where d.claim_order is not null
+    having count(*) > 0)
+  select o.id, coalesce(d.status, j.status),
+         d.id is not null
+         -- The same attempt has written the same before, and the answer was lost: a success, as for complete.
+         or exists (select from holdfast.job_history h
+                     where h.job_id = o.id and h.attempt = o.attempt and h.from_status = 'RUNNING' and h.actor = v_name
+                       and h.reason is not distinct from o.reason
+                       and h.to_status = any (case o.outcome when 'cancelled' then '{CANCELLED}' when 'released' then '{RETRY}'
+                                              else '{RETRY,FAILED}' end::holdfast.job_status[]))
+    from outcome o
+    left join moved d on d.id = o.id
+    left join holdfast.job j on j.id = any (array[o.id])
+    left join woken w on true;
+end $$;
+
+--
+-- Name: settle_conflict(uuid, jsonb, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.settle_conflict(p_id uuid, p_wanted jsonb, p_now timestamp with time zone, OUT job_id uuid, OUT created boolean) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_policy text := coalesce(p_wanted ->> 'on_conflict', 'return');
+  v_old holdfast.job;
+  v_task holdfast.task;
+  v_key text;
+begin
+  select * into v_old from holdfast.job j where j.id = p_id;
+  if found then
+    if v_old.task is distinct from p_wanted ->> 'task' or v_old.payload is distinct from p_wanted -> 'payload'
+       or v_old.tenant is distinct from p_wanted ->> 'tenant' then
+      raise exception 'job id % is taken by another job (task %)', p_id, v_old.task
+        using errcode = 'HF007', hint = 'An id belongs to one job: make a new one.';
+    end if;
+    job_id := p_id;
+    created := v_old.created_at = p_now;
+    return;
+  end if;
+
+  select * into strict v_task from holdfast.task t where t.name = p_wanted ->> 'task';
+  v_key := coalesce(p_wanted ->> 'key', holdfast.key_of(p_wanted -> 'payload', v_task.unique_by));
+  for v_try in 1..10 loop
+    select * into v_old
+      from holdfast.job j
+     where coalesce(j.tenant, '') = coalesce(p_wanted ->> 'tenant', '') and j.task = v_task.name and j.key = v_key and j.key_held;
+    if found and v_policy = 'replace' then   -- only who changes the holder locks it: a caller may hold on to a lock for long
+      select * into v_old from holdfast.job j where j.id = v_old.id and j.key_held for no key update;
+    end if;
+    if found and v_policy = 'raise' then
+      raise exception 'job % (%) already holds the key %', v_old.id, v_old.status, quote_literal(v_key)
+        using errcode = 'HF006', detail = v_old.id::text, hint = 'Wait for it, or enqueue with on_conflict=return or replace.';
+    elsif found and v_policy = 'replace' and v_old.status = 'PENDING' then
+      update holdfast.job j
+         set status = 'CANCELLED', claim_order = null, due_at = null, held_by = null, key_held = false, reason = 'replaced by ' || p_id
+       where j.id = v_old.id;
+    elsif found then
+      job_id := v_old.id;
+      created := false;
+      return;
+    end if;
+    -- The key is free now: its holder ended meanwhile, or was replaced above.
+    select e.job_id, e.created into job_id, created
+      from holdfast.enqueue_many(jsonb_build_array(p_wanted || jsonb_build_object('id', p_id, 'on_conflict', 'return'))) as e;
+    if job_id = p_id then
+      return;
+    end if;
+  end loop;
+  raise exception 'key % kept changing hands; try again', quote_literal(v_key) using errcode = '40001';
+end $$;
+
+--
+-- Name: stay_awake(uuid, text[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.stay_awake(p_worker uuid, p_queues text[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  delete from holdfast.sleeper s where s.worker_id = p_worker and s.queue = any (p_queues)
+$$;
+
+--
+-- Name: sweep(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.sweep(p_limit integer DEFAULT 1000, OUT died bigint, OUT returned bigint, OUT overdue bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+begin
+  perform set_config('holdfast.actor', 'sweeper', true);
+  with silent as (
+    update holdfast.worker w
+       set died_at = holdfast.clock()
+     where w.died_at is null
+       -- A server that has just started heard nobody: whoever lives has a lease's time to say so.
+       and greatest(w.seen_at, pg_postmaster_start_time()) + w.lease < holdfast.clock()
+    returning w.id),
+  awake as (
+    delete from holdfast.sleeper s using silent where s.worker_id = silent.id)
+  select count(*) into died from silent;
+  returned := holdfast.return_jobs(null, p_limit);
+  overdue := holdfast.end_overdue(p_limit);
+end $$;
+
+--
+-- Name: unknown_outcome(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.unknown_outcome(p_outcome text) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  raise exception 'outcome % is not one of failed, crashed, released, cancelled', quote_nullable(p_outcome) using errcode = 'HF005';
+end $$;
+
+--
+-- Name: unknown_task(bigint, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.unknown_task(p_position bigint, p_task text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  raise exception 'job %: task % is not registered in this database', p_position, quote_literal(p_task)
+    using errcode = 'HF004', hint = 'Start a worker that has it (holdfast -a module:app worker), or check the name.';
+end $$;
+
+--
+-- Name: upkeep(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.upkeep(p_limit integer DEFAULT 5000, OUT partitions bigint, OUT removed bigint, OUT forgotten bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  perform from holdfast.upkeep u for update skip locked;
+  if not found then
+    return;
+  end if;
+  partitions := holdfast.ensure_history_partitions();
+  removed := holdfast.apply_retention(p_limit);
+  perform holdfast.drop_empty_history_partitions();
+  with gone as (
+    delete from holdfast.worker w
+     where w.died_at < holdfast.clock() - interval '1 day'
+       and not exists (select from holdfast.job j where j.holder = w.id)
+    returning 1)
+  select count(*) into forgotten from gone;
+  update holdfast.upkeep set ran_at = holdfast.clock();
+end $$;
+
+--
+-- Name: uuid_at(timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.uuid_at(p_at timestamp with time zone) RETURNS uuid
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((lpad(to_hex((floor((EXTRACT(epoch FROM p_at) * (1000)::numeric)))::bigint), 12, '0'::text) || '00000000000000000000'::text))::uuid;
+
+--
+-- Name: wake(text[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.wake(p_queues text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_queue text;
+begin
+  if current_setting('holdfast.quiet', true) = 'on' then
+    return;
+  end if;
+  for v_queue in select distinct s.queue from holdfast.sleeper s where s.queue = any (p_queues) loop
+    perform pg_notify('holdfast_wake', v_queue);
+  end loop;
+end $$;
+
+--
+-- Name: task; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.task (
+    name holdfast.name NOT NULL,
+    queue holdfast.name DEFAULT 'default'::text NOT NULL,
+    priority holdfast.priority DEFAULT 0 NOT NULL,
+    max_retries holdfast.small_count DEFAULT 3 NOT NULL,
+    crash_cap holdfast.small_count DEFAULT 3 NOT NULL,
+    timeout interval,
+    retention interval,
+    unique_by holdfast.tags,
+    key_scope holdfast.key_scope DEFAULT 'active'::text NOT NULL,
+    manual_retries holdfast.small_count DEFAULT 3 NOT NULL,
+    manual_retries_per text DEFAULT 'job'::text NOT NULL,
+    registered_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    CONSTRAINT task_crash_cap_is_positive CHECK (((crash_cap)::smallint > 0)),
+    CONSTRAINT task_manual_retries_are_counted_per_job_or_subject CHECK ((manual_retries_per = ANY (ARRAY['job'::text, 'subject'::text]))),
+    CONSTRAINT task_retention_is_positive CHECK ((retention > '00:00:00'::interval)),
+    CONSTRAINT task_timeout_is_positive CHECK ((timeout > '00:00:00'::interval))
+);
+
+--
+-- Name: wanted(jsonb, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time zone) RETURNS TABLE(nth bigint, id uuid, run_at timestamp with time zone, priority integer, max_retries integer, task text, queue text, tenant text, subject text, key text, key_scope text, label text, requested_by text, trace_parent text, timeout interval, tags jsonb, metadata jsonb, payload jsonb)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT w.nth,
+     w.id,
+     COALESCE(w.run_at, (wanted.p_now + make_interval(secs => w.run_in))) AS "coalesce",
+     COALESCE(w.priority, (t.priority)::integer) AS "coalesce",
+     COALESCE(w.max_retries, (t.max_retries)::integer) AS "coalesce",
+     w.task,
+     COALESCE(w.queue, (t.queue)::text) AS "coalesce",
+     w.tenant,
+     w.subject,
+     COALESCE(w.key,
+         CASE
+             WHEN (t.unique_by IS NOT NULL) THEN holdfast.key_of(w.payload, (t.unique_by)::jsonb)
+             ELSE NULL::text
+         END) AS "coalesce",
+     COALESCE(w.key_scope, (t.key_scope)::text) AS "coalesce",
+     w.label,
+     w.requested_by,
+     w.trace_parent,
+     COALESCE(make_interval(secs => w.timeout), t.timeout) AS "coalesce",
+     w.tags,
+     w.metadata,
+     w.payload
+    FROM (ROWS FROM(jsonb_to_recordset(wanted.p_jobs) AS (id uuid, task text, payload jsonb, queue text, priority integer, run_at timestamp with time zone, run_in double precision, key text, key_scope text, on_conflict text, tenant text, subject text, tags jsonb, label text, metadata jsonb, requested_by text, trace_parent text, max_retries integer, timeout double precision)) WITH ORDINALITY w(id, task, payload, queue, priority, run_at, run_in, key, key_scope, on_conflict, tenant, subject, tags, label, metadata, requested_by, trace_parent, max_retries, timeout, nth)
+      LEFT JOIN holdfast.task t ON (((t.name)::text = w.task)))
+   WHERE
+         CASE
+             WHEN (w.task IS NULL) THEN holdfast.bad_input(w.nth, 'it names no task'::text)
+             WHEN (t.name IS NULL) THEN holdfast.unknown_task(w.nth, w.task)
+             WHEN (jsonb_typeof(w.payload) IS DISTINCT FROM 'object'::text) THEN holdfast.bad_input(w.nth, format('the payload of %s must be a JSON object, not %s'::text, w.task, COALESCE(jsonb_typeof(w.payload), 'missing'::text)))
+             WHEN (octet_length((w.payload)::text) > 262144) THEN holdfast.bad_input(w.nth, format('the payload of %s has %s bytes; at most 262,144 (256 KiB) fit: store the data elsewhere and enqueue its id'::text, w.task, octet_length((w.payload)::text)))
+             WHEN ((w.priority < '-100'::integer) OR (w.priority > 100)) THEN holdfast.bad_input(w.nth, format('priority %s is outside -100 to 100'::text, w.priority))
+             WHEN ((w.max_retries < 0) OR (w.max_retries > 100)) THEN holdfast.bad_input(w.nth, format('max_retries %s is outside 0 to 100'::text, w.max_retries))
+             WHEN ((w.run_at IS NOT NULL) AND (w.run_in IS NOT NULL)) THEN holdfast.bad_input(w.nth, 'give run_at or run_in, not both'::text)
+             WHEN (NOT (w.timeout > (0)::double precision)) THEN holdfast.bad_input(w.nth, format('timeout %s must be more than 0 seconds'::text, w.timeout))
+             WHEN ((w.tags IS NOT NULL) AND (NOT holdfast.are_strings(w.tags))) THEN holdfast.bad_input(w.nth, 'tags must be a list of strings'::text)
+             WHEN (jsonb_typeof(w.metadata) <> 'object'::text) THEN holdfast.bad_input(w.nth, 'metadata must be a JSON object'::text)
+             WHEN ((((''::text = w.queue) OR (''::text = w.tenant)) OR (''::text = w.subject)) OR (''::text = w.key)) THEN holdfast.bad_input(w.nth, 'queue, tenant, subject and key must not be empty: leave out what it does not have'::text)
+             WHEN ((GREATEST(length(w.queue), length(w.tenant)) > 200) OR (GREATEST(length(w.subject), length(w.key), length(w.label)) > 500)) THEN holdfast.bad_input(w.nth, 'a queue or tenant may have 200 characters, a subject, key or label 500'::text)
+             WHEN (w.key_scope <> ALL (ARRAY['active'::text, 'success'::text, 'ever'::text])) THEN holdfast.bad_input(w.nth, format('key scope %L is not one of active, success, ever'::text, w.key_scope))
+             WHEN (w.on_conflict <> ALL (ARRAY['return'::text, 'raise'::text, 'replace'::text])) THEN holdfast.bad_input(w.nth, format('on_conflict %L is not one of return, raise, replace'::text, w.on_conflict))
+             ELSE true
+         END;
+END;
+
+--
+-- Name: with_ids(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.with_ids(p_jobs jsonb) RETURNS jsonb
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select coalesce(jsonb_agg(jsonb_build_object('id', holdfast.new_id()) || one order by nth), '[]')
+    from jsonb_array_elements(p_jobs) with ordinality as w (one, nth)
+$$;
+
+--
+-- Name: attempt; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.attempt (
+    job_id uuid NOT NULL,
+    attempt integer NOT NULL,
+    worker text NOT NULL,
+    outcome text NOT NULL,
+    error jsonb,
+    logs jsonb,
+    at timestamp with time zone DEFAULT holdfast.clock() NOT NULL
+);
+
+--
+-- Name: job_history; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.job_history (
+    job_id uuid NOT NULL,
+    seq integer NOT NULL,
+    from_status holdfast.job_status,
+    to_status holdfast.job_status NOT NULL,
+    attempt integer NOT NULL,
+    at timestamp with time zone NOT NULL,
+    xid bigint NOT NULL,
+    actor text NOT NULL,
+    reason text,
+    metadata jsonb
+)
+PARTITION BY RANGE (job_id);
+
+--
+-- Name: history_overview; Type: VIEW; Schema: holdfast; Owner: -
+--
+
+CREATE VIEW holdfast.history_overview AS
+ SELECT job_id,
+    seq,
+    from_status,
+    to_status,
+    attempt,
+    at,
+    actor
+   FROM holdfast.job_history h;
+
+--
+-- Name: installed; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.installed (
+    what text NOT NULL,
+    checksum text NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+--
+-- Name: job_history_rest; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.job_history_rest (
+    job_id uuid CONSTRAINT job_history_job_id_not_null NOT NULL,
+    seq integer CONSTRAINT job_history_seq_not_null NOT NULL,
+    from_status holdfast.job_status,
+    to_status holdfast.job_status CONSTRAINT job_history_to_status_not_null NOT NULL,
+    attempt integer CONSTRAINT job_history_attempt_not_null NOT NULL,
+    at timestamp with time zone CONSTRAINT job_history_at_not_null NOT NULL,
+    xid bigint CONSTRAINT job_history_xid_not_null NOT NULL,
+    actor text CONSTRAINT job_history_actor_not_null NOT NULL,
+    reason text,
+    metadata jsonb
+);
+
+--
+-- Name: job_overview; Type: VIEW; Schema: holdfast; Owner: -
+--
+
+CREATE VIEW holdfast.job_overview AS
+ SELECT id,
+    task,
+    queue,
+    status,
+    priority,
+    attempt,
+    retry_count,
+    max_retries,
+    crash_count,
+    created_at,
+    updated_at,
+    due_at,
+    finished_at,
+    tenant,
+    subject,
+    label,
+    tags,
+    reason,
+    retry_of,
+    (error ->> 'type'::text) AS error_type
+   FROM holdfast.job j;
+
+--
+-- Name: sleeper; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.sleeper (
+    queue text NOT NULL,
+    worker_id uuid NOT NULL
+);
+
+--
+-- Name: upkeep; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.upkeep (
+    only_one boolean DEFAULT true NOT NULL,
+    ran_at timestamp with time zone,
+    CONSTRAINT upkeep_only_one_check CHECK (only_one)
+);
+
+--
+-- Name: worker; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.worker (
+    id uuid NOT NULL,
+    name text NOT NULL,
+    host text NOT NULL,
+    pid integer NOT NULL,
+    version text NOT NULL,
+    queues jsonb NOT NULL,
+    tasks text[] NOT NULL,
+    lease interval NOT NULL,
+    started_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    seen_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    clock_skew interval DEFAULT '00:00:00'::interval NOT NULL,
+    stopped_at timestamp with time zone,
+    died_at timestamp with time zone,
+    CONSTRAINT lease_is_at_least_a_second CHECK ((lease >= '00:00:01'::interval))
+)
+WITH (fillfactor='50');
+
+--
+-- Name: job_history_rest; Type: TABLE ATTACH; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.job_history ATTACH PARTITION holdfast.job_history_rest DEFAULT;
+
+--
+-- Name: attempt attempt_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.attempt
+    ADD CONSTRAINT attempt_pkey PRIMARY KEY (job_id, attempt);
+
+--
+-- Name: installed installed_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.installed
+    ADD CONSTRAINT installed_pkey PRIMARY KEY (what);
+
+--
+-- Name: job_history job_history_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.job_history
+    ADD CONSTRAINT job_history_pkey PRIMARY KEY (job_id, seq);
+
+--
+-- Name: job_history_rest job_history_rest_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.job_history_rest
+    ADD CONSTRAINT job_history_rest_pkey PRIMARY KEY (job_id, seq);
+
+--
+-- Name: job job_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.job
+    ADD CONSTRAINT job_pkey PRIMARY KEY (id);
+
+--
+-- Name: queue queue_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.queue
+    ADD CONSTRAINT queue_pkey PRIMARY KEY (name);
+
+--
+-- Name: sleeper sleeper_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.sleeper
+    ADD CONSTRAINT sleeper_pkey PRIMARY KEY (queue, worker_id);
+
+--
+-- Name: task task_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.task
+    ADD CONSTRAINT task_pkey PRIMARY KEY (name);
+
+--
+-- Name: upkeep upkeep_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.upkeep
+    ADD CONSTRAINT upkeep_pkey PRIMARY KEY (only_one);
+
+--
+-- Name: worker worker_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.worker
+    ADD CONSTRAINT worker_pkey PRIMARY KEY (id);
+
+--
+-- Name: job_by_status; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX job_by_status ON holdfast.job USING btree (status, id DESC) WHERE (status <> 'RUNNING'::holdfast.job_status);
+
+--
+-- Name: job_by_subject; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX job_by_subject ON holdfast.job USING btree (subject, id DESC) WHERE (subject IS NOT NULL);
+
+--
+-- Name: job_by_tag; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX job_by_tag ON holdfast.job USING gin (tags jsonb_path_ops) WHERE (tags IS NOT NULL);
+
+--
+-- Name: job_by_task; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX job_by_task ON holdfast.job USING btree (task, id DESC) WHERE (status <> 'RUNNING'::holdfast.job_status);
+
+--
+-- Name: job_by_tenant; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX job_by_tenant ON holdfast.job USING btree (tenant, id DESC) WHERE (tenant IS NOT NULL);
+
+--
+-- Name: job_due; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX job_due ON holdfast.job USING btree (due_at) WHERE ((due_at IS NOT NULL) AND (claim_order IS NULL));
+
+--
+-- Name: job_held; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX job_held ON holdfast.job USING btree (holder) WHERE (holder IS NOT NULL);
+
+--
+-- Name: job_in_line; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX job_in_line ON holdfast.job USING btree (queue, claim_order, id) WHERE ((claim_order IS NOT NULL) AND (NOT suspect));
+
+--
+-- Name: job_key; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE UNIQUE INDEX job_key ON holdfast.job USING btree (COALESCE((tenant)::text, ''::text), task, key) WHERE key_held;
+
+--
+-- Name: job_retried_once; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE UNIQUE INDEX job_retried_once ON holdfast.job USING btree (retry_of) WHERE (retry_of IS NOT NULL);
+
+--
+-- Name: job_suspect; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX job_suspect ON holdfast.job USING btree (queue, claim_order, id) WHERE ((claim_order IS NOT NULL) AND suspect);
+
+--
+-- Name: job_history_rest_pkey; Type: INDEX ATTACH; Schema: holdfast; Owner: -
+--
+
+ALTER INDEX holdfast.job_history_pkey ATTACH PARTITION holdfast.job_history_rest_pkey;
+
+--
+-- Name: attempt attempt_is_append_only; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER attempt_is_append_only BEFORE UPDATE ON holdfast.attempt FOR EACH ROW EXECUTE FUNCTION holdfast.refuse('attempts are append-only: UPDATE is refused');
+
+ALTER TABLE holdfast.attempt ENABLE ALWAYS TRIGGER attempt_is_append_only;
+
+--
+-- Name: attempt attempt_is_kept; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER attempt_is_kept BEFORE DELETE ON holdfast.attempt FOR EACH ROW EXECUTE FUNCTION holdfast.guard_removal('attempts are append-only: DELETE is for retention only');
+
+ALTER TABLE holdfast.attempt ENABLE ALWAYS TRIGGER attempt_is_kept;
+
+--
+-- Name: attempt attempt_is_not_truncated; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER attempt_is_not_truncated BEFORE TRUNCATE ON holdfast.attempt FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('attempts are append-only: TRUNCATE is refused');
+
+ALTER TABLE holdfast.attempt ENABLE ALWAYS TRIGGER attempt_is_not_truncated;
+
+--
+-- Name: job guard_move; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER guard_move BEFORE UPDATE ON holdfast.job FOR EACH ROW WHEN (((old.status <> new.status) AND ((holdfast.is_legal(old.status, new.status) AND (new.seq = (old.seq + 1)) AND (new.came_from = old.status) AND (new.updated_at >= old.updated_at) AND ((new.updated_at >= (holdfast.clock() - (clock_timestamp() - statement_timestamp()))) AND (new.updated_at <= holdfast.clock())) AND (old.key_held OR (NOT new.key_held)) AND
+        CASE
+            WHEN (new.status = 'RUNNING'::holdfast.job_status) THEN ((new.attempt = (old.attempt + 1)) AND (new.claim_id IS NOT NULL) AND (new.claim_id IS DISTINCT FROM old.claim_id) AND (new.finished_at IS NULL))
+            ELSE ((new.attempt = old.attempt) AND (NOT (new.claim_id IS DISTINCT FROM old.claim_id)) AND (new.status = 'COMPLETED'::holdfast.job_status) AND (new.finished_at = new.updated_at) AND (NOT new.key_held))
+        END) IS NOT TRUE))) EXECUTE FUNCTION holdfast.guard_move();
+
+ALTER TABLE holdfast.job ENABLE ALWAYS TRIGGER guard_move;
+
+--
+-- Name: job guard_removal; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER guard_removal BEFORE DELETE ON holdfast.job FOR EACH ROW EXECUTE FUNCTION holdfast.guard_removal('jobs are kept: DELETE is for retention only');
+
+ALTER TABLE holdfast.job ENABLE ALWAYS TRIGGER guard_removal;
+
+--
+-- Name: job guard_stay; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER guard_stay BEFORE UPDATE ON holdfast.job FOR EACH ROW WHEN ((old.status = new.status)) EXECUTE FUNCTION holdfast.guard_stay();
+
+ALTER TABLE holdfast.job ENABLE ALWAYS TRIGGER guard_stay;
+
+--
+-- Name: job guard_truncate; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON holdfast.job FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('jobs are kept: TRUNCATE is refused');
+
+ALTER TABLE holdfast.job ENABLE ALWAYS TRIGGER guard_truncate;
+
+--
+-- Name: job_history history_is_append_only; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER history_is_append_only BEFORE UPDATE ON holdfast.job_history FOR EACH ROW EXECUTE FUNCTION holdfast.refuse('history is append-only: UPDATE is refused');
+
+ALTER TABLE holdfast.job_history ENABLE ALWAYS TRIGGER history_is_append_only;
+
+--
+-- Name: job_history history_is_kept; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER history_is_kept BEFORE DELETE ON holdfast.job_history FOR EACH ROW EXECUTE FUNCTION holdfast.guard_removal('history is append-only: DELETE is for retention only');
+
+ALTER TABLE holdfast.job_history ENABLE ALWAYS TRIGGER history_is_kept;
+
+--
+-- Name: job_history history_is_not_truncated; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER history_is_not_truncated BEFORE TRUNCATE ON holdfast.job_history FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('history is append-only: TRUNCATE is refused');
+
+ALTER TABLE holdfast.job_history ENABLE ALWAYS TRIGGER history_is_not_truncated;
+
+--
+-- Name: job_history_rest history_is_not_truncated; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER history_is_not_truncated BEFORE TRUNCATE ON holdfast.job_history_rest FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('history is append-only: TRUNCATE is refused');
+
+ALTER TABLE holdfast.job_history_rest ENABLE ALWAYS TRIGGER history_is_not_truncated;
+
+--
+-- Name: job identity_is_immutable; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER identity_is_immutable BEFORE UPDATE OF id, task, payload, tenant, subject, created_at, retry_of, requested_by, key, key_scope ON holdfast.job FOR EACH ROW WHEN ((((((((((((old.id)::uuid IS DISTINCT FROM (new.id)::uuid) OR ((old.task)::text IS DISTINCT FROM (new.task)::text)) OR ((old.payload)::text IS DISTINCT FROM (new.payload)::text)) OR ((old.tenant)::text IS DISTINCT FROM (new.tenant)::text)) OR ((old.subject)::text IS DISTINCT FROM (new.subject)::text)) OR (old.created_at IS DISTINCT FROM new.created_at)) OR (old.retry_of IS DISTINCT FROM new.retry_of)) OR (old.requested_by IS DISTINCT FROM new.requested_by)) OR ((old.key)::text IS DISTINCT FROM (new.key)::text)) OR ((old.key_scope)::text IS DISTINCT FROM (new.key_scope)::text))) EXECUTE FUNCTION holdfast.refuse('the payload, task, tenant, subject, key and origin of a job never change');
+
+ALTER TABLE holdfast.job ENABLE ALWAYS TRIGGER identity_is_immutable;
+
+--
+-- Name: job record_births; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER record_births AFTER INSERT ON holdfast.job REFERENCING NEW TABLE AS born FOR EACH STATEMENT EXECUTE FUNCTION holdfast.record_births();
+
+ALTER TABLE holdfast.job ENABLE ALWAYS TRIGGER record_births;
+
+--
+-- Name: job record_moves; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER record_moves AFTER UPDATE ON holdfast.job REFERENCING NEW TABLE AS moved FOR EACH STATEMENT EXECUTE FUNCTION holdfast.record_moves();
+
+ALTER TABLE holdfast.job ENABLE ALWAYS TRIGGER record_moves;
+
+--
+-- Name: sleeper sleeper_worker_id_fkey; Type: FK CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.sleeper
+    ADD CONSTRAINT sleeper_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES holdfast.worker(id) ON DELETE CASCADE;
+
+--
+-- Name: SCHEMA holdfast; Type: ACL; Schema: -; Owner: -
+--
+
+GRANT USAGE ON SCHEMA holdfast TO holdfast_producer;
+GRANT USAGE ON SCHEMA holdfast TO holdfast_worker;
+GRANT USAGE ON SCHEMA holdfast TO holdfast_api;
+GRANT USAGE ON SCHEMA holdfast TO holdfast_viewer;
+GRANT USAGE ON SCHEMA holdfast TO holdfast_maint;
+
+--
+-- Name: FUNCTION act_as_worker(p_worker uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.act_as_worker(p_worker uuid) FROM PUBLIC;
+
+--
+-- Name: FUNCTION actor(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.actor() FROM PUBLIC;
+
+--
+-- Name: FUNCTION admit_due(p_limit integer, OUT admitted bigint, OUT next_in double precision); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.admit_due(p_limit integer, OUT admitted bigint, OUT next_in double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.admit_due(p_limit integer, OUT admitted bigint, OUT next_in double precision) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.admit_due(p_limit integer, OUT admitted bigint, OUT next_in double precision) TO holdfast_maint;
+
+--
+-- Name: FUNCTION apply_retention(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.apply_retention(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION are_strings(p_list jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.are_strings(p_list jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION bad_input(p_position bigint, p_problem text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.bad_input(p_position bigint, p_problem text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION beat(p_worker uuid, p_ids uuid[], p_claim_ids uuid[], OUT alive boolean, OUT lost uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.beat(p_worker uuid, p_ids uuid[], p_claim_ids uuid[], OUT alive boolean, OUT lost uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.beat(p_worker uuid, p_ids uuid[], p_claim_ids uuid[], OUT alive boolean, OUT lost uuid[]) TO holdfast_worker;
+
+--
+-- Name: FUNCTION broken_rule(p_status holdfast.job_status, p_holder uuid, p_claim_order timestamp with time zone, p_due_at timestamp with time zone, p_held_by text, p_deadline_at timestamp with time zone, p_finished_at timestamp with time zone, p_approval_id uuid, p_error jsonb, p_result jsonb, p_retry_count integer, p_max_retries integer, p_key text, p_key_scope text, p_key_held boolean); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.broken_rule(p_status holdfast.job_status, p_holder uuid, p_claim_order timestamp with time zone, p_due_at timestamp with time zone, p_held_by text, p_deadline_at timestamp with time zone, p_finished_at timestamp with time zone, p_approval_id uuid, p_error jsonb, p_result jsonb, p_retry_count integer, p_max_retries integer, p_key text, p_key_scope text, p_key_held boolean) FROM PUBLIC;
+
+--
+-- Name: FUNCTION cancel(p_id uuid, p_actor text, p_reason text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.cancel(p_id uuid, p_actor text, p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.cancel(p_id uuid, p_actor text, p_reason text) TO holdfast_api;
+
+--
+-- Name: FUNCTION claim(p_worker uuid, p_claim_id uuid, p_queue text, p_tasks text[], p_limit integer, p_after timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.claim(p_worker uuid, p_claim_id uuid, p_queue text, p_tasks text[], p_limit integer, p_after timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.claim(p_worker uuid, p_claim_id uuid, p_queue text, p_tasks text[], p_limit integer, p_after timestamp with time zone) TO holdfast_worker;
+
+--
+-- Name: FUNCTION claim_suspect(p_worker uuid, p_claim_id uuid, p_queues text[], p_tasks text[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_queues text[], p_tasks text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_queues text[], p_tasks text[]) TO holdfast_worker;
+
+--
+-- Name: FUNCTION clock(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.clock() FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.clock() TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.clock() TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.clock() TO holdfast_viewer;
+
+--
+-- Name: FUNCTION complete(p_worker uuid, p_ids uuid[], p_attempts integer[], p_claim_ids uuid[], p_results text[], p_logs text[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.complete(p_worker uuid, p_ids uuid[], p_attempts integer[], p_claim_ids uuid[], p_results text[], p_logs text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.complete(p_worker uuid, p_ids uuid[], p_attempts integer[], p_claim_ids uuid[], p_results text[], p_logs text[]) TO holdfast_worker;
+
+--
+-- Name: FUNCTION declare_tasks(p_tasks jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.declare_tasks(p_tasks jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.declare_tasks(p_tasks jsonb) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.declare_tasks(p_tasks jsonb) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.declare_tasks(p_tasks jsonb) TO holdfast_api;
+
+--
+-- Name: FUNCTION drop_empty_history_partitions(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.drop_empty_history_partitions() FROM PUBLIC;
+
+--
+-- Name: FUNCTION end_overdue(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.end_overdue(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid) TO holdfast_api;
+
+--
+-- Name: FUNCTION enqueue_many(p_jobs jsonb, p_declared jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.enqueue_many(p_jobs jsonb, p_declared jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.enqueue_many(p_jobs jsonb, p_declared jsonb) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.enqueue_many(p_jobs jsonb, p_declared jsonb) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.enqueue_many(p_jobs jsonb, p_declared jsonb) TO holdfast_api;
+
+--
+-- Name: FUNCTION ensure_history_partition(p_month timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.ensure_history_partition(p_month timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION ensure_history_partitions(p_months_ahead integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.ensure_history_partitions(p_months_ahead integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION extras_of(p_label text, p_requested_by text, p_trace_parent text, p_key text, p_metadata jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.extras_of(p_label text, p_requested_by text, p_trace_parent text, p_key text, p_metadata jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION fall_asleep(p_worker uuid, p_queues text[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.fall_asleep(p_worker uuid, p_queues text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.fall_asleep(p_worker uuid, p_queues text[]) TO holdfast_worker;
+
+--
+-- Name: FUNCTION guard_history_partition(p_partition regclass); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.guard_history_partition(p_partition regclass) FROM PUBLIC;
+
+--
+-- Name: FUNCTION guard_move(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.guard_move() FROM PUBLIC;
+
+--
+-- Name: FUNCTION guard_removal(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.guard_removal() FROM PUBLIC;
+
+--
+-- Name: FUNCTION guard_stay(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.guard_stay() FROM PUBLIC;
+
+--
+-- Name: FUNCTION is_legal(p_from holdfast.job_status, p_to holdfast.job_status); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.is_legal(p_from holdfast.job_status, p_to holdfast.job_status) FROM PUBLIC;
+
+--
+-- Name: FUNCTION is_terminal(p_status holdfast.job_status); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.is_terminal(p_status holdfast.job_status) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.is_terminal(p_status holdfast.job_status) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.is_terminal(p_status holdfast.job_status) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.is_terminal(p_status holdfast.job_status) TO holdfast_viewer;
+
+--
+-- Name: FUNCTION job_outcome(p_id uuid, OUT status holdfast.job_status, OUT result text, OUT error text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_status, OUT result text, OUT error text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_status, OUT result text, OUT error text) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_status, OUT result text, OUT error text) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_status, OUT result text, OUT error text) TO holdfast_api;
+
+--
+-- Name: FUNCTION key_of(p_payload jsonb, p_fields jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.key_of(p_payload jsonb, p_fields jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION new_id(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.new_id() FROM PUBLIC;
+
+--
+-- Name: TABLE job; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.job TO holdfast_api;
+
+--
+-- Name: FUNCTION lock_job(p_id uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.lock_job(p_id uuid) FROM PUBLIC;
+
+--
+-- Name: FUNCTION might_conflict(p_jobs jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.might_conflict(p_jobs jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION pause_queue(p_queue text, p_actor text, p_reason text, p_resume_in interval); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.pause_queue(p_queue text, p_actor text, p_reason text, p_resume_in interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.pause_queue(p_queue text, p_actor text, p_reason text, p_resume_in interval) TO holdfast_api;
+
+--
+-- Name: FUNCTION place_in_line(p_due timestamp with time zone, p_priority integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.place_in_line(p_due timestamp with time zone, p_priority integer) FROM PUBLIC;
+
+--
+-- Name: TABLE queue; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.queue TO holdfast_producer;
+GRANT SELECT ON TABLE holdfast.queue TO holdfast_worker;
+GRANT SELECT ON TABLE holdfast.queue TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.queue TO holdfast_viewer;
+GRANT SELECT ON TABLE holdfast.queue TO holdfast_maint;
+
+--
+-- Name: FUNCTION queue_is_paused(p_queue text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.queue_is_paused(p_queue text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION record_births(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.record_births() FROM PUBLIC;
+
+--
+-- Name: FUNCTION record_moves(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.record_moves() FROM PUBLIC;
+
+--
+-- Name: FUNCTION recover_claim(p_worker uuid, p_claim_id uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.recover_claim(p_worker uuid, p_claim_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.recover_claim(p_worker uuid, p_claim_id uuid) TO holdfast_worker;
+
+--
+-- Name: FUNCTION refuse(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.refuse() FROM PUBLIC;
+
+--
+-- Name: FUNCTION refuse_rule(p_job uuid, p_status holdfast.job_status, p_rule text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.refuse_rule(p_job uuid, p_status holdfast.job_status, p_rule text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION register_tasks(p_tasks jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.register_tasks(p_tasks jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.register_tasks(p_tasks jsonb) TO holdfast_worker;
+
+--
+-- Name: FUNCTION register_worker(p_id uuid, p_name text, p_host text, p_pid integer, p_version text, p_queues jsonb, p_tasks text[], p_lease interval, p_its_clock timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.register_worker(p_id uuid, p_name text, p_host text, p_pid integer, p_version text, p_queues jsonb, p_tasks text[], p_lease interval, p_its_clock timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.register_worker(p_id uuid, p_name text, p_host text, p_pid integer, p_version text, p_queues jsonb, p_tasks text[], p_lease interval, p_its_clock timestamp with time zone) TO holdfast_worker;
+
+--
+-- Name: FUNCTION resume_queue(p_queue text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.resume_queue(p_queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.resume_queue(p_queue text) TO holdfast_api;
+
+--
+-- Name: FUNCTION retire_worker(p_worker uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.retire_worker(p_worker uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.retire_worker(p_worker uuid) TO holdfast_worker;
+
+--
+-- Name: FUNCTION retry(p_id uuid, p_actor text, p_reason text, p_new_id uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.retry(p_id uuid, p_actor text, p_reason text, p_new_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.retry(p_id uuid, p_actor text, p_reason text, p_new_id uuid) TO holdfast_api;
+
+--
+-- Name: FUNCTION return_jobs(p_worker uuid, p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.return_jobs(p_worker uuid, p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION settle(p_worker uuid, p_settlements jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.settle(p_worker uuid, p_settlements jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.settle(p_worker uuid, p_settlements jsonb) TO holdfast_worker;
+
+--
+-- Name: FUNCTION settle_conflict(p_id uuid, p_wanted jsonb, p_now timestamp with time zone, OUT job_id uuid, OUT created boolean); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.settle_conflict(p_id uuid, p_wanted jsonb, p_now timestamp with time zone, OUT job_id uuid, OUT created boolean) FROM PUBLIC;
+
+--
+-- Name: FUNCTION stay_awake(p_worker uuid, p_queues text[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.stay_awake(p_worker uuid, p_queues text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.stay_awake(p_worker uuid, p_queues text[]) TO holdfast_worker;
+
+--
+-- Name: FUNCTION sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint) TO holdfast_maint;
+
+--
+-- Name: FUNCTION unknown_outcome(p_outcome text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.unknown_outcome(p_outcome text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION unknown_task(p_position bigint, p_task text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.unknown_task(p_position bigint, p_task text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION upkeep(p_limit integer, OUT partitions bigint, OUT removed bigint, OUT forgotten bigint); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.upkeep(p_limit integer, OUT partitions bigint, OUT removed bigint, OUT forgotten bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.upkeep(p_limit integer, OUT partitions bigint, OUT removed bigint, OUT forgotten bigint) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.upkeep(p_limit integer, OUT partitions bigint, OUT removed bigint, OUT forgotten bigint) TO holdfast_maint;
+
+--
+-- Name: FUNCTION uuid_at(p_at timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.uuid_at(p_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.uuid_at(p_at timestamp with time zone) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.uuid_at(p_at timestamp with time zone) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.uuid_at(p_at timestamp with time zone) TO holdfast_viewer;
+
+--
+-- Name: FUNCTION wake(p_queues text[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.wake(p_queues text[]) FROM PUBLIC;
+
+--
+-- Name: TABLE task; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.task TO holdfast_producer;
+GRANT SELECT ON TABLE holdfast.task TO holdfast_worker;
+GRANT SELECT ON TABLE holdfast.task TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.task TO holdfast_viewer;
+GRANT SELECT ON TABLE holdfast.task TO holdfast_maint;
+
+--
+-- Name: FUNCTION wanted(p_jobs jsonb, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION with_ids(p_jobs jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.with_ids(p_jobs jsonb) FROM PUBLIC;
+
+--
+-- Name: TABLE attempt; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.attempt TO holdfast_api;
+
+--
+-- Name: TABLE job_history; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.job_history TO holdfast_api;
+
+--
+-- Name: TABLE history_overview; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.history_overview TO holdfast_viewer;
+GRANT SELECT ON TABLE holdfast.history_overview TO holdfast_api;
+
+--
+-- Name: TABLE installed; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.installed TO holdfast_producer;
+GRANT SELECT ON TABLE holdfast.installed TO holdfast_worker;
+GRANT SELECT ON TABLE holdfast.installed TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.installed TO holdfast_viewer;
+GRANT SELECT ON TABLE holdfast.installed TO holdfast_maint;
+
+--
+-- Name: TABLE job_overview; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_viewer;
+GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_api;
+
+--
+-- Name: TABLE sleeper; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.sleeper TO holdfast_api;
+
+--
+-- Name: TABLE upkeep; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.upkeep TO holdfast_api;
+
+--
+-- Name: TABLE worker; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.worker TO holdfast_producer;
+GRANT SELECT ON TABLE holdfast.worker TO holdfast_worker;
+GRANT SELECT ON TABLE holdfast.worker TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.worker TO holdfast_viewer;
+GRANT SELECT ON TABLE holdfast.worker TO holdfast_maint;
+
+--
+-- PostgreSQL database dump complete
+--

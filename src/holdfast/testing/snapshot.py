@@ -1,0 +1,40 @@
+"""The schema as PostgreSQL itself writes it down: `schema.sql`, for people who review a change to it. Nothing reads it."""
+
+import re
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+from holdfast.embedded import Binaries, find_binaries
+from holdfast.testing.servers import test_server
+
+MAJOR = 18
+SCHEMA_FILE = Path(str(files("holdfast.store").joinpath("sql", "schema.sql")))
+
+_MONTHS = "holdfast.job_history_[0-9][0-9][0-9][0-9][0-9][0-9]"
+# The release that wrote it, a random token against injection, and settings that are the same in every dump.
+_VOLATILE = re.compile(
+    r"^(-- Dumped (from|by) .*|\\(un)?restrict .*|SET .*|SELECT pg_catalog\.set_config.*)\n", re.MULTILINE
+)
+
+
+def dump(url: str, binaries: Binaries) -> str:
+    """Write the schema of one database down, without what differs from month to month and from server to server."""
+    command = [
+        binaries.path("pg_dump"), "--schema-only", "--no-owner", "--schema=holdfast", f"--exclude-table={_MONTHS}", f"--dbname={url}",
+    ]  # fmt: skip
+    written = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return re.sub(r"\n{3,}", "\n\n", _VOLATILE.sub("", written)).strip() + "\n"
+
+
+def main() -> None:
+    """Write schema.sql anew, from a server that lives only for it."""
+    binaries = find_binaries(MAJOR)
+    with test_server(binaries) as server, server.database() as database:
+        SCHEMA_FILE.write_text(dump(database.owner_url, binaries), "utf-8")
+    sys.stderr.write(f"snapshot: wrote {SCHEMA_FILE.name}\n")
+
+
+if __name__ == "__main__":
+    main()

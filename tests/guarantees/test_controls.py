@@ -1,0 +1,44 @@
+"""The tests of this folder are worth something: each fails when the guard it tests is taken away."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from guarantees.mutation import ROOT, Mutant, apply_patch, copy_tree, judge_all, mutants, table
+
+
+def test_the_guards_at_the_core_are_each_missed_when_they_are_gone() -> None:
+    verdicts = judge_all([mutant for mutant in mutants() if mutant.pace == "core"])
+
+    assert len(verdicts) >= 8
+    assert [one for one in verdicts if not one.killed] == [], table(verdicts)
+
+
+@pytest.mark.parametrize("mutant", mutants(), ids=lambda mutant: mutant.file.name)
+def test_every_mutant_names_a_test_that_exists(mutant: Mutant) -> None:
+    file, _, name = re.sub(r"\[.*\]$", "", mutant.dies).partition("::")
+
+    functions = {
+        node.name
+        for node in ast.walk(ast.parse((ROOT / file).read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+
+    assert name in functions
+
+
+def test_every_patch_fits_the_source_as_it_is(tmp_path: Path) -> None:
+    unfit = []
+    for mutant in mutants():
+        if mutant.is_patch:
+            place = tmp_path / mutant.file.stem
+            place.mkdir()
+            copy_tree(place)
+            try:
+                apply_patch(mutant.file.read_text("utf-8"), place)
+            except ValueError as error:
+                unfit.append(f"{mutant.file.name}: {error}")
+
+    assert unfit == []
