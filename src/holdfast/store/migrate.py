@@ -91,7 +91,7 @@ def compare(installed: dict[str, str], owner: str | None = None) -> SchemaState:
     """Compare what is installed with what this release has."""
     wanted = {step.name: step for step in steps()}
     return SchemaState(
-        installed=installed,
+        installed={name: checksum for name, checksum in installed.items() if name != _RELEASE},
         pending=[step for step in wanted.values() if _is_pending(step, installed)],
         newer=sorted(name for name in installed if name not in {*wanted, _RELEASE}) + _newer_release(installed),
         changed=[name for name, step in wanted.items() if name != _FUNCTIONS and installed.get(name, step.checksum) != step.checksum],

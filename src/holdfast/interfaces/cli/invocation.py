@@ -135,5 +135,5 @@ def progress(what: str, steps: int) -> Iterator[Callable[[], None]]:
     if not is_watched() or steps == 0:
         yield lambda: None
         return
-    with click.progressbar(length=steps, label=what, file=click.get_text_stream("stderr")) as bar:
+    with click.progressbar(length=steps, label=what, file=sys.stderr) as bar:
         yield lambda: bar.update(1)
