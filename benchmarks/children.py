@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 
 ROOT = Path(__file__).parent.parent
 LONGEST_COMMAND = 900  # seconds: enqueuing a million jobs on a slow machine

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 from benchmarks.cases import NeverFinished, Sample, Sizes
 from benchmarks.children import ROOT, ChildFailed
 from benchmarks.environments import ENVIRONMENTS, EnvironmentMissing

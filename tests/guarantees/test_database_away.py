@@ -203,30 +203,30 @@ def _fill(crowd: ExitStack, url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "setting",
+    ("setting", "said"),
     [
-        "idle_session_timeout = '200ms'",
-        "statement_timeout = '3ms'",
-        "lock_timeout = '1ms'",
-        "default_transaction_read_only = on",
+        ("idle_session_timeout = '100ms'", "idle-session timeout"),
+        ("statement_timeout = '1ms'", "statement timeout"),
+        ("default_transaction_read_only = on", "read-only transaction"),
     ],
+    ids=["idle_session_timeout", "statement_timeout", "read_only"],
 )
 def test_a_worker_outlives_settings_that_end_its_statements(
-    stage: Stage, shop: Holdfast, setting: str
+    stage: Stage, shop: Holdfast, setting: str, said: str
 ) -> None:
     worker = stage.worker(lease=30.0)
     database = stage.value("select quote_ident(current_database())")
     stage.owner.execute(f"alter database {database} set {setting}".encode())
     end_sessions(stage)
-    worker.until_event("database:unavailable")
-    count = 50
-    stage.rows("select holdfast.enqueue('note', '{\"n\": 1}') from generate_series(1, %s)", count)
+    stage.owner.execute("set statement_timeout = 0")
+    stage.rows("select holdfast.enqueue('note', '{\"n\": 1}') from generate_series(1, 200)")
     until(
-        "it has met the setting", lambda: not worker.lives or len(worker.events("database:unavailable")) > 3
+        lambda: f"it has met the setting\n{stage.told}",
+        lambda: not worker.lives or said in str(worker.events("database:unavailable")),
     )
     stage.owner.execute(f"alter database {database} reset all".encode())
     end_sessions(stage)
 
     assert worker.lives, worker.tail
-    stage.until_counts(COMPLETED=count)
+    stage.until_counts(COMPLETED=200)
     stage.audit()

@@ -65,7 +65,7 @@ class Backoff:
 class Delays:
     """A list of delays, one per retry; the last one repeats."""
 
-    delays: tuple[Delay, ...]
+    delays: Sequence[Delay]
     jitter: bool = False
 
     def __post_init__(self) -> None:
