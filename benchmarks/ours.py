@@ -29,8 +29,8 @@ declare
   v_name text;
 begin
   alter table holdfast.job disable trigger user;
-  insert into holdfast.job (task, status, attempt, seq, claim_id, finished_at, payload, result)
-  select 'noop', 'COMPLETED', 1, 3, gen_random_uuid(), clock_timestamp(), {payload}::jsonb, 'null'
+  insert into holdfast.job (task, status, claim_order, attempt, seq, claim_id, finished_at, payload, result)
+  select 'noop', 'COMPLETED', null, 1, 3, gen_random_uuid(), clock_timestamp(), {payload}::jsonb, 'null'
     from generate_series(1, {jobs});
   alter table holdfast.job enable trigger user;
   foreach v_name in array v_always loop

@@ -46,7 +46,7 @@ def role(request: pytest.FixtureRequest, owner: psycopg.Connection[Any]) -> str:
 def test_a_terminal_job_never_moves_again(refused: Refused, role: str) -> None:
     assert (
         refused(
-            "update holdfast.job set status = 'PENDING', finished_at = null, result = null where id = %(job)s"
+            "update holdfast.job set status = 'RETRY', due_at = holdfast.clock(), finished_at = null, result = null where id = %(job)s"
         )
         == "HF001"
     )
@@ -102,7 +102,8 @@ def test_counters_change_only_with_the_status(
 def test_a_job_is_born_pending(owner: psycopg.Connection[Any], role: str) -> None:
     with pytest.raises(psycopg.Error) as refusal:
         owner.execute(
-            "insert into holdfast.job (task, status, finished_at) values ('by_hand', 'COMPLETED', holdfast.clock())"
+            "insert into holdfast.job (task, status, claim_order, finished_at) "
+            "values ('by_hand', 'COMPLETED', null, holdfast.clock())"
         )
 
     assert refusal.value.sqlstate == "HF001"

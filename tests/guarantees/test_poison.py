@@ -1,6 +1,6 @@
 """A job that kills its worker is found out and fails; its neighbours complete, however often they were caught in it.
 
-HOLDFAST_PILLS and HOLDFAST_JOBS make it long: HOLDFAST_PILLS=100 HOLDFAST_JOBS=10000.
+Long: HOLDFAST_PILLS=100 HOLDFAST_JOBS=10000 python -m pytest --timeout=0 tests/guarantees/test_poison.py
 """
 
 import os

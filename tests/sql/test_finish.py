@@ -389,7 +389,7 @@ def test_plans_made_for_an_empty_table_do_not_read_all_of_a_full_one(
         cycle()
     machine.run("alter table holdfast.job disable trigger user")
     machine.run(
-        "insert into holdfast.job (task, status, finished_at) select 't', 'COMPLETED', clock_timestamp() from generate_series(1, 20000)"
+        "insert into holdfast.job (task, status, claim_order, finished_at) select 't', 'COMPLETED', null, clock_timestamp() from generate_series(1, 20000)"
     )
     machine.run("alter table holdfast.job enable trigger user")
     before = rows_read(machine)

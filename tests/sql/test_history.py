@@ -77,7 +77,7 @@ def test_moved_and_unmoved_rows_of_one_update_are_told_apart(each_machine: Machi
     each_machine.run(
         "update holdfast.job set status = case when id = any(%s) then 'CANCELLED' else status end, label = 'touched',"
         " claim_order = case when id = any(%s) then null else claim_order end, due_at = null, reason = 'all at once' where id = any(%s)",
-        moving, moving + staying,
+        moving, moving, moving + staying,
     )  # fmt: skip
 
     written = {job_id: len(each_machine.history(job_id)) - before[job_id] for job_id in moving + staying}
@@ -321,6 +321,20 @@ def test_a_month_made_by_upkeep_is_guarded_like_the_first(
         with machine.refused("HF003", "history is "):
             statement = TAMPERING[way].format(table=home)
             machine.run(statement, *([job_id] if "%s" in statement else []))
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_history_is_written_by_moves_only(each_machine: Machine, role: str) -> None:
+    job_id = each_machine.enqueue()
+    home = home_of(each_machine, job_id)
+    each_machine.run(role)
+
+    for table in ("holdfast.job_history", home):
+        with each_machine.refused("HF003", "history is written by the moves themselves"):
+            each_machine.run(
+                f"insert into {table} (job_id, seq, to_status, attempt, at, xid, actor) values (%s, 2, 'COMPLETED', 1, now(), 1, 'forged')",
+                job_id,
+            )
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -18,8 +18,9 @@ from sql.support import Machine, rows_read
 JOBS = 20_000
 # Past the guards and without history: what counts here is what the columns hold.
 LOAD = """
-insert into holdfast.job (id, task, queue, tenant, subject, tags, status, finished_at, holder, claim_id, error)
-select overlay(overlay(holdfast.uuid_at('2026-01-01T00:00:00Z'::timestamptz + n * interval '1 minute')::text placing '7' from 15)
+insert into holdfast.job (claim_order, id, task, queue, tenant, subject, tags, status, finished_at, holder, claim_id, error)
+select case when s.status = 'PENDING' then clock_timestamp() end,
+       overlay(overlay(holdfast.uuid_at('2026-01-01T00:00:00Z'::timestamptz + n * interval '1 minute')::text placing '7' from 15)
                placing lpad(to_hex(n), 12, '0') from 25)::uuid,
        'task-' || mod(n, 50), 'queue-' || mod(n, 4), 'tenant-' || mod(n, 200), 'booking:' || mod(n, 5000),
        jsonb_build_array('tag-' || mod(n, 300)), s.status, case when holdfast.is_terminal(s.status) then clock_timestamp() end,

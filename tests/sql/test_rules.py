@@ -32,6 +32,8 @@ WRONG_ROWS: list[tuple[Status, str, str]] = [
     (Status.PENDING, "priority = 101", "priority_is_within_100"),
     (Status.PENDING, "priority = -101", "priority_is_within_100"),
     (Status.RUNNING, "status = 'RETRY', holder = null", "RETRY needs a time"),
+    (Status.PENDING, "claim_order = null", "otherwise it would wait for ever"),
+    (Status.WAITING_FOR_APPROVAL, "due_at = now()", "waits for a person is not due"),
     (Status.RETRY, "due_at = null", "RETRY needs a time"),
     (Status.RUNNING, "due_at = now()", NOT_IN_LINE),
     (Status.RUNNING, "claim_order = now()", NOT_IN_LINE),

@@ -23,6 +23,10 @@ class DatabaseUnavailable(HoldfastError):
     """The database could not be reached, or did not answer in time."""
 
 
+class Busy(DatabaseUnavailable):
+    """Somebody keeps a lock on what was to be written; the rest of the database goes on."""
+
+
 class SchemaMismatch(HoldfastError):
     """The database's schema is not the one this release needs."""
 

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, TypeVar
 from uuid import UUID
 
-from holdfast.domain.errors import BadInput, DatabaseUnavailable
+from holdfast.domain.errors import BadInput, Busy, DatabaseUnavailable
 from holdfast.runtime import failpoints
 from holdfast.runtime.attempt import Attempt
 from holdfast.runtime.logs import as_json
@@ -80,10 +80,13 @@ class Finisher:
             return
         failpoints.reach("ran")
         lost, refused = await self._write(batch, self._complete)
-        for attempt, _ in batch:
+        for attempt, result in batch:
             self._completed.popleft()
-            if attempt in refused:
-                self.settle(attempt, _cannot_be_stored(refused[attempt]))
+            refusal = refused.get(attempt) if refused else None
+            if isinstance(refusal, Busy):
+                self._completed.append((attempt, result))
+            elif refusal is not None:
+                self.settle(attempt, _cannot_be_stored(refusal))
             else:
                 on_recorded(attempt, lost.get(attempt.job.id) if lost else None)
 
@@ -96,11 +99,14 @@ class Finisher:
             return
         failpoints.reach("ran")
         settled, refused = await self._write(batch, self._settle)
-        for attempt, _ in batch:
+        for attempt, told in batch:
             self._settled.popleft()
-            if attempt in refused:
+            refusal = refused.get(attempt)
+            if isinstance(refusal, Busy):
+                self._settled.append((attempt, told))
+            elif refusal is not None:
                 attempt.context.log_lines = None
-                self.settle(attempt, _cannot_be_stored(refused[attempt]))
+                self.settle(attempt, _cannot_be_stored(refusal))
             else:
                 on_recorded(attempt, settled.get(attempt.job.id))
 
@@ -109,15 +115,15 @@ class Finisher:
 
     async def _write(
         self, batch: Sequence[tuple[Attempt, T]], make: Callable[[Sequence[tuple[Attempt, T]]], Call[list[Settled]]]
-    ) -> tuple[dict[UUID, Settled], dict[Attempt, BadInput]]:
-        """Write a batch; when the database cannot store something in it, one by one, to find out whose it is."""
+    ) -> tuple[dict[UUID, Settled], dict[Attempt, BadInput | Busy]]:
+        """Write a batch; when the database cannot store or lock something in it, one by one, to find out whose it is."""
         try:
             return {one.job_id: one for one in await self._insist(lambda: make(batch))}, {}
-        except BadInput as error:
+        except (BadInput, Busy) as error:
             if len(batch) == 1:
                 return {}, {batch[0][0]: error}
         answers: dict[UUID, Settled] = {}
-        refused: dict[Attempt, BadInput] = {}
+        refused: dict[Attempt, BadInput | Busy] = {}
         for one in batch:
             answer, refusal = await self._write([one], make)
             answers.update(answer)
@@ -128,6 +134,8 @@ class Finisher:
         while True:
             try:
                 answer = await self._session.perform(make())
+            except Busy:
+                raise
             except DatabaseUnavailable as error:
                 await asyncio.sleep(self._outage.failed(error))
             else:

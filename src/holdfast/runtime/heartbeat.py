@@ -2,10 +2,9 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from uuid import UUID
 
 import holdfast.store.claim as claims
-from holdfast.domain.errors import DatabaseUnavailable, HoldfastError
+from holdfast.domain.errors import DatabaseUnavailable
 from holdfast.runtime.identity import Identity
 from holdfast.runtime.logs import events
 from holdfast.runtime.outage import Outage
@@ -21,8 +20,8 @@ class Heartbeat:
         self,
         database: Database,
         identity: Identity,
-        running: Callable[[], Sequence[tuple[UUID, UUID]]],
-        on_lost: Callable[[list[UUID]], None],
+        running: Callable[[], Sequence[claims.Fence]],
+        on_lost: Callable[[list[claims.Fence]], None],
         on_death: Callable[[], None],
     ) -> None:
         self._identity = identity
@@ -53,7 +52,7 @@ class Heartbeat:
             except DatabaseUnavailable as error:
                 pause = min(outage.failed(error), self._interval)
                 continue
-            except HoldfastError as error:
+            except Exception as error:  # noqa: BLE001 - a worker without a heartbeat would be declared dead
                 events.error("heartbeat:refused", extra={"error": str(error)})
                 pause = self._interval
                 continue

@@ -36,6 +36,7 @@ class Holding:
     def __init__(self, app: "Holdfast") -> None:
         self._app = app
         self._held: dict[tuple[UUID, int], ClaimedJob] = {}
+        self._claiming = threading.Lock()
         self._sweep_at = 0.0
         self._unheard: list[UUID] = []  # claims whose answer never came
         self._identity: Identity | None = None
@@ -73,6 +74,10 @@ class Holding:
         """Claim jobs of a queue; after a lost answer the same claim is asked for again."""
         if limit < 1:
             raise BadInput(f"claim({limit}) asks for no job: ask for 1 or more")
+        with self._claiming:  # one at a time: a claim that was not heard must be recovered once
+            return self._claim_here(limit, queue)
+
+    def _claim_here(self, limit: int, queue: str) -> "list[Claimed]":
         identity = self._alive()
         me, tasks = identity.id, sorted(self._app.tasks)
         self._tidy(limit)
@@ -83,7 +88,7 @@ class Holding:
                 jobs = self._claim(me, lambda claim_id: claims.claim_suspect(me, claim_id, [queue], tasks))
         except WorkerUnknown:
             self._forget(identity)
-            return self.claim(limit, queue)
+            return self._claim_here(limit, queue)
         for job in jobs:
             self._held[job.id, job.attempt] = job
         return [Claimed(self._app, self, me, job) for job in jobs]

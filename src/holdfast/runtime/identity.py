@@ -2,11 +2,14 @@
 
 import os
 import socket
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from uuid import UUID, uuid4
 
+from holdfast.domain.errors import Configuration
+from holdfast.runtime.registry import AnyTask
 from holdfast.store.call import Call
 from holdfast.store.claim import register_worker
 
@@ -42,3 +45,12 @@ class Identity:
     def reborn(self) -> "Identity":
         """Become a new worker, after the database has declared this one dead."""
         return Identity(self.queues, self.tasks, self.lease)
+
+
+def slots_of(tasks: Iterable[AnyTask], queues: dict[str, int] | None, concurrency: int) -> dict[str, int]:
+    """Give every queue its slots; unless told otherwise, all queues of the tasks, each with all there are."""
+    if queues is None:
+        queues = dict.fromkeys(sorted({task.settings.queue for task in tasks}), concurrency)
+    if not queues or any(slots < 1 for slots in queues.values()):
+        raise Configuration(f"queues={queues} must give every queue at least one slot")
+    return queues

@@ -32,6 +32,7 @@ class Lane:
         self.finishing = 0
         self.waiting: deque[ClaimedJob] = deque()
         self.finished = 0
+        self.started_at = time.monotonic()
         self.is_dry = asyncio.Event()
         self._claim = claim
         self._looks_ahead = looks_ahead
@@ -96,7 +97,7 @@ class Lane:
     async def _claim_bounded(self) -> list[ClaimedJob]:
         asked = time.monotonic()
         if self._after is not None and asked < self._whole_line_at:
-            jobs = await self._claim(self.room, self._after)
+            jobs = await self._claim(max(self.room, 1), self._after)
             if jobs:
                 self._after = max(job.claim_order for job in jobs)
                 return jobs

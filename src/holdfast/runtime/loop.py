@@ -1,7 +1,10 @@
-"""The event loop the worker runs on: uvloop where there is one."""
+"""The event loop the worker runs on, uvloop where there is one, and what is done to its tasks."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import faulthandler
+import sys
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -20,3 +23,26 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
         return None
     factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
     return factory
+
+
+def dump_stacks() -> None:
+    """Show where every thread and every asyncio task is, on stderr."""
+    faulthandler.dump_traceback(file=sys.stderr, all_threads=True)
+    for task in asyncio.all_tasks():
+        task.print_stack(file=sys.stderr)
+
+
+async def cancelled(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancel tasks and wait until all have ended."""
+    # Again and again: a connection that is cut while its call is being cancelled raises its own error instead.
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=1.0)
+
+
+def tell(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *arguments: Any) -> None:
+    """Have the loop's own thread call a function."""
+    with suppress(RuntimeError):  # the loop is closed: the worker ends anyway
+        loop.call_soon_threadsafe(function, *arguments)

@@ -1,6 +1,7 @@
 """The runner: gives claimed jobs a slot, runs them, and hands their outcomes to the finisher."""
 
 import asyncio
+import contextvars
 import logging
 import time
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ from holdfast.runtime.logs import events
 from holdfast.runtime.processes import Processes
 from holdfast.runtime.registry import AnyTask
 from holdfast.runtime.threads import Threads
+from holdfast.store.claim import Fence
 from holdfast.store.finish import Settled
 
 
@@ -32,10 +34,13 @@ class Runner:
         self._threads = Threads()
         self._attempts: set[Attempt] = set()
         self._running = 0
+        # Every attempt begins with what was set before the first: nothing leaks from one task into another.
+        self._context = contextvars.copy_context()
 
     def take(self, lane: Lane, jobs: Iterable[ClaimedJob]) -> None:
         """Take what a lane claimed; it runs as slots become free."""
         lane.waiting.extend(jobs)
+        lane.started_at = time.monotonic()
         self._start_waiting(lane)
 
     def take_alone(self, lane: Lane, job: ClaimedJob) -> None:
@@ -52,22 +57,35 @@ class Runner:
         self._attempts.add(attempt)
         attempt.lane.running += 1
         self._running += 1
-        attempt.runs_in = asyncio.get_running_loop().create_task(self._run(attempt))
+        attempt.lane.started_at = attempt.started
+        context = self._context.copy()
+        attempt.runs_in = asyncio.get_running_loop().create_task(self._run(attempt), context=context)
 
     async def _run(self, attempt: Attempt) -> None:
         if events.isEnabledFor(logging.INFO):
             events.info("job:processing", extra=_facts(attempt.job))
         outcome = await attempt.run(self._threads, self._processes)
         lane = attempt.lane
-        all_slots_were_taken = self._running == self._concurrency
         lane.running -= 1
         self._running -= 1
         lane.finishing += 1
         self._hand_over(attempt, outcome)
-        self._start_waiting(lane)
-        if all_slots_were_taken and self._running < self._concurrency:
-            for other in self._lanes:
-                self._start_waiting(other)
+        if len(self._lanes) == 1:
+            self._start_waiting(lane)
+        else:
+            self._start_in_turn()
+
+    def _start_in_turn(self) -> None:
+        """One job of each lane, again and again: a busy lane must not keep the slots that all share."""
+        started = True
+        while started and self._running < self._concurrency:
+            started = False
+            self._lanes.append(self._lanes.pop(0))
+            for lane in self._lanes:
+                if lane.waiting and lane.running < lane.slots and self._running < self._concurrency:
+                    job = lane.waiting.popleft()
+                    self._start(Attempt(job, self._tasks[job.task], lane, alone=False))
+                    started = True
 
     def _hand_over(self, attempt: Attempt, outcome: Outcome) -> None:
         if isinstance(outcome, Completed):
@@ -98,14 +116,31 @@ class Runner:
         """Name the attempts that have been running for a while; called from the heartbeat's thread."""
         started_before = time.monotonic() - older_than
         # copy() holds the interpreter's lock throughout, where a loop over the set would not.
-        return [(one.job.id, one.job.claim_id) for one in self._attempts.copy() if one.started < started_before]
+        held = [one.job for one in self._attempts.copy() if one.started < started_before]
+        held += [job for lane in self._lanes for job in lane.waiting.copy()]
+        return [(job.id, job.claim_id) for job in sorted(held, key=lambda job: job.attempt)]
 
-    def give_up(self, job_ids: Iterable[UUID]) -> None:
-        """End attempts whose jobs are lost."""
-        wanted = set(job_ids)
+    def give_up(self, fences: Iterable[Fence]) -> None:
+        """End attempts whose jobs are lost, and forget those that have not started."""
+        wanted = set(fences)
         for attempt in self._attempts.copy():
-            if attempt.job.id in wanted:
+            if (attempt.job.id, attempt.job.claim_id) in wanted:
                 attempt.give_up()
+        for lane in self._lanes:
+            kept = [job for job in lane.waiting if (job.id, job.claim_id) not in wanted]
+            if len(kept) < len(lane.waiting):
+                lane.waiting.clear()
+                lane.waiting.extend(kept)
+                lane.make_room()
+
+    def give_back_stale(self, seconds: float) -> None:
+        """Release what waits in lanes that have started nothing for a while."""
+        now = time.monotonic()
+        for lane in self._lanes:
+            if lane.waiting and now - lane.started_at > seconds:
+                waiting = list(lane.waiting)
+                lane.waiting.clear()
+                self.give_back(lane, waiting, "released: claimed ahead, and did not get its turn")
 
     def give_up_all(self) -> None:
         """End all attempts and forget what waits: everything here belongs to others now."""

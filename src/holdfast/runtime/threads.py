@@ -29,10 +29,10 @@ class Threads:
             needs_thread = self._idle == 0
             if not needs_thread:
                 self._idle -= 1
-        self._work.put((future, function, arguments))
-        if needs_thread:
+        if needs_thread:  # first the thread: where none can be started, nobody must find the work later
             self._made += 1
             threading.Thread(target=self._serve, name=f"holdfast-task-{self._made}", daemon=True).start()
+        self._work.put((future, function, arguments))
         return future
 
     def _serve(self) -> None:
@@ -55,5 +55,10 @@ def _run(future: "Future[Any]", function: Callable[..., Any], arguments: tuple[A
         return
     try:
         future.set_result(function(*arguments))
+    except StopIteration as error:
+        # asyncio refuses to pass a StopIteration on, and whoever waits would wait for ever.
+        refused = RuntimeError(f"the task raised StopIteration: {error}")
+        refused.__cause__ = error
+        future.set_exception(refused)
     except BaseException as error:  # noqa: BLE001 - whoever waits for it shall have it
         future.set_exception(error)

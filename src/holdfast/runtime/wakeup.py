@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from uuid import UUID
 
 from holdfast.domain.errors import DatabaseUnavailable, HoldfastError
@@ -46,4 +47,5 @@ class Wakeup:
             if notice.channel == "holdfast_wake":
                 self._on_queue(notice.said)
             else:
-                self._on_cancel(UUID(notice.said))
+                with suppress(ValueError):  # anybody may notify anything
+                    self._on_cancel(UUID(notice.said))

@@ -1,12 +1,8 @@
 """The worker: claims, runs and finishes jobs until it is told to stop, whatever the database does meanwhile."""
 
 import asyncio
-import faulthandler
-import math
 import os
-import random
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -24,13 +20,14 @@ from holdfast.runtime.failpoints import SimulatedCrash
 from holdfast.runtime.finisher import Finisher
 from holdfast.runtime.garbage import collected_rarely
 from holdfast.runtime.heartbeat import Heartbeat
-from holdfast.runtime.identity import Identity
+from holdfast.runtime.identity import Identity, slots_of
 from holdfast.runtime.lane import Lane
 from holdfast.runtime.logs import capture, events
+from holdfast.runtime.loop import cancelled, dump_stacks, tell
 from holdfast.runtime.outage import Outage
 from holdfast.runtime.runner import Runner
+from holdfast.runtime.sweeper import REFUSED_PAUSE, Sweeper
 from holdfast.runtime.wakeup import Wakeup
-from holdfast.store import upkeep
 from holdfast.store.call import Call
 from holdfast.store.connection import AsyncSession
 from holdfast.store.enqueue import register_tasks
@@ -43,13 +40,11 @@ DEFAULT_CONCURRENCY = 50
 DEFAULT_LEASE = 30.0
 DEFAULT_POLL = 1.0
 DEFAULT_DRAIN = 25.0
-ADMIT_BATCH = 1000
-UPKEEP_EVERY = 600.0
-# A statement whose connection was given up can still commit: when the network comes back, TCP delivers what it kept.
-DOUBT_SECONDS = 900.0
 # A line that was busy a moment ago is looked at again and again before the worker asks to be woken.
 LINGER_SECONDS = 0.02
 LINGER_PAUSE = 0.003
+# What was claimed ahead and has not started for this long goes back to the line.
+STALE_SECONDS = 2.0
 # After this long without a pause the worker asks not to be woken: it looks anyway.
 BUSY_SECONDS = 0.1
 
@@ -86,8 +81,8 @@ class Worker:
         self._handles_signals = handle_signals
         self._on_ready = on_ready
         self._stopping = asyncio.Event()
-        self._doubtful: dict[UUID, tuple[UUID, float]] = {}
-        self._cut_off_at = -math.inf
+        self._asking: set[asyncio.Task[None]] = set()
+        self._sleepers: set[Lane] = set()
         self._may_claim = asyncio.Event()
         self._may_claim.set()
         self._forced = asyncio.Event()
@@ -95,31 +90,25 @@ class Worker:
         self._claiming = AsyncSession(self._database, "holdfast claim")
         self._keeping = AsyncSession(self._database, "holdfast upkeep", deadline=60.0)
         self._finishing = AsyncSession(self._database, "holdfast finish", deadline=30.0)
-        self._identity = Identity(self._slots(queues), tuple(sorted(app.tasks)), lease)
+        self._identity = Identity(slots_of(app.tasks.values(), queues, concurrency), tuple(sorted(app.tasks)), lease)
         self._finisher = Finisher(self._finishing, lambda: self._identity.id)
         self._processes = app.child_processes(self._child_limit + 1)
         self._lanes = self._make_lanes()
         self._suspects = Lane("suspects", [], 1, self._claim_suspect, looks_ahead=False, poll_seconds=poll)
         self._runner = Runner(app.tasks, self._lanes, self._finisher, self._processes, concurrency)
-        self._wakeup = Wakeup(self._database, self._wake, lambda job_id: self._runner.give_up([job_id]))
+        self._sweeper = Sweeper(self._keeping, lease, poll, self._wake_everybody, self._give_back_late)
+        self._wakeup = Wakeup(self._database, self._wake, self._ask_about)
         self._heartbeat: Heartbeat | None = None
         self._rebirth = asyncio.Lock()
 
-    def _slots(self, queues: dict[str, int] | None) -> dict[str, int]:
-        if queues is None:
-            queues = dict.fromkeys(sorted({task.settings.queue for task in self._app.tasks.values()}), self._concurrency)
-        if not queues or any(slots < 1 for slots in queues.values()):
-            raise Configuration(f"queues={queues} must give every queue at least one slot")
-        return queues
-
     def _make_lanes(self) -> list[Lane]:
-        lanes = []
-        for here in (True, False):
-            tasks = sorted(name for name, task in self._app.tasks.items() if (task.settings.executor != "process") == here)
-            for queue, slots in self._identity.queues.items():
-                if tasks:
-                    lanes.append(self._lane(queue, tasks, slots if here else min(slots, self._child_limit), looks_ahead=here))
-        return lanes
+        """Make a lane per queue for what runs here, and one for what runs in child processes: those have fewer slots."""
+        here = sorted(name for name, task in self._app.tasks.items() if task.settings.executor != "process")
+        apart = sorted(set(self._app.tasks) - set(here))
+        queues = self._identity.queues.items()
+        lanes = [self._lane(queue, here, slots, looks_ahead=True) for queue, slots in queues if here]
+        most = self._child_limit
+        return lanes + [self._lane(queue, apart, min(slots, most), looks_ahead=False) for queue, slots in queues if apart]
 
     def _lane(self, queue: str, tasks: list[str], slots: int, *, looks_ahead: bool) -> Lane:
         async def claim(limit: int, after: datetime | None) -> list[ClaimedJob]:
@@ -136,13 +125,14 @@ class Worker:
 
     async def _work(self) -> int:
         capture()
-        await self._introduce()
         self._listen_to_signals()
-        loops = [asyncio.create_task(loop) for loop in self._loops()]
+        loops: list[asyncio.Task[None]] = []
         finishing = asyncio.create_task(self._finisher.run(self._runner.recorded))
-        if self._on_ready is not None:
-            self._on_ready(self._identity)
         try:
+            await self._introduce()
+            loops += [asyncio.create_task(loop) for loop in self._loops()]
+            if self._on_ready is not None:
+                self._on_ready(self._identity)
             await self._until_stopped(loops, finishing)
         except SimulatedCrash:
             await self._crash(loops, finishing)
@@ -155,31 +145,33 @@ class Worker:
 
     async def _introduce(self) -> None:
         definitions = [task.settings.definition() for task in self._app.tasks.values()]
-        await self._insist(lambda: register_tasks(definitions))
+        await self._unless_stopped(self._sweeper.insist(lambda: register_tasks(definitions)))
         await self._register()
-        await self._insist(upkeep.sweep)
-        await self._insist(lambda: upkeep.admit_due(ADMIT_BATCH))
+        await self._sweeper.sweep()
+        if not self._app.is_locatable:
+            events.warning("worker:cannot_run_alone", extra={"why": "the app is no module's attribute; suspects wait for another worker"})
         events.info(
             "worker:started",
             extra={"worker": self._identity.name, "queues": self._identity.queues, "concurrency": self._concurrency},
         )
 
     async def _register(self) -> None:
-        await self._insist(self._identity.registration)
+        await self._sweeper.insist(self._identity.registration)
         loop = asyncio.get_running_loop()
-        lease = self._identity.lease
+        lease, me = self._identity.lease, self._identity.id
         self._heartbeat = Heartbeat(
             self._database,
             self._identity,
             lambda: self._runner.fences(older_than=lease / Heartbeat.BEATS_PER_LEASE),
-            lambda lost: _tell(loop, self._runner.give_up, lost),
-            lambda: _tell(loop, self._died_in_the_books),
+            lambda lost: tell(loop, self._runner.give_up, lost),
+            lambda: tell(loop, self._died_in_the_books, me),
         )
         self._heartbeat.start()
 
     def _loops(self) -> list[Coroutine[Any, Any, None]]:
         loops = [self._serve(lane) for lane in self._lanes]
-        loops += [self._wakeup.run(), self._admit_when_due(), self._sweep_now_and_then(), self._keep_up()]
+        loops += [self._wakeup.run(), self._tidy_lanes()]
+        loops += [self._sweeper.admit_when_due(), self._sweeper.sweep_now_and_then(), self._sweeper.keep_up()]
         if self._app.is_locatable:
             loops.append(self._serve_suspects())
         return loops
@@ -195,6 +187,16 @@ class Worker:
             if not task.cancelled() and task.exception() is not None:
                 raise task.exception()  # type: ignore[misc]  # it is one
 
+    async def _unless_stopped(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Do it, or end when told to stop meanwhile: a database that is away must not keep a worker from ending."""
+        doing, stopping = asyncio.create_task(work), asyncio.create_task(self._stopping.wait())
+        await asyncio.wait([doing, stopping], return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if not doing.done():
+            await cancelled([doing])
+            raise DatabaseUnavailable("stopped before the database answered")
+        doing.result()
+
     def _listen_to_signals(self) -> None:
         if not self._handles_signals or threading.current_thread() is not threading.main_thread():
             return
@@ -202,7 +204,7 @@ class Worker:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
         loop.add_signal_handler(signal.SIGUSR1, self._be_quiet)
-        loop.add_signal_handler(signal.SIGUSR2, _dump_stacks)
+        loop.add_signal_handler(signal.SIGUSR2, dump_stacks)
 
     def _be_quiet(self) -> None:
         """Claim no more, finish what runs, and stay: the first half of a deployment."""
@@ -225,13 +227,13 @@ class Worker:
 
     async def _end(self, loops: list[asyncio.Task[None]], finishing: asyncio.Task[None]) -> None:
         self._stopping.set()
-        await _cancelled(loops)
+        await cancelled(loops)
         await self._drain()
         await self._close([finishing])
         events.info("worker:stopped", extra={"worker": self._identity.name})
 
     async def _close(self, tasks: list[asyncio.Task[None]]) -> None:
-        await _cancelled(tasks)
+        await cancelled([*tasks, *self._asking])
         if self._heartbeat is not None:
             await asyncio.to_thread(self._heartbeat.stop)
         await self._processes.close()
@@ -248,11 +250,13 @@ class Worker:
             wait.cancel()
         self._runner.release_running("released: its worker stops")
         await self._runner.wait_until_done(1.0)
-        with suppress(TimeoutError, HoldfastError):
+        with suppress(TimeoutError):
             async with asyncio.timeout(5.0):
                 await self._finisher.idle()
-                # What is still in the books as ours goes back with the goodbye.
-                await self._claiming.perform(claims.retire_worker(self._identity.id))
+        # What is still in the books as ours goes back with the goodbye.
+        with suppress(TimeoutError, HoldfastError):
+            async with asyncio.timeout(5.0):
+                await self._claiming.perform(claims.retire_worker(self._identity.id), deadline=4.0)
 
     # -- claims ----------------------------------------------------------------------------------------------------------
 
@@ -267,7 +271,7 @@ class Worker:
                 self._runner.take(lane, jobs)
                 last_job = now
                 if asleep_as is not None and now - busy_since > BUSY_SECONDS:
-                    await self._try(claims.stay_awake(asleep_as, [lane.queue]))
+                    await self._stay_awake(lane, asleep_as)
                     asleep_as = None
                 continue
             if now - last_job < LINGER_SECONDS:
@@ -276,10 +280,17 @@ class Worker:
             me = self._identity.id
             if asleep_as != me and self._wakeup.is_listening.is_set() and await self._try(claims.fall_asleep(me, [lane.queue])):
                 asleep_as = me
+                self._sleepers.add(lane)
                 continue  # look once more: a commit may have come before the request to be woken
             lane.is_dry.set()
             await lane.rest(lane.poll_pause)
             busy_since = time.monotonic()
+
+    async def _stay_awake(self, lane: Lane, me: UUID) -> None:
+        """Ask not to be woken, unless another lane of the queue still sleeps."""
+        self._sleepers.discard(lane)
+        if all(other.queue != lane.queue for other in self._sleepers):
+            await self._try(claims.stay_awake(me, [lane.queue]))
 
     async def _serve_suspects(self) -> None:
         """One at a time, alone: then a crash can be blamed on nobody else."""
@@ -309,15 +320,43 @@ class Worker:
             except WorkerUnknown:
                 await self._be_reborn(me)
                 return []
+            except HoldfastError as error:
+                # Something in the line cannot be claimed; whatever it is, the worker stays and says so.
+                events.error("claim:refused", extra={"error": str(error)})
+                await asyncio.sleep(REFUSED_PAUSE)
+                return []
             else:
                 if outage.ended() and not jobs:
-                    self._doubtful[claim_id] = (me, time.monotonic() + DOUBT_SECONDS)
+                    self._sweeper.doubt(claim_id, me)
                 if jobs:
                     failpoints.reach("claimed")
                 return jobs
 
-    def _died_in_the_books(self) -> None:
-        asyncio.get_running_loop().create_task(self._be_reborn(self._identity.id))
+    def _died_in_the_books(self, dead: UUID) -> None:
+        self._watch(self._be_reborn(dead))
+
+    def _ask_about(self, job_id: UUID) -> None:
+        """Somebody says that a job was cancelled. Anybody can say so: what counts is what the database answers."""
+        fences = [fence for fence in self._runner.fences(older_than=0.0) if fence[0] == job_id]
+        if fences:
+            self._watch(self._give_up_if_lost(fences))
+
+    async def _give_up_if_lost(self, fences: list[claims.Fence]) -> None:
+        with suppress(DatabaseUnavailable):  # the next heartbeat asks again
+            beat = await self._claiming.perform(claims.beat(self._identity.id, fences))
+            self._runner.give_up(beat.lost)
+
+    def _watch(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run something beside the loops; an error in it stops the worker loudly."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._asking.add(task)
+        task.add_done_callback(self._watched)
+
+    def _watched(self, task: asyncio.Task[None]) -> None:
+        self._asking.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            events.error("worker:failed", exc_info=error)
+            self.stop()
 
     async def _be_reborn(self, dead: UUID) -> None:
         """Another process found us silent: our jobs are others' now, and so we start again under a new name."""
@@ -332,70 +371,23 @@ class Worker:
             await self._register()
             self._wake(None)
 
+    async def _tidy_lanes(self) -> None:
+        """Give back what was claimed ahead and does not get its turn: others may be idle."""
+        while True:
+            await asyncio.sleep(STALE_SECONDS / 2)
+            self._runner.give_back_stale(STALE_SECONDS)
+
+    def _give_back_late(self, jobs: list[ClaimedJob]) -> None:
+        self._runner.give_back(self._lanes[0], jobs, "released: its claim came late")
+
+    def _wake_everybody(self) -> None:
+        self._wake(None)
+
     def _wake(self, queue: str | None) -> None:
         for lane in self._lanes:
             if queue is None or lane.queue == queue:
                 lane.wake()
         self._suspects.wake()
-
-    # -- time ------------------------------------------------------------------------------------------------------------
-
-    async def _admit_when_due(self) -> None:
-        while True:
-            admitted = await self._insist(lambda: upkeep.admit_due(ADMIT_BATCH))
-            if admitted.entered:
-                self._wake(None)
-            if admitted.entered < ADMIT_BATCH:
-                soonest = self._poll if admitted.next_in is None else min(max(admitted.next_in, 0.005), self._poll)
-                await asyncio.sleep(soonest)
-
-    async def _sweep_now_and_then(self) -> None:
-        while True:
-            await asyncio.sleep(self._identity.lease / Heartbeat.BEATS_PER_LEASE * random.uniform(0.7, 1.3))  # noqa: S311 - spreads sweeps
-            await self._sweep()
-            await self._give_back_doubtful()
-
-    async def _sweep(self) -> None:
-        # Whoever was cut off with us looks dead now, and has a lease's time to say otherwise.
-        if time.monotonic() - self._cut_off_at < self._identity.lease:
-            return
-        try:
-            swept = await self._keeping.perform(upkeep.sweep())
-        except DatabaseUnavailable:
-            self._cut_off_at = time.monotonic()
-            return
-        if any(swept):
-            events.warning("sweep", extra=swept._asdict())
-            self._wake(None)
-
-    async def _give_back_doubtful(self) -> None:
-        """Look for claims that we gave up and the server committed later: nobody runs what they took."""
-        for claim_id, (me, until) in list(self._doubtful.items()):
-            jobs = await self._insist(lambda: claims.recover_claim(me, claim_id))  # noqa: B023 - awaited here
-            if jobs:
-                events.warning("claim:late", extra={"count": len(jobs)})
-                self._runner.give_back(self._lanes[0], jobs, "released: its claim came late")
-            if jobs or time.monotonic() > until:
-                del self._doubtful[claim_id]
-
-    async def _keep_up(self) -> None:
-        while True:
-            kept = await self._insist(upkeep.upkeep)
-            if any(kept):
-                events.info("upkeep", extra=kept._asdict())
-            await asyncio.sleep(UPKEEP_EVERY * random.uniform(0.7, 1.3))  # noqa: S311 - spreads upkeeps
-
-    async def _insist(self, make: Callable[[], Call[Any]]) -> Any:
-        outage = Outage("upkeep")
-        while True:
-            try:
-                answer = await self._keeping.perform(make())
-            except DatabaseUnavailable as error:
-                self._cut_off_at = time.monotonic()
-                await asyncio.sleep(outage.failed(error))
-            else:
-                outage.ended()
-                return answer
 
     async def _try(self, call: Call[None]) -> bool:
         try:
@@ -410,21 +402,3 @@ class Worker:
             lanes = [*self._lanes, self._suspects] if self._app.is_locatable else self._lanes
             if self._runner.held == 0 and all(lane.is_dry.is_set() for lane in lanes):
                 return
-
-
-def _dump_stacks() -> None:
-    """Show where every thread and every asyncio task is, on stderr."""
-    faulthandler.dump_traceback(file=sys.stderr, all_threads=True)
-    for task in asyncio.all_tasks():
-        task.print_stack(file=sys.stderr)
-
-
-async def _cancelled(tasks: list[asyncio.Task[None]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _tell(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *arguments: Any) -> None:
-    with suppress(RuntimeError):  # the loop is closed: the worker ends anyway
-        loop.call_soon_threadsafe(function, *arguments)

@@ -1,20 +1,24 @@
 """Claim and heartbeat: a worker's side of the line."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 from holdfast.domain.job import ClaimedJob
 from holdfast.store.call import Call, Row, function, nothing
+
+# What an attempt shows with every write: the job and the claim that took it.
+Fence: TypeAlias = tuple[UUID, UUID]
 
 
 class Beat(NamedTuple):
     """What the database answers to a heartbeat."""
 
     alive: bool
-    lost: list[UUID]
+    lost: "list[Fence]"
 
 
 def register_worker(
@@ -65,15 +69,26 @@ def recover_claim(worker_id: UUID, claim_id: UUID) -> Call[list[ClaimedJob]]:
     return function("recover_claim", worker_id, claim_id, read=_read_claimed(claim_id))
 
 
-def _read_beat(rows: list[Row]) -> Beat:
-    return Beat(*rows[0])
+def beat(worker_id: UUID, attempts: Sequence[Fence]) -> Call[Beat]:
+    """Say that the worker lives; learn whether it counts as alive and which attempts, oldest first, it has lost."""
 
+    def read(rows: list[Row]) -> Beat:
+        alive, lost = rows[0]
+        return Beat(alive, _lost_of(attempts, Counter(lost)))
 
-def beat(worker_id: UUID, attempts: Sequence[tuple[UUID, UUID]]) -> Call[Beat]:
-    """Say that the worker lives; learn whether it counts as alive and which attempts it has lost."""
     ids = [job_id for job_id, _ in attempts]
     claim_ids = [claim_id for _, claim_id in attempts]
-    return function("beat", worker_id, ids, claim_ids, read=_read_beat, types=("", "uuid[]", "uuid[]"))
+    return function("beat", worker_id, ids, claim_ids, read=read, types=("", "uuid[]", "uuid[]"))
+
+
+def _lost_of(attempts: Sequence[Fence], lost: "Counter[UUID]") -> list[Fence]:
+    """Pair lost jobs with attempts: of two attempts of one job, the older is lost before the newer."""
+    fences = []
+    for job_id, claim_id in attempts:
+        if lost[job_id] > 0:
+            lost[job_id] -= 1
+            fences.append((job_id, claim_id))
+    return fences
 
 
 def fall_asleep(worker_id: UUID, queues: Sequence[str]) -> Call[None]:

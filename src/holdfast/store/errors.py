@@ -22,6 +22,7 @@ _OURS: dict[str, type[errors.HoldfastError]] = {
 _MISSING_SCHEMA = {"3F000", "42P01", "42883", "42703"}
 _BAD_JSON = {"22P02", "22P05", "22030", "22032", "54001"}
 _CONNECTION_LOSS = {"25006", "25P03"}
+_POOLED_STATEMENTS = {"26000", "42P05"}
 # Nothing was done, nothing is wrong with what was asked, and another time it may work: 08 connection, 40 rolled back,
 # 53 out of resources, 55P03 locked, 57 cancelled or shut down or idle too long, 58 the system around the server.
 _PASSING = ("08", "40", "53", "55P03", "57", "58")
@@ -93,6 +94,10 @@ def _ours(refusal: _Refusal) -> errors.HoldfastError | None:
 
 def _lost(error: psycopg.Error) -> errors.HoldfastError | None:
     said = _refusal(error).said or type(error).__name__
+    if error.sqlstate == "55P03":
+        return errors.Busy(f"somebody holds a lock: {said}")
+    if error.sqlstate in _POOLED_STATEMENTS:
+        return errors.Configuration(f"{said}: a transaction pooler stands between; set HOLDFAST_PREPARED_STATEMENTS=off")
     if is_connection_loss(error):
         return errors.DatabaseUnavailable(f"the database cannot be reached: {said}")
     if (error.sqlstate or "").startswith(_BAD_VALUES):

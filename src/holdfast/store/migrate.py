@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -18,6 +19,7 @@ from holdfast.store.connection import Database
 from holdfast.store.errors import translated
 
 OLDEST_SERVER = 150000
+LOCK_PAUSES = (1.0, 2.0, 4.0, 8.0, 15.0)
 _FUNCTIONS = "functions"
 _RELEASE = "release"
 
@@ -145,7 +147,7 @@ def migrate(database: Database, on_step: Callable[[str], None] = lambda _name: N
         _require_server(connection)
         _refuse_unknown(read_state(connection))
         applied: list[str] = []
-        while step := _apply_next(connection):
+        while step := _apply_patiently(connection):
             applied.append(step.name)
             on_step(step.name)
         if applied:
@@ -162,6 +164,16 @@ def _require_server(connection: psycopg.Connection[Any]) -> None:
 def _refuse_unknown(state: SchemaState) -> None:
     if state.newer or state.changed:
         raise SchemaMismatch(state.problem())
+
+
+def _apply_patiently(connection: psycopg.Connection[Any]) -> Step | None:
+    """Wait for locks only briefly, and again: everybody who comes after queues behind the one who waits."""
+    for pause in LOCK_PAUSES:
+        try:
+            return _apply_next(connection)
+        except psycopg.errors.LockNotAvailable:
+            time.sleep(pause)
+    return _apply_next(connection)
 
 
 def _apply_next(connection: psycopg.Connection[Any]) -> Step | None:

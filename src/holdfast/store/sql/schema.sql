@@ -237,7 +237,7 @@ end $$;
 
 CREATE FUNCTION holdfast.broken_rule(p_status holdfast.job_status, p_holder uuid, p_claim_order timestamp with time zone, p_due_at timestamp with time zone, p_held_by text, p_deadline_at timestamp with time zone, p_finished_at timestamp with time zone, p_approval_id uuid, p_error jsonb, p_result jsonb, p_retry_count integer, p_max_retries integer, p_key text, p_key_scope text, p_key_held boolean) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE WHEN ((p_status = 'RUNNING'::holdfast.job_status) <> (p_holder IS NOT NULL)) THEN 'a job has a holder exactly while it is RUNNING'::text WHEN ((p_status = ANY (ARRAY['RUNNING'::holdfast.job_status, 'COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) AND ((p_claim_order IS NOT NULL) OR (p_due_at IS NOT NULL) OR (p_held_by IS NOT NULL))) THEN 'a job that runs or has ended is not in line, not due and not held back'::text WHEN ((p_status = 'RETRY'::holdfast.job_status) AND (p_due_at IS NULL)) THEN 'RETRY needs a time: due_at'::text WHEN ((p_deadline_at IS NOT NULL) AND (p_status <> 'RUNNING'::holdfast.job_status)) THEN 'only a RUNNING job has a deadline'::text WHEN ((p_status = ANY (ARRAY['COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) <> (p_finished_at IS NOT NULL)) THEN 'a job has finished_at exactly when it has ended'::text WHEN ((p_status = 'WAITING_FOR_APPROVAL'::holdfast.job_status) <> (p_approval_id IS NOT NULL)) THEN 'a job has an approval exactly while it is WAITING_FOR_APPROVAL'::text WHEN ((p_status = 'FAILED'::holdfast.job_status) AND (p_error IS NULL)) THEN 'FAILED needs an error'::text WHEN (jsonb_typeof(p_error) <> 'object'::text) THEN 'an error is a JSON object'::text WHEN ((p_result IS NOT NULL) AND (p_status <> 'COMPLETED'::holdfast.job_status)) THEN 'only a COMPLETED job has a result'::text WHEN ((p_retry_count < 0) OR (p_retry_count > p_max_retries)) THEN 'retry_count stays between 0 and max_retries'::text WHEN (((p_key IS NULL) <> (p_key_scope IS NULL)) OR ((p_key IS NULL) AND p_key_held)) THEN 'a key has a scope, and only a key can be held'::text ELSE NULL::text END;
+    RETURN CASE WHEN ((p_status = 'RUNNING'::holdfast.job_status) <> (p_holder IS NOT NULL)) THEN 'a job has a holder exactly while it is RUNNING'::text WHEN ((p_status = ANY (ARRAY['RUNNING'::holdfast.job_status, 'COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) AND ((p_claim_order IS NOT NULL) OR (p_due_at IS NOT NULL) OR (p_held_by IS NOT NULL))) THEN 'a job that runs or has ended is not in line, not due and not held back'::text WHEN ((p_status = 'RETRY'::holdfast.job_status) AND (p_due_at IS NULL)) THEN 'RETRY needs a time: due_at'::text WHEN ((p_status = 'PENDING'::holdfast.job_status) AND (p_claim_order IS NULL) AND (p_due_at IS NULL) AND (p_held_by IS NULL)) THEN 'a PENDING job is in line (claim_order), due later (due_at) or held back (held_by): otherwise it would wait for ever'::text WHEN ((p_status = 'WAITING_FOR_APPROVAL'::holdfast.job_status) AND (p_due_at IS NOT NULL)) THEN 'a job that waits for a person is not due'::text WHEN ((p_deadline_at IS NOT NULL) AND (p_status <> 'RUNNING'::holdfast.job_status)) THEN 'only a RUNNING job has a deadline'::text WHEN ((p_status = ANY (ARRAY['COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) <> (p_finished_at IS NOT NULL)) THEN 'a job has finished_at exactly when it has ended'::text WHEN ((p_status = 'WAITING_FOR_APPROVAL'::holdfast.job_status) <> (p_approval_id IS NOT NULL)) THEN 'a job has an approval exactly while it is WAITING_FOR_APPROVAL'::text WHEN ((p_status = 'FAILED'::holdfast.job_status) AND (p_error IS NULL)) THEN 'FAILED needs an error'::text WHEN (jsonb_typeof(p_error) <> 'object'::text) THEN 'an error is a JSON object'::text WHEN ((p_result IS NOT NULL) AND (p_status <> 'COMPLETED'::holdfast.job_status)) THEN 'only a COMPLETED job has a result'::text WHEN ((p_retry_count < 0) OR (p_retry_count > p_max_retries)) THEN 'retry_count stays between 0 and max_retries'::text WHEN (((p_key IS NULL) <> (p_key_scope IS NULL)) OR ((p_key IS NULL) AND p_key_held)) THEN 'a key has a scope, and only a key can be held'::text ELSE NULL::text END;
 
 --
 -- Name: cancel(uuid, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -499,10 +499,10 @@ begin
 end $$;
 
 --
--- Name: enqueue(text, jsonb, text, integer, timestamp with time zone, interval, text, text, text, text, text, jsonb, text, jsonb, text, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: enqueue(text, jsonb, text, integer, timestamp with time zone, interval, text, text, text, text, text, jsonb, text, jsonb, text, uuid, text, integer, interval); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.enqueue(p_task text, p_payload jsonb DEFAULT '{}'::jsonb, p_queue text DEFAULT NULL::text, p_priority integer DEFAULT NULL::integer, p_run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_run_in interval DEFAULT NULL::interval, p_key text DEFAULT NULL::text, p_key_scope text DEFAULT NULL::text, p_on_conflict text DEFAULT NULL::text, p_tenant text DEFAULT NULL::text, p_subject text DEFAULT NULL::text, p_tags jsonb DEFAULT NULL::jsonb, p_label text DEFAULT NULL::text, p_metadata jsonb DEFAULT NULL::jsonb, p_requested_by text DEFAULT NULL::text, p_id uuid DEFAULT NULL::uuid) RETURNS uuid
+CREATE FUNCTION holdfast.enqueue(p_task text, p_payload jsonb DEFAULT '{}'::jsonb, p_queue text DEFAULT NULL::text, p_priority integer DEFAULT NULL::integer, p_run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_run_in interval DEFAULT NULL::interval, p_key text DEFAULT NULL::text, p_key_scope text DEFAULT NULL::text, p_on_conflict text DEFAULT NULL::text, p_tenant text DEFAULT NULL::text, p_subject text DEFAULT NULL::text, p_tags jsonb DEFAULT NULL::jsonb, p_label text DEFAULT NULL::text, p_metadata jsonb DEFAULT NULL::jsonb, p_requested_by text DEFAULT NULL::text, p_id uuid DEFAULT NULL::uuid, p_trace_parent text DEFAULT NULL::text, p_max_retries integer DEFAULT NULL::integer, p_timeout interval DEFAULT NULL::interval) RETURNS uuid
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
@@ -510,7 +510,8 @@ CREATE FUNCTION holdfast.enqueue(p_task text, p_payload jsonb DEFAULT '{}'::json
     from holdfast.enqueue_many(jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
       'id', p_id, 'task', p_task, 'queue', p_queue, 'priority', p_priority, 'run_at', p_run_at,
       'run_in', extract(epoch from p_run_in), 'key', p_key, 'key_scope', p_key_scope, 'on_conflict', p_on_conflict,
-      'tenant', p_tenant, 'subject', p_subject, 'label', p_label, 'requested_by', p_requested_by))
+      'tenant', p_tenant, 'subject', p_subject, 'label', p_label, 'requested_by', p_requested_by, 'trace_parent', p_trace_parent,
+      'max_retries', p_max_retries, 'timeout', extract(epoch from p_timeout)))
       -- Not stripped: a null inside a payload is the payload's own.
       || jsonb_build_object('payload', p_payload, 'tags', p_tags, 'metadata', p_metadata)))
 $$;
@@ -684,6 +685,9 @@ begin
   execute format('create or replace trigger history_is_not_truncated before truncate on %s for each statement '
                  'execute function holdfast.refuse(%L)', p_partition, 'history is append-only: TRUNCATE is refused');
   execute format('alter table %s enable always trigger history_is_not_truncated', p_partition);
+  execute format('create or replace trigger history_is_written_by_moves before insert on %s for each statement when (pg_trigger_depth() = 0) '
+                 'execute function holdfast.refuse(%L)', p_partition, 'history is written by the moves themselves: INSERT is refused');
+  execute format('alter table %s enable always trigger history_is_written_by_moves', p_partition);
   execute format('alter table %s enable always trigger history_is_append_only', p_partition);
   execute format('alter table %s enable always trigger history_is_kept', p_partition);
 end $$;
@@ -836,7 +840,7 @@ CREATE TABLE holdfast.job (
     id holdfast.job_id DEFAULT holdfast.new_id() NOT NULL,
     created_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
     updated_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
-    claim_order timestamp with time zone,
+    claim_order timestamp with time zone DEFAULT holdfast.clock(),
     due_at timestamp with time zone,
     deadline_at timestamp with time zone,
     finished_at timestamp with time zone,
@@ -2000,6 +2004,22 @@ CREATE TRIGGER history_is_not_truncated BEFORE TRUNCATE ON holdfast.job_history_
 ALTER TABLE holdfast.job_history_rest ENABLE ALWAYS TRIGGER history_is_not_truncated;
 
 --
+-- Name: job_history history_is_written_by_moves; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER history_is_written_by_moves BEFORE INSERT ON holdfast.job_history FOR EACH STATEMENT WHEN ((pg_trigger_depth() = 0)) EXECUTE FUNCTION holdfast.refuse('history is written by the moves themselves: INSERT is refused');
+
+ALTER TABLE holdfast.job_history ENABLE ALWAYS TRIGGER history_is_written_by_moves;
+
+--
+-- Name: job_history_rest history_is_written_by_moves; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER history_is_written_by_moves BEFORE INSERT ON holdfast.job_history_rest FOR EACH STATEMENT WHEN ((pg_trigger_depth() = 0)) EXECUTE FUNCTION holdfast.refuse('history is written by the moves themselves: INSERT is refused');
+
+ALTER TABLE holdfast.job_history_rest ENABLE ALWAYS TRIGGER history_is_written_by_moves;
+
+--
 -- Name: job identity_is_immutable; Type: TRIGGER; Schema: holdfast; Owner: -
 --
 
@@ -2150,13 +2170,13 @@ REVOKE ALL ON FUNCTION holdfast.drop_empty_history_partitions() FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.end_overdue(p_limit integer) FROM PUBLIC;
 
 --
--- Name: FUNCTION enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid, p_trace_parent text, p_max_retries integer, p_timeout interval); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid) TO holdfast_producer;
-GRANT ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid) TO holdfast_worker;
-GRANT ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid) TO holdfast_api;
+REVOKE ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid, p_trace_parent text, p_max_retries integer, p_timeout interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid, p_trace_parent text, p_max_retries integer, p_timeout interval) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid, p_trace_parent text, p_max_retries integer, p_timeout interval) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid, p_trace_parent text, p_max_retries integer, p_timeout interval) TO holdfast_api;
 
 --
 -- Name: FUNCTION enqueue_many(p_jobs jsonb, p_declared jsonb); Type: ACL; Schema: holdfast; Owner: -

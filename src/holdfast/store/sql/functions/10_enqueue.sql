@@ -41,21 +41,36 @@ begin
   end loop;
 end $$;
 
--- Definitions are objects with a task's columns; what a definition leaves out gets the column's default.
+-- Definitions are objects with a task's columns; what a definition leaves out gets the usual value.
+create or replace function holdfast.definitions(p_tasks jsonb)
+returns table (name text, queue text, priority smallint, max_retries smallint, crash_cap smallint, timeout interval, retention interval,
+               unique_by jsonb, key_scope text, manual_retries smallint, manual_retries_per text)
+language sql stable
+begin atomic
+  select t.name, coalesce(t.queue, 'default'), coalesce(t.priority, 0::smallint), coalesce(t.max_retries, 3::smallint),
+         coalesce(t.crash_cap, 3::smallint), make_interval(secs => t.timeout), make_interval(secs => t.retention), t.unique_by,
+         coalesce(t.key_scope, 'active'), coalesce(t.manual_retries, 3::smallint), coalesce(t.manual_retries_per, 'job')
+    from jsonb_to_recordset(p_tasks) as t (name text, queue text, priority smallint, max_retries smallint, crash_cap smallint,
+         timeout float8, retention float8, unique_by jsonb, key_scope text, manual_retries smallint, manual_retries_per text);
+end;
+
+create or replace function holdfast.insert_queues(p_tasks jsonb) returns void
+language sql set search_path = pg_catalog, holdfast, pg_temp as $$
+  insert into holdfast.queue (name)
+  select distinct d.queue from holdfast.definitions(p_tasks) as d order by d.queue
+  on conflict (name) do nothing
+$$;
+
 create or replace function holdfast.register_tasks(p_tasks jsonb) returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
-  insert into holdfast.queue (name)
-  select distinct coalesce(t.queue, 'default') from jsonb_to_recordset(p_tasks) as t (queue text)
-  on conflict (name) do nothing;
+  perform holdfast.insert_queues(p_tasks);
   insert into holdfast.task as old (name, queue, priority, max_retries, crash_cap, timeout, retention, unique_by, key_scope,
                                     manual_retries, manual_retries_per)
-  select t.name, coalesce(t.queue, 'default'), coalesce(t.priority, 0), coalesce(t.max_retries, 3), coalesce(t.crash_cap, 3),
-         make_interval(secs => t.timeout), make_interval(secs => t.retention), t.unique_by, coalesce(t.key_scope, 'active'),
-         coalesce(t.manual_retries, 3), coalesce(t.manual_retries_per, 'job')
-    from jsonb_to_recordset(p_tasks) as t (name text, queue text, priority smallint, max_retries smallint, crash_cap smallint,
-         timeout float8, retention float8, unique_by jsonb, key_scope text, manual_retries smallint, manual_retries_per text)
-   order by t.name
+  select d.name, d.queue, d.priority, d.max_retries, d.crash_cap, d.timeout, d.retention, d.unique_by, d.key_scope,
+         d.manual_retries, d.manual_retries_per
+    from holdfast.definitions(p_tasks) as d
+   order by d.name
   on conflict (name) do update
      set queue = excluded.queue, priority = excluded.priority, max_retries = excluded.max_retries, crash_cap = excluded.crash_cap,
          timeout = excluded.timeout, retention = excluded.retention, unique_by = excluded.unique_by, key_scope = excluded.key_scope,
@@ -67,8 +82,7 @@ begin
           excluded.unique_by, excluded.key_scope, excluded.manual_retries, excluded.manual_retries_per);
 end $$;
 
--- What a producer knows of its tasks before any worker has started: registered only where missing, so that a
--- producer's transaction never waits for another's on the task's row.
+-- What a producer knows of its tasks before any worker has started: only what is missing, and never over a worker's word.
 create or replace function holdfast.declare_tasks(p_tasks jsonb) returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
@@ -78,7 +92,14 @@ begin
     from jsonb_array_elements(p_tasks) as d
    where not exists (select from holdfast.task t where t.name = d ->> 'name');
   if v_missing is not null then
-    perform holdfast.register_tasks(v_missing);
+    perform holdfast.insert_queues(v_missing);
+    insert into holdfast.task (name, queue, priority, max_retries, crash_cap, timeout, retention, unique_by, key_scope,
+                               manual_retries, manual_retries_per)
+    select d.name, d.queue, d.priority, d.max_retries, d.crash_cap, d.timeout, d.retention, d.unique_by, d.key_scope,
+           d.manual_retries, d.manual_retries_per
+      from holdfast.definitions(v_missing) as d
+     order by d.name
+    on conflict (name) do nothing;
   end if;
 end $$;
 
@@ -125,8 +146,14 @@ begin atomic
              holdfast.bad_input(w.nth, format('max_retries %s is outside 0 to 100', w.max_retries))
            when w.run_at is not null and w.run_in is not null then
              holdfast.bad_input(w.nth, 'give run_at or run_in, not both')
-           when not (w.timeout > 0) then
-             holdfast.bad_input(w.nth, format('timeout %s must be more than 0 seconds', w.timeout))
+           when not (w.timeout > 0 and w.timeout <= 31536000) then
+             holdfast.bad_input(w.nth, format('timeout %s must be more than 0 seconds and at most a year', w.timeout))
+           when not (w.run_at >= '1970-01-01' and w.run_at <= p_now + interval '100 years') or not (w.run_in <= 3153600000) then
+             holdfast.bad_input(w.nth, 'it must be due within a hundred years')
+           when octet_length(w.metadata::text) > 65536 then
+             holdfast.bad_input(w.nth, 'metadata may have 65,536 bytes (64 KiB)')
+           when greatest(length(w.requested_by), length(w.trace_parent)) > 500 then
+             holdfast.bad_input(w.nth, 'requested_by and trace_parent may have 500 characters')
            when w.tags is not null and not holdfast.are_strings(w.tags) then
              holdfast.bad_input(w.nth, 'tags must be a list of strings')
            when jsonb_typeof(w.metadata) <> 'object' then

@@ -19,7 +19,7 @@ language sql security definer set search_path = pg_catalog, holdfast, pg_temp as
   insert into holdfast.sleeper (queue, worker_id)
   select q, w.id
     from unnest(p_queues) as q
-    join holdfast.worker w on w.id = p_worker
+    join holdfast.worker w on w.id = p_worker and w.died_at is null
    order by q
   on conflict do nothing
 $$;
@@ -34,11 +34,11 @@ create or replace function holdfast.retire_worker(p_worker uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
 begin
-  delete from holdfast.sleeper s where s.worker_id = p_worker;
   update holdfast.worker w
      set stopped_at = holdfast.clock(), died_at = holdfast.clock()
    where w.id = p_worker and w.died_at is null;
   if found then
+    delete from holdfast.sleeper s where s.worker_id = p_worker;   -- after the worker, as the sweeper locks them
     perform set_config('holdfast.actor', (select w.name from holdfast.worker w where w.id = p_worker), true);
     perform holdfast.return_jobs(p_worker, 10000);
   end if;

@@ -1,11 +1,12 @@
 -- Finish: every write shows the fence (claim id and attempt); a stale attempt is told so and writes nothing.
+-- A row that somebody keeps locked must not hold up the others of its batch: after two seconds the caller writes one by one.
 
 -- Completes many attempts; answers with those it did not, and where they are now. A repeat by the same attempt is a success.
 create or replace function holdfast.complete(
   p_worker uuid, p_ids uuid[], p_attempts int[], p_claim_ids uuid[], p_results text[], p_logs text[] default null)
 returns table (id uuid, status holdfast.job_status)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set lock_timeout = '2s' as $$
 declare
   v_done bigint;
   v_name text;
@@ -56,7 +57,7 @@ end $$;
 create or replace function holdfast.settle(p_worker uuid, p_settlements jsonb)
 returns table (id uuid, status holdfast.job_status, recorded boolean)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set lock_timeout = '2s' as $$
 declare
   v_now timestamptz := holdfast.clock();
   v_name text;
@@ -156,6 +157,7 @@ begin
   if v_job.status = 'RUNNING' then
     perform pg_notify('holdfast_cancel', p_id::text);
   end if;
+  perform set_config('holdfast.actor', '', true);   -- what follows in the caller's transaction is not this actor's doing
   return 'CANCELLED';
 end $$;
 
@@ -225,6 +227,7 @@ begin
     raise exception 'job % cannot be retried: another job took its key at this moment', p_id
       using errcode = 'HF008', hint = 'See what became of that one.';
   end;
+  perform set_config('holdfast.actor', '', true);
   perform holdfast.wake(array[v_old.queue]);
   return v_new;
 end $$;

@@ -27,7 +27,7 @@ begin
   end if;
   select extract(epoch from j.due_at - v_now) into next_in
     from holdfast.job j
-   where j.due_at is not null and j.claim_order is null
+   where j.due_at > v_now and j.claim_order is null   -- what is due already is locked by somebody who is at it
    order by j.due_at
    limit 1;
 end $$;

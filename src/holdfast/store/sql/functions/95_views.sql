@@ -2,7 +2,7 @@
 
 create or replace view holdfast.job_overview as
 select j.id, j.task, j.queue, j.status, j.priority, j.attempt, j.retry_count, j.max_retries, j.crash_count, j.created_at, j.updated_at,
-       j.due_at, j.finished_at, j.tenant, j.subject, j.label, j.tags, j.reason, j.retry_of, j.error ->> 'type' as error_type
+       j.due_at, j.finished_at, j.tenant, j.subject, j.label, j.tags, j.retry_of, j.error ->> 'type' as error_type
   from holdfast.job j;
 
 create or replace view holdfast.history_overview as

@@ -63,8 +63,8 @@ create table holdfast.task (
   manual_retries_per text not null default 'job',
   registered_at      timestamptz not null default holdfast.clock(),
   constraint task_crash_cap_is_positive check (crash_cap > 0),
-  constraint task_timeout_is_positive check (timeout > interval '0'),
-  constraint task_retention_is_positive check (retention > interval '0'),
+  constraint task_timeout_is_positive check (timeout > interval '0' and timeout <= interval '1 year'),
+  constraint task_retention_is_positive check (retention > interval '0' and retention <= interval '100 years'),
   constraint task_manual_retries_are_counted_per_job_or_subject check (manual_retries_per in ('job', 'subject'))
 );
 

@@ -1,3 +1,4 @@
+set local lock_timeout = '3s';
 -- The schema and its register of what is installed. Owned by holdfast_owner where the login may act as it.
 -- The path is pinned: the names in our functions must not be bound to a better match that somebody put into public.
 set local search_path = pg_catalog, holdfast, pg_temp;

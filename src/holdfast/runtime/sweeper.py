@@ -1,0 +1,125 @@
+"""The sweeper: what time does to jobs, done by every worker beside its own work; any number of processes may."""
+
+import asyncio
+import math
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+import holdfast.store.claim as claims
+from holdfast.domain.errors import DatabaseUnavailable, HoldfastError
+from holdfast.domain.job import ClaimedJob
+from holdfast.runtime.heartbeat import Heartbeat
+from holdfast.runtime.logs import events
+from holdfast.runtime.outage import Outage
+from holdfast.store import upkeep
+from holdfast.store.call import Call
+from holdfast.store.connection import AsyncSession
+
+ADMIT_BATCH = 1000
+UPKEEP_EVERY = 600.0
+# After an answer that is no outage: somebody has to mend something, and the jobs must go on meanwhile.
+REFUSED_PAUSE = 5.0
+# A statement whose connection was given up can still commit: when the network comes back, TCP delivers what it kept.
+DOUBT_SECONDS = 900.0
+
+
+class Sweeper:
+    """Admits what is due, takes back what dead workers hold, keeps the tables in order."""
+
+    def __init__(
+        self,
+        session: AsyncSession,
+        lease: float,
+        poll: float,
+        wake_everybody: Callable[[], None],
+        give_back: Callable[[list[ClaimedJob]], None],
+    ) -> None:
+        self._session = session
+        self._lease = lease
+        self._poll = poll
+        self._wake_everybody = wake_everybody
+        self._give_back = give_back
+        self._cut_off_at = -math.inf
+        self._doubtful: dict[UUID, tuple[UUID, float]] = {}
+
+    async def insist(self, make: Callable[[], Call[Any]]) -> Any:
+        """Perform a call however long the database is away."""
+        outage = Outage("upkeep")
+        while True:
+            try:
+                answer = await self._session.perform(make())
+            except DatabaseUnavailable as error:
+                self._cut_off_at = time.monotonic()
+                await asyncio.sleep(outage.failed(error))
+            else:
+                outage.ended()
+                return answer
+
+    def doubt(self, claim_id: UUID, worker_id: UUID) -> None:
+        """Remember a claim that was given up; the server may commit it yet."""
+        self._doubtful[claim_id] = (worker_id, time.monotonic() + DOUBT_SECONDS)
+
+    async def admit_when_due(self) -> None:
+        """Put jobs into the line as their time comes, until cancelled."""
+        while True:
+            admitted = await self._unless_refused(lambda: upkeep.admit_due(ADMIT_BATCH))
+            if admitted is None:
+                continue
+            if admitted.entered:
+                self._wake_everybody()
+            if admitted.entered < ADMIT_BATCH:
+                soonest = self._poll if admitted.next_in is None else admitted.next_in
+                await asyncio.sleep(min(max(soonest, 0.005), self._poll))
+
+    async def sweep_now_and_then(self) -> None:
+        """Look for the dead and the overdue, until cancelled."""
+        while True:
+            await asyncio.sleep(self._lease / Heartbeat.BEATS_PER_LEASE * random.uniform(0.7, 1.3))  # noqa: S311 - spreads sweeps
+            await self.sweep()
+            await self._give_back_doubtful()
+
+    async def keep_up(self) -> None:
+        """Make partitions, apply retention, forget workers, until cancelled."""
+        while True:
+            kept = await self._unless_refused(upkeep.upkeep)
+            if kept is not None and any(kept):
+                events.info("upkeep", extra=kept._asdict())
+            await asyncio.sleep(UPKEEP_EVERY * random.uniform(0.7, 1.3))  # noqa: S311 - spreads upkeeps
+
+    async def sweep(self) -> None:
+        """Take back what silent workers hold, unless the silence may be ours."""
+        # Whoever was cut off with us looks dead now, and has a lease's time to say otherwise.
+        if time.monotonic() - self._cut_off_at < self._lease:
+            return
+        try:
+            swept = await self._session.perform(upkeep.sweep())
+        except DatabaseUnavailable:
+            self._cut_off_at = time.monotonic()
+            return
+        except HoldfastError as error:
+            events.error("upkeep:refused", extra={"error": str(error)})
+            return
+        if any(swept):
+            events.warning("sweep", extra=swept._asdict())
+            self._wake_everybody()
+
+    async def _give_back_doubtful(self) -> None:
+        """Look for claims that we gave up and the server committed later: nobody runs what they took."""
+        for claim_id, (worker_id, until) in list(self._doubtful.items()):
+            jobs = await self.insist(lambda: claims.recover_claim(worker_id, claim_id))  # noqa: B023 - awaited here
+            if jobs:
+                events.warning("claim:late", extra={"count": len(jobs)})
+                self._give_back(jobs)
+            if jobs or time.monotonic() > until:
+                del self._doubtful[claim_id]
+
+    async def _unless_refused(self, make: Callable[[], Call[Any]]) -> Any:
+        try:
+            return await self.insist(make)
+        except HoldfastError as error:
+            events.error("upkeep:refused", extra={"error": str(error)})
+            await asyncio.sleep(REFUSED_PAUSE)
+            return None
