@@ -32,7 +32,9 @@ def main() -> None:
 
 def _story(job_id: str, url: str) -> list[str]:
     command = [Path(sys.executable).with_name("holdfast"), "--no-color", "job", "show", job_id]
-    ran = subprocess.run(command, env={**os.environ, "DATABASE_URL": url}, capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        command, env={**os.environ, "DATABASE_URL": url}, capture_output=True, text=True, check=True
+    )
     return ran.stdout.splitlines()
 
 

@@ -32,7 +32,12 @@ def test_the_python_of_a_page_runs(page: Path, holdfast_db: ScratchDatabase, tmp
     environment = {**os.environ, "DATABASE_URL": holdfast_db.url}
 
     ran = subprocess.run(
-        [sys.executable, str(module)], env=environment, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, str(module)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
     assert ran.returncode == 0, ran.stderr

@@ -30,7 +30,9 @@ def test_a_sync_task_runs_in_a_thread_with_its_context(app: Holdfast) -> None:
     assert handle.result(timeout=5) == "hello who 1 acme"
 
 
-def test_a_failing_task_is_retried_with_its_backoff_and_then_fails(app: Holdfast, holdfast_db: ScratchDatabase) -> None:
+def test_a_failing_task_is_retried_with_its_backoff_and_then_fails(
+    app: Holdfast, holdfast_db: ScratchDatabase
+) -> None:
     @app.task(retries=2, backoff=Delays([60]))
     async def broken() -> None:
         raise RuntimeError("no")

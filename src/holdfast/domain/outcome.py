@@ -19,7 +19,9 @@ class TaskSignal(HoldfastError):
 class Retry(TaskSignal):
     """Try again, after `in_` or after the task's backoff; it uses one of the task's retries."""
 
-    def __init__(self, reason: str = "the task asked for a retry", *, in_: float | timedelta | None = None) -> None:
+    def __init__(
+        self, reason: str = "the task asked for a retry", *, in_: float | timedelta | None = None
+    ) -> None:
         super().__init__(reason)
         self.delay = in_.total_seconds() if isinstance(in_, timedelta) else in_
 
@@ -80,7 +82,12 @@ Outcome: TypeAlias = Completed | Failed | Crashed | Released | Cancelled | Lost
 
 
 def outcome_of(
-    error: BaseException, backoff: BackoffRule, rules: Rules | None, retry_count: int, chance: float, now: datetime
+    error: BaseException,
+    backoff: BackoffRule,
+    rules: Rules | None,
+    retry_count: int,
+    chance: float,
+    now: datetime,
 ) -> Outcome:
     """Decide what an exception from task code means; a server's Retry-After wins over the task's backoff."""
     if isinstance(error, Cancel):
@@ -88,14 +95,26 @@ def outcome_of(
     failure = classify(error, rules, now=now)
     match error:
         case Fail():
-            return Failed(_told(failure, recoverable=False), recoverable=False, delay=0.0, reason=failure.message or None)
+            return Failed(
+                _told(failure, recoverable=False),
+                recoverable=False,
+                delay=0.0,
+                reason=failure.message or None,
+            )
         case Retry():
             asked = error.delay if error.delay is not None else backoff.delay(retry_count, chance, error)
-            return Failed(_told(failure, recoverable=True), recoverable=True, delay=_sane(asked), reason=failure.message)
+            return Failed(
+                _told(failure, recoverable=True), recoverable=True, delay=_sane(asked), reason=failure.message
+            )
         case _:
             told = failure.retry_after
             delay = backoff.delay(retry_count, chance, error) if told is None else told
-            return Failed(failure.as_json(), failure.recoverable, _sane(delay), f"{failure.type}: {failure.message}"[:500])
+            return Failed(
+                failure.as_json(),
+                failure.recoverable,
+                _sane(delay),
+                f"{failure.type}: {failure.message}"[:500],
+            )
 
 
 def _sane(delay: float) -> float:
@@ -119,7 +138,12 @@ def settlement(outcome: Failed | Crashed | Released | Cancelled) -> dict[str, An
                 "reason": outcome.reason,
             }
         case Crashed():
-            return {"outcome": "crashed", "error": outcome.error, "delay": outcome.delay, "reason": "its process died"}
+            return {
+                "outcome": "crashed",
+                "error": outcome.error,
+                "delay": outcome.delay,
+                "reason": "its process died",
+            }
         case Released():
             return {"outcome": "released", "reason": outcome.reason}
         case Cancelled():

@@ -40,14 +40,35 @@ class TaskSettings:
         self._require(bool(self.name), "has no name")
         self._require(bool(self.queue), "has an empty queue name")
         self._require(0 <= self.retries <= _MOST_RETRIES, f"has retries={self.retries}; allowed are 0 to 100")
-        self._require(abs(self.priority) <= _LARGEST_PRIORITY, f"has priority={self.priority}; allowed are -100 to 100")
-        self._require(self.timeout is None or self.timeout > 0, f"has timeout={self.timeout}; it must be more than 0 s")
-        self._require(self.retention is None or self.retention > 0, f"has retention={self.retention}; it must be more than 0 s")
-        self._require(1 <= self.crash_cap <= _MOST_RETRIES, f"has crash_cap={self.crash_cap}; allowed are 1 to 100")
-        self._require(0 <= self.manual_retries <= _MOST_RETRIES, f"has manual_retries={self.manual_retries}; allowed are 0 to 100")
-        self._require(self.executor in {"loop", "thread", "process"}, f"has executor={self.executor!r}; choose loop, thread or process")
-        self._require(self.key_scope in {"active", "success", "ever"}, f"has key_scope={self.key_scope!r}; choose active, success or ever")
-        self._require(self.manual_retries_per in {"job", "subject"}, f"has manual_retries_per={self.manual_retries_per!r}; choose job or subject")
+        self._require(
+            abs(self.priority) <= _LARGEST_PRIORITY, f"has priority={self.priority}; allowed are -100 to 100"
+        )
+        self._require(
+            self.timeout is None or self.timeout > 0, f"has timeout={self.timeout}; it must be more than 0 s"
+        )
+        self._require(
+            self.retention is None or self.retention > 0,
+            f"has retention={self.retention}; it must be more than 0 s",
+        )
+        self._require(
+            1 <= self.crash_cap <= _MOST_RETRIES, f"has crash_cap={self.crash_cap}; allowed are 1 to 100"
+        )
+        self._require(
+            0 <= self.manual_retries <= _MOST_RETRIES,
+            f"has manual_retries={self.manual_retries}; allowed are 0 to 100",
+        )
+        self._require(
+            self.executor in {"loop", "thread", "process"},
+            f"has executor={self.executor!r}; choose loop, thread or process",
+        )
+        self._require(
+            self.key_scope in {"active", "success", "ever"},
+            f"has key_scope={self.key_scope!r}; choose active, success or ever",
+        )
+        self._require(
+            self.manual_retries_per in {"job", "subject"},
+            f"has manual_retries_per={self.manual_retries_per!r}; choose job or subject",
+        )
 
     def _require(self, holds: bool, otherwise: str) -> None:
         if not holds:

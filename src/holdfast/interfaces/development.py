@@ -38,7 +38,9 @@ def development(
     Disposable work never goes into a configured database: it gets one of its own on that server.
     """
     if configured is not None and disposable:
-        yield _prepared(configured.url, f"{configured.described} ({configured.source})", name, disposable=True)
+        yield _prepared(
+            configured.url, f"{configured.described} ({configured.source})", name, disposable=True
+        )
         return
     if configured is not None:
         migrate(configured)

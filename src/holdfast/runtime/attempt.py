@@ -20,7 +20,18 @@ from holdfast.runtime.threads import Threads
 class Attempt:
     """A claimed job on its way to an outcome."""
 
-    __slots__ = ("_begun", "_release_reason", "_task", "alone", "context", "job", "lane", "lost", "runs_in", "started")
+    __slots__ = (
+        "_begun",
+        "_release_reason",
+        "_task",
+        "alone",
+        "context",
+        "job",
+        "lane",
+        "lost",
+        "runs_in",
+        "started",
+    )
 
     def __init__(self, job: ClaimedJob, task: AnyTask, lane: Lane, *, alone: bool) -> None:
         self.job = job
@@ -48,7 +59,11 @@ class Attempt:
             return execute.completed(self._task, value)
         except asyncio.CancelledError as error:
             # Without a word from us it is the task's own doing, and must not leave the job RUNNING for ever.
-            return self._after_cancel() if self._told_to_end() else execute.failed(self._task, error, self.job.retry_count)
+            return (
+                self._after_cancel()
+                if self._told_to_end()
+                else execute.failed(self._task, error, self.job.retry_count)
+            )
         except ChildDied as died:
             return Crashed(_crash(died))
         except (ChildFailedToStart, ChildGaveNoAnswer) as error:
@@ -62,7 +77,9 @@ class Attempt:
         if self._task.settings.executor == "loop":
             return execute.call(self._task, self.context, self.job.payload)
         run = contextvars.copy_context().run
-        return asyncio.wrap_future(threads.submit(run, execute.call, self._task, self.context, self.job.payload))
+        return asyncio.wrap_future(
+            threads.submit(run, execute.call, self._task, self.context, self.job.payload)
+        )
 
     async def _within(self, seconds: float, work: Awaitable[Any]) -> Any:
         try:
@@ -73,7 +90,9 @@ class Attempt:
             raise
 
     async def _in_child(self, processes: Processes) -> Outcome:
-        answer = await processes.run(execute.request_for(self.job), timeout=self.job.timeout, fresh=self.alone)
+        answer = await processes.run(
+            execute.request_for(self.job), timeout=self.job.timeout, fresh=self.alone
+        )
         self.context.log_lines = cast("list[dict[str, Any]] | None", answer.pop("logs", None))
         return execute.outcome_in(answer)
 
@@ -103,9 +122,16 @@ class Attempt:
 
 
 def _unusable_child(error: ChildFailedToStart | ChildGaveNoAnswer) -> Failed:
-    told = {"kind": "process", "recoverable": True, "type": type(error).__name__, "message": str(error)[:2000]}
+    told = {
+        "kind": "process",
+        "recoverable": True,
+        "type": type(error).__name__,
+        "message": str(error)[:2000],
+    }
     return Failed(told, recoverable=True, delay=5.0, reason=str(error)[:500])
 
 
 def _crash(died: ChildDied) -> dict[str, Any]:
-    return Failure("crash", recoverable=True, retry_after=None, type="ProcessDied", message=str(died), traceback="").as_json()
+    return Failure(
+        "crash", recoverable=True, retry_after=None, type="ProcessDied", message=str(died), traceback=""
+    ).as_json()

@@ -32,7 +32,9 @@ def completed(task: AnyTask, value: object) -> Completed:
 def failed(task: AnyTask, error: BaseException, retry_count: int) -> Outcome:
     """Decide what an exception means for the job."""
     settings = task.settings
-    return outcome_of(error, settings.backoff, settings.rules, retry_count, random.random(), datetime.now(UTC))  # noqa: S311 - jitter
+    return outcome_of(
+        error, settings.backoff, settings.rules, retry_count, random.random(), datetime.now(UTC)
+    )  # noqa: S311 - jitter
 
 
 def run_in_child(task: AnyTask, request: dict[str, Any]) -> dict[str, Any]:
@@ -61,12 +63,14 @@ def request_for(job: ClaimedJob) -> dict[str, Any]:
 
 def _job_in(request: dict[str, Any]) -> ClaimedJob:
     told = {name: request[name] for name in ClaimedJob._fields}
-    return ClaimedJob(**{
-        **told,
-        "id": UUID(told["id"]),
-        "claim_id": UUID(told["claim_id"]),
-        "claim_order": datetime.fromisoformat(told["claim_order"]),
-    })
+    return ClaimedJob(
+        **{
+            **told,
+            "id": UUID(told["id"]),
+            "claim_id": UUID(told["claim_id"]),
+            "claim_order": datetime.fromisoformat(told["claim_order"]),
+        }
+    )
 
 
 def outcome_as_json(outcome: Outcome) -> dict[str, Any]:

@@ -91,7 +91,10 @@ class Finisher:
                 on_recorded(attempt, lost.get(attempt.job.id) if lost else None)
 
     def _complete(self, batch: Sequence[tuple[Attempt, str | None]]) -> Call[list[Settled]]:
-        return complete(self._worker_id(), [(attempt.job, result, as_json(attempt.context.log_lines)) for attempt, result in batch])
+        return complete(
+            self._worker_id(),
+            [(attempt.job, result, as_json(attempt.context.log_lines)) for attempt, result in batch],
+        )
 
     async def _write_settled(self, on_recorded: Callable[[Attempt, Settled | None], None]) -> None:
         batch = list(islice(self._settled, BATCH))
@@ -114,7 +117,9 @@ class Finisher:
         return settle(self._worker_id(), [told for _, told in batch])
 
     async def _write(
-        self, batch: Sequence[tuple[Attempt, T]], make: Callable[[Sequence[tuple[Attempt, T]]], Call[list[Settled]]]
+        self,
+        batch: Sequence[tuple[Attempt, T]],
+        make: Callable[[Sequence[tuple[Attempt, T]]], Call[list[Settled]]],
     ) -> tuple[dict[UUID, Settled], dict[Attempt, BadInput | Busy]]:
         """Write a batch; when the database cannot store or lock something in it, one by one, to find out whose it is."""
         try:
@@ -146,5 +151,16 @@ class Finisher:
 
 def _cannot_be_stored(error: BadInput) -> dict[str, Any]:
     """Fail an attempt whose own outcome the database refuses, with words that it does not."""
-    told = {"type": "OutcomeRefused", "kind": "application", "recoverable": False, "message": ascii(str(error))[:500]}
-    return {"outcome": "failed", "error": told, "recoverable": False, "delay": 0.0, "reason": "its outcome cannot be stored"}
+    told = {
+        "type": "OutcomeRefused",
+        "kind": "application",
+        "recoverable": False,
+        "message": ascii(str(error))[:500],
+    }
+    return {
+        "outcome": "failed",
+        "error": told,
+        "recoverable": False,
+        "delay": 0.0,
+        "reason": "its outcome cannot be stored",
+    }

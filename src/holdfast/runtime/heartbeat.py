@@ -32,7 +32,9 @@ class Heartbeat:
         # A beat that takes as long as the lease is worth nothing: cut it and try on a new connection.
         self._session = Session(database, "holdfast heartbeat", deadline=max(identity.lease / 3, 1.0))
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._beat_until_stopped, name="holdfast-heartbeat", daemon=True)
+        self._thread = threading.Thread(
+            target=self._beat_until_stopped, name="holdfast-heartbeat", daemon=True
+        )
 
     def start(self) -> None:
         """Begin."""

@@ -103,7 +103,11 @@ class Holding:
     def _claim(self, me: UUID, make: Callable[[UUID], Call[list[ClaimedJob]]]) -> list[ClaimedJob]:
         """Claim; what earlier claims took without our hearing of it comes first."""
         if self._unheard:
-            heard = [job for claim_id in self._unheard for job in self._app.link.perform(claims.recover_claim(me, claim_id))]
+            heard = [
+                job
+                for claim_id in self._unheard
+                for job in self._app.link.perform(claims.recover_claim(me, claim_id))
+            ]
             self._unheard.clear()
             if heard:
                 return heard

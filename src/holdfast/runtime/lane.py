@@ -24,7 +24,16 @@ ClaimFrom = Callable[[int, datetime | None], Awaitable[list[ClaimedJob]]]
 class Lane:
     """One queue's claims. The worker runs what it gets; the lane decides how much to get and when to look."""
 
-    def __init__(self, queue: str, tasks: Sequence[str], slots: int, claim: ClaimFrom, *, looks_ahead: bool, poll_seconds: float) -> None:
+    def __init__(
+        self,
+        queue: str,
+        tasks: Sequence[str],
+        slots: int,
+        claim: ClaimFrom,
+        *,
+        looks_ahead: bool,
+        poll_seconds: float,
+    ) -> None:
         self.queue = queue
         self.tasks = list(tasks)
         self.slots = slots

@@ -36,6 +36,9 @@ class Outage:
         """Note a success; answers whether it came after failures."""
         if not self._failures:
             return False
-        events.warning("database:back", extra={"what": self._what, "after_seconds": round(time.monotonic() - self._since, 1)})
+        events.warning(
+            "database:back",
+            extra={"what": self._what, "after_seconds": round(time.monotonic() - self._since, 1)},
+        )
         self._failures = 0
         return True

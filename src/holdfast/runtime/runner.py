@@ -24,7 +24,12 @@ class Runner:
     """Everything that is claimed and not yet recorded, and the slots it runs in."""
 
     def __init__(
-        self, tasks: dict[str, AnyTask], lanes: list[Lane], finisher: Finisher, processes: Processes, concurrency: int
+        self,
+        tasks: dict[str, AnyTask],
+        lanes: list[Lane],
+        finisher: Finisher,
+        processes: Processes,
+        concurrency: int,
     ) -> None:
         self._tasks = tasks
         self._lanes = lanes

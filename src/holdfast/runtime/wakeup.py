@@ -15,7 +15,9 @@ from holdfast.store.listen import Listener
 class Wakeup:
     """Listens until cancelled; after every reconnect everybody looks again, because notices were missed meanwhile."""
 
-    def __init__(self, database: Database, on_queue: Callable[[str | None], None], on_cancel: Callable[[UUID], None]) -> None:
+    def __init__(
+        self, database: Database, on_queue: Callable[[str | None], None], on_cancel: Callable[[UUID], None]
+    ) -> None:
         self._database = database
         self._on_queue = on_queue
         self._on_cancel = on_cancel

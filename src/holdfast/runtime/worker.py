@@ -69,9 +69,13 @@ class Worker:
         on_ready: Callable[[Identity], None] | None = None,
     ) -> None:
         if inside_child():
-            raise Configuration('this process runs one job of a worker and must not start another: put app.work() under if __name__ == "__main__"')
+            raise Configuration(
+                'this process runs one job of a worker and must not start another: put app.work() under if __name__ == "__main__"'
+            )
         if not app.tasks:
-            raise Configuration("the app has no tasks: import the modules that declare them before the worker starts")
+            raise Configuration(
+                "the app has no tasks: import the modules that declare them before the worker starts"
+            )
         self._app = app
         self._database = app.link.database
         self._concurrency = concurrency
@@ -90,7 +94,9 @@ class Worker:
         self._claiming = AsyncSession(self._database, "holdfast claim")
         self._keeping = AsyncSession(self._database, "holdfast upkeep", deadline=60.0)
         self._finishing = AsyncSession(self._database, "holdfast finish", deadline=30.0)
-        self._identity = Identity(slots_of(app.tasks.values(), queues, concurrency), tuple(sorted(app.tasks)), lease)
+        self._identity = Identity(
+            slots_of(app.tasks.values(), queues, concurrency), tuple(sorted(app.tasks)), lease
+        )
         self._finisher = Finisher(self._finishing, lambda: self._identity.id)
         self._processes = app.child_processes(self._child_limit + 1)
         self._lanes = self._make_lanes()
@@ -108,11 +114,15 @@ class Worker:
         queues = self._identity.queues.items()
         lanes = [self._lane(queue, here, slots, looks_ahead=True) for queue, slots in queues if here]
         most = self._child_limit
-        return lanes + [self._lane(queue, apart, min(slots, most), looks_ahead=False) for queue, slots in queues if apart]
+        return lanes + [
+            self._lane(queue, apart, min(slots, most), looks_ahead=False) for queue, slots in queues if apart
+        ]
 
     def _lane(self, queue: str, tasks: list[str], slots: int, *, looks_ahead: bool) -> Lane:
         async def claim(limit: int, after: datetime | None) -> list[ClaimedJob]:
-            return await self._claim(lambda me, claim_id: claims.claim(me, claim_id, queue, tasks, limit, after))
+            return await self._claim(
+                lambda me, claim_id: claims.claim(me, claim_id, queue, tasks, limit, after)
+            )
 
         return Lane(queue, tasks, slots, claim, looks_ahead=looks_ahead, poll_seconds=self._poll)
 
@@ -149,10 +159,17 @@ class Worker:
         await self._register()
         await self._sweeper.sweep()
         if not self._app.is_locatable:
-            events.warning("worker:cannot_run_alone", extra={"why": "the app is no module's attribute; suspects wait for another worker"})
+            events.warning(
+                "worker:cannot_run_alone",
+                extra={"why": "the app is no module's attribute; suspects wait for another worker"},
+            )
         events.info(
             "worker:started",
-            extra={"worker": self._identity.name, "queues": self._identity.queues, "concurrency": self._concurrency},
+            extra={
+                "worker": self._identity.name,
+                "queues": self._identity.queues,
+                "concurrency": self._concurrency,
+            },
         )
 
     async def _register(self) -> None:
@@ -278,7 +295,11 @@ class Worker:
                 await lane.rest(LINGER_PAUSE)
                 continue
             me = self._identity.id
-            if asleep_as != me and self._wakeup.is_listening.is_set() and await self._try(claims.fall_asleep(me, [lane.queue])):
+            if (
+                asleep_as != me
+                and self._wakeup.is_listening.is_set()
+                and await self._try(claims.fall_asleep(me, [lane.queue]))
+            ):
                 asleep_as = me
                 self._sleepers.add(lane)
                 continue  # look once more: a commit may have come before the request to be woken
@@ -363,7 +384,9 @@ class Worker:
         async with self._rebirth:
             if self._identity.id != dead or self._stopping.is_set():
                 return
-            events.error("worker:declared_dead", extra={"worker": self._identity.name, "held": self._runner.held})
+            events.error(
+                "worker:declared_dead", extra={"worker": self._identity.name, "held": self._runner.held}
+            )
             self._runner.give_up_all()
             if self._heartbeat is not None:
                 await asyncio.to_thread(self._heartbeat.stop)

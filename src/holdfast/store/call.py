@@ -81,7 +81,10 @@ async def perform(connection: psycopg.AsyncConnection[Any], call: Call[T]) -> T:
 def perform_together_sync(connection: psycopg.Connection[Any], calls: Iterable[Call[T]]) -> list[T]:
     """Perform calls in one transaction; pipelined, so that making a call overlaps with the server's work on the last."""
     with translated(), connection.transaction(), connection.pipeline():
-        asked = [(connection.cursor(binary=call.binary).execute(call.sql, call.parameters), call.read) for call in calls]
+        asked = [
+            (connection.cursor(binary=call.binary).execute(call.sql, call.parameters), call.read)
+            for call in calls
+        ]
         return [read(cursor.fetchall()) for cursor, read in asked]
 
 
@@ -89,5 +92,8 @@ async def perform_together(connection: psycopg.AsyncConnection[Any], calls: Iter
     """Perform calls in one transaction; pipelined, so that making a call overlaps with the server's work on the last."""
     with translated():
         async with connection.transaction(), connection.pipeline():
-            asked = [(await connection.cursor(binary=call.binary).execute(call.sql, call.parameters), call.read) for call in calls]
+            asked = [
+                (await connection.cursor(binary=call.binary).execute(call.sql, call.parameters), call.read)
+                for call in calls
+            ]
             return [read(await cursor.fetchall()) for cursor, read in asked]

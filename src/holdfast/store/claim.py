@@ -56,7 +56,9 @@ def claim(
     )  # fmt: skip
 
 
-def claim_suspect(worker_id: UUID, claim_id: UUID, queues: Sequence[str], tasks: Sequence[str]) -> Call[list[ClaimedJob]]:
+def claim_suspect(
+    worker_id: UUID, claim_id: UUID, queues: Sequence[str], tasks: Sequence[str]
+) -> Call[list[ClaimedJob]]:
     """Take one job that a worker died with."""
     return function(
         "claim_suspect", worker_id, claim_id, list(queues), tasks,

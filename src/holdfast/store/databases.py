@@ -58,7 +58,9 @@ def has_database(admin_url: str, name: str) -> bool:
 
 def create_login(owner_url: str, name: str, password: str) -> str:
     """Make a login with an application's rights; answers the address it connects to."""
-    _run(owner_url, "login", login=sql.Literal(name), name=sql.Identifier(name), password=sql.Literal(password))
+    _run(
+        owner_url, "login", login=sql.Literal(name), name=sql.Identifier(name), password=sql.Literal(password)
+    )
     return url_of(owner_url, user=name, password=password)
 
 

@@ -97,7 +97,9 @@ def _lost(error: psycopg.Error) -> errors.HoldfastError | None:
     if error.sqlstate == "55P03":
         return errors.Busy(f"somebody holds a lock: {said}")
     if error.sqlstate in _POOLED_STATEMENTS:
-        return errors.Configuration(f"{said}: a transaction pooler stands between; set HOLDFAST_PREPARED_STATEMENTS=off")
+        return errors.Configuration(
+            f"{said}: a transaction pooler stands between; set HOLDFAST_PREPARED_STATEMENTS=off"
+        )
     if is_connection_loss(error):
         return errors.DatabaseUnavailable(f"the database cannot be reached: {said}")
     if (error.sqlstate or "").startswith(_BAD_VALUES):

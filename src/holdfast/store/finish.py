@@ -42,7 +42,9 @@ def settle(worker_id: UUID, settlements: Sequence[dict[str, Any]]) -> Call[list[
 
 
 def _read_settled(rows: list[Row]) -> list[Settled]:
-    return [Settled(job_id, Status(status) if status else None, recorded) for job_id, status, recorded in rows]
+    return [
+        Settled(job_id, Status(status) if status else None, recorded) for job_id, status, recorded in rows
+    ]
 
 
 def cancel(job_id: UUID, actor: str | None, reason: str | None) -> Call[str]:

@@ -33,7 +33,9 @@ class Listener:
     async def open(self) -> None:
         """Connect and listen."""
         with translated():
-            self._connection = await psycopg.AsyncConnection.connect(**self._database.arguments("holdfast listen"))
+            self._connection = await psycopg.AsyncConnection.connect(
+                **self._database.arguments("holdfast listen")
+            )
             await self._ask(self._connection, "listen_wake")
             await self._ask(self._connection, "listen_cancel")
 
@@ -70,4 +72,6 @@ def hears_itself(database: Database, patience: float = 3.0) -> bool:
         with listening, speaking:
             perform_sync(listening, query("listen_doctor", list))
             perform_sync(speaking, query("notify_doctor", list, said=said))
-            return any(notice.payload == said for notice in listening.notifies(timeout=patience, stop_after=1))
+            return any(
+                notice.payload == said for notice in listening.notifies(timeout=patience, stop_after=1)
+            )

@@ -75,7 +75,11 @@ class SchemaState:
 @cache
 def _texts(folder: str) -> tuple[Step, ...]:
     entries = files("holdfast.store").joinpath("sql", folder).iterdir()
-    found = [Step(entry.name.removesuffix(".sql"), entry.read_text("utf-8")) for entry in entries if entry.name.endswith(".sql")]
+    found = [
+        Step(entry.name.removesuffix(".sql"), entry.read_text("utf-8"))
+        for entry in entries
+        if entry.name.endswith(".sql")
+    ]
     return tuple(sorted(found, key=lambda step: step.name))
 
 
@@ -95,8 +99,13 @@ def compare(installed: dict[str, str], owner: str | None = None) -> SchemaState:
     return SchemaState(
         installed={name: checksum for name, checksum in installed.items() if name != _RELEASE},
         pending=[step for step in wanted.values() if _is_pending(step, installed)],
-        newer=sorted(name for name in installed if name not in {*wanted, _RELEASE}) + _newer_release(installed),
-        changed=[name for name, step in wanted.items() if name != _FUNCTIONS and installed.get(name, step.checksum) != step.checksum],
+        newer=sorted(name for name in installed if name not in {*wanted, _RELEASE})
+        + _newer_release(installed),
+        changed=[
+            name
+            for name, step in wanted.items()
+            if name != _FUNCTIONS and installed.get(name, step.checksum) != step.checksum
+        ],
         owner=owner,
     )
 
@@ -104,7 +113,11 @@ def compare(installed: dict[str, str], owner: str | None = None) -> SchemaState:
 def _newer_release(installed: dict[str, str]) -> list[str]:
     """Name the release that put the functions there, if it is newer than this one: its functions serve our workers too."""
     release = installed.get(_RELEASE, "0")
-    return [f"the functions of release {release}"] if _as_numbers(release) > _as_numbers(version("holdfast")) else []
+    return (
+        [f"the functions of release {release}"]
+        if _as_numbers(release) > _as_numbers(version("holdfast"))
+        else []
+    )
 
 
 def _as_numbers(release: str) -> list[int]:
@@ -138,7 +151,11 @@ def _script(step: Step) -> str:
 
 
 def _record(what: str, checksum: str) -> str:
-    return sql.SQL(_setup("record")).format(what=sql.Literal(what), checksum=sql.Literal(checksum)).as_string(None)
+    return (
+        sql.SQL(_setup("record"))
+        .format(what=sql.Literal(what), checksum=sql.Literal(checksum))
+        .as_string(None)
+    )
 
 
 def migrate(database: Database, on_step: Callable[[str], None] = lambda _name: None) -> list[str]:

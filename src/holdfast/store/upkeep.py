@@ -47,7 +47,13 @@ def upkeep(limit: int = 5000) -> Call[Kept]:
 def pause_queue(queue: str, actor: str | None, reason: str | None, resume_in: timedelta | None) -> Call[None]:
     """Let nobody claim from a queue until it is resumed."""
     return function(
-        "pause_queue", queue, actor, reason, resume_in, read=nothing, types=("text", "text", "text", "interval")
+        "pause_queue",
+        queue,
+        actor,
+        reason,
+        resume_in,
+        read=nothing,
+        types=("text", "text", "text", "interval"),
     )
 
 

@@ -148,7 +148,7 @@ begin
   end if;
   select extract(epoch from j.due_at - v_now) into next_in
     from holdfast.job j
-   where j.due_at is not null and j.claim_order is null
+   where j.due_at > v_now and j.claim_order is null   -- what is due already is locked by somebody who is at it
    order by j.due_at
    limit 1;
 end $$;
@@ -264,6 +264,7 @@ begin
   if v_job.status = 'RUNNING' then
     perform pg_notify('holdfast_cancel', p_id::text);
   end if;
+  perform set_config('holdfast.actor', '', true);   -- what follows in the caller's transaction is not this actor's doing
   return 'CANCELLED';
 end $$;
 
@@ -353,6 +354,7 @@ CREATE FUNCTION holdfast.complete(p_worker uuid, p_ids uuid[], p_attempts intege
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET lock_timeout TO '2s'
     AS $$
 declare
   v_done bigint;
@@ -403,9 +405,37 @@ begin
     from jsonb_array_elements(p_tasks) as d
    where not exists (select from holdfast.task t where t.name = d ->> 'name');
   if v_missing is not null then
-    perform holdfast.register_tasks(v_missing);
+    perform holdfast.insert_queues(v_missing);
+    insert into holdfast.task (name, queue, priority, max_retries, crash_cap, timeout, retention, unique_by, key_scope,
+                               manual_retries, manual_retries_per)
+    select d.name, d.queue, d.priority, d.max_retries, d.crash_cap, d.timeout, d.retention, d.unique_by, d.key_scope,
+           d.manual_retries, d.manual_retries_per
+      from holdfast.definitions(v_missing) as d
+     order by d.name
+    on conflict (name) do nothing;
   end if;
 end $$;
+
+--
+-- Name: definitions(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.definitions(p_tasks jsonb) RETURNS TABLE(name text, queue text, priority smallint, max_retries smallint, crash_cap smallint, timeout interval, retention interval, unique_by jsonb, key_scope text, manual_retries smallint, manual_retries_per text)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT t.name,
+     COALESCE(t.queue, 'default'::text) AS "coalesce",
+     COALESCE(t.priority, (0)::smallint) AS "coalesce",
+     COALESCE(t.max_retries, (3)::smallint) AS "coalesce",
+     COALESCE(t.crash_cap, (3)::smallint) AS "coalesce",
+     make_interval(secs => t.timeout) AS make_interval,
+     make_interval(secs => t.retention) AS make_interval,
+     t.unique_by,
+     COALESCE(t.key_scope, 'active'::text) AS "coalesce",
+     COALESCE(t.manual_retries, (3)::smallint) AS "coalesce",
+     COALESCE(t.manual_retries_per, 'job'::text) AS "coalesce"
+    FROM jsonb_to_recordset(definitions.p_tasks) t(name text, queue text, priority smallint, max_retries smallint, crash_cap smallint, timeout double precision, retention double precision, unique_by jsonb, key_scope text, manual_retries smallint, manual_retries_per text);
+END;
 
 --
 -- Name: drop_empty_history_partitions(); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -668,7 +698,7 @@ CREATE FUNCTION holdfast.fall_asleep(p_worker uuid, p_queues text[]) RETURNS voi
   insert into holdfast.sleeper (queue, worker_id)
   select q, w.id
     from unnest(p_queues) as q
-    join holdfast.worker w on w.id = p_worker
+    join holdfast.worker w on w.id = p_worker and w.died_at is null
    order by q
   on conflict do nothing
 $$;
@@ -778,6 +808,19 @@ begin
   new.key_held := old.key_held and new.key_held;
   return new;
 end $$;
+
+--
+-- Name: insert_queues(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.insert_queues(p_tasks jsonb) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  insert into holdfast.queue (name)
+  select distinct d.queue from holdfast.definitions(p_tasks) as d order by d.queue
+  on conflict (name) do nothing
+$$;
 
 --
 -- Name: is_legal(holdfast.job_status, holdfast.job_status); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1076,17 +1119,13 @@ CREATE FUNCTION holdfast.register_tasks(p_tasks jsonb) RETURNS void
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
-  insert into holdfast.queue (name)
-  select distinct coalesce(t.queue, 'default') from jsonb_to_recordset(p_tasks) as t (queue text)
-  on conflict (name) do nothing;
+  perform holdfast.insert_queues(p_tasks);
   insert into holdfast.task as old (name, queue, priority, max_retries, crash_cap, timeout, retention, unique_by, key_scope,
                                     manual_retries, manual_retries_per)
-  select t.name, coalesce(t.queue, 'default'), coalesce(t.priority, 0), coalesce(t.max_retries, 3), coalesce(t.crash_cap, 3),
-         make_interval(secs => t.timeout), make_interval(secs => t.retention), t.unique_by, coalesce(t.key_scope, 'active'),
-         coalesce(t.manual_retries, 3), coalesce(t.manual_retries_per, 'job')
-    from jsonb_to_recordset(p_tasks) as t (name text, queue text, priority smallint, max_retries smallint, crash_cap smallint,
-         timeout float8, retention float8, unique_by jsonb, key_scope text, manual_retries smallint, manual_retries_per text)
-   order by t.name
+  select d.name, d.queue, d.priority, d.max_retries, d.crash_cap, d.timeout, d.retention, d.unique_by, d.key_scope,
+         d.manual_retries, d.manual_retries_per
+    from holdfast.definitions(p_tasks) as d
+   order by d.name
   on conflict (name) do update
      set queue = excluded.queue, priority = excluded.priority, max_retries = excluded.max_retries, crash_cap = excluded.crash_cap,
          timeout = excluded.timeout, retention = excluded.retention, unique_by = excluded.unique_by, key_scope = excluded.key_scope,
@@ -1142,11 +1181,11 @@ CREATE FUNCTION holdfast.retire_worker(p_worker uuid) RETURNS void
     SET enable_seqscan TO 'off'
     AS $$
 begin
-  delete from holdfast.sleeper s where s.worker_id = p_worker;
   update holdfast.worker w
      set stopped_at = holdfast.clock(), died_at = holdfast.clock()
    where w.id = p_worker and w.died_at is null;
   if found then
+    delete from holdfast.sleeper s where s.worker_id = p_worker;   -- after the worker, as the sweeper locks them
     perform set_config('holdfast.actor', (select w.name from holdfast.worker w where w.id = p_worker), true);
     perform holdfast.return_jobs(p_worker, 10000);
   end if;
@@ -1223,6 +1262,7 @@ begin
     raise exception 'job % cannot be retried: another job took its key at this moment', p_id
       using errcode = 'HF008', hint = 'See what became of that one.';
   end;
+  perform set_config('holdfast.actor', '', true);
   perform holdfast.wake(array[v_old.queue]);
   return v_new;
 end $$;
@@ -1296,6 +1336,7 @@ CREATE FUNCTION holdfast.settle(p_worker uuid, p_settlements jsonb) RETURNS TABL
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET lock_timeout TO '2s'
     AS $$
 declare
   v_now timestamptz := holdfast.clock();
@@ -1555,8 +1596,8 @@ CREATE TABLE holdfast.task (
     registered_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
     CONSTRAINT task_crash_cap_is_positive CHECK (((crash_cap)::smallint > 0)),
     CONSTRAINT task_manual_retries_are_counted_per_job_or_subject CHECK ((manual_retries_per = ANY (ARRAY['job'::text, 'subject'::text]))),
-    CONSTRAINT task_retention_is_positive CHECK ((retention > '00:00:00'::interval)),
-    CONSTRAINT task_timeout_is_positive CHECK ((timeout > '00:00:00'::interval))
+    CONSTRAINT task_retention_is_positive CHECK (((retention > '00:00:00'::interval) AND (retention <= '100 years'::interval))),
+    CONSTRAINT task_timeout_is_positive CHECK (((timeout > '00:00:00'::interval) AND (timeout <= '1 year'::interval)))
 );
 
 --
@@ -1599,7 +1640,10 @@ CREATE FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time zone) RE
              WHEN ((w.priority < '-100'::integer) OR (w.priority > 100)) THEN holdfast.bad_input(w.nth, format('priority %s is outside -100 to 100'::text, w.priority))
              WHEN ((w.max_retries < 0) OR (w.max_retries > 100)) THEN holdfast.bad_input(w.nth, format('max_retries %s is outside 0 to 100'::text, w.max_retries))
              WHEN ((w.run_at IS NOT NULL) AND (w.run_in IS NOT NULL)) THEN holdfast.bad_input(w.nth, 'give run_at or run_in, not both'::text)
-             WHEN (NOT (w.timeout > (0)::double precision)) THEN holdfast.bad_input(w.nth, format('timeout %s must be more than 0 seconds'::text, w.timeout))
+             WHEN (NOT ((w.timeout > (0)::double precision) AND (w.timeout <= (31536000)::double precision))) THEN holdfast.bad_input(w.nth, format('timeout %s must be more than 0 seconds and at most a year'::text, w.timeout))
+             WHEN ((NOT ((w.run_at >= '1970-01-01 00:00:00+00'::timestamp with time zone) AND (w.run_at <= (wanted.p_now + '100 years'::interval)))) OR (NOT (w.run_in <= ('3153600000'::bigint)::double precision))) THEN holdfast.bad_input(w.nth, 'it must be due within a hundred years'::text)
+             WHEN (octet_length((w.metadata)::text) > 65536) THEN holdfast.bad_input(w.nth, 'metadata may have 65,536 bytes (64 KiB)'::text)
+             WHEN (GREATEST(length(w.requested_by), length(w.trace_parent)) > 500) THEN holdfast.bad_input(w.nth, 'requested_by and trace_parent may have 500 characters'::text)
              WHEN ((w.tags IS NOT NULL) AND (NOT holdfast.are_strings(w.tags))) THEN holdfast.bad_input(w.nth, 'tags must be a list of strings'::text)
              WHEN (jsonb_typeof(w.metadata) <> 'object'::text) THEN holdfast.bad_input(w.nth, 'metadata must be a JSON object'::text)
              WHEN ((((''::text = w.queue) OR (''::text = w.tenant)) OR (''::text = w.subject)) OR (''::text = w.key)) THEN holdfast.bad_input(w.nth, 'queue, tenant, subject and key must not be empty: leave out what it does not have'::text)
@@ -1717,7 +1761,6 @@ CREATE VIEW holdfast.job_overview AS
     subject,
     label,
     tags,
-    reason,
     retry_of,
     (error ->> 'type'::text) AS error_type
    FROM holdfast.job j;
@@ -2158,6 +2201,12 @@ GRANT ALL ON FUNCTION holdfast.declare_tasks(p_tasks jsonb) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.declare_tasks(p_tasks jsonb) TO holdfast_api;
 
 --
+-- Name: FUNCTION definitions(p_tasks jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.definitions(p_tasks jsonb) FROM PUBLIC;
+
+--
 -- Name: FUNCTION drop_empty_history_partitions(); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -2235,6 +2284,12 @@ REVOKE ALL ON FUNCTION holdfast.guard_removal() FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.guard_stay() FROM PUBLIC;
+
+--
+-- Name: FUNCTION insert_queues(p_tasks jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.insert_queues(p_tasks jsonb) FROM PUBLIC;
 
 --
 -- Name: FUNCTION is_legal(p_from holdfast.job_status, p_to holdfast.job_status); Type: ACL; Schema: holdfast; Owner: -
