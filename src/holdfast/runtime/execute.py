@@ -32,9 +32,8 @@ def completed(task: AnyTask, value: object) -> Completed:
 def failed(task: AnyTask, error: BaseException, retry_count: int) -> Outcome:
     """Decide what an exception means for the job."""
     settings = task.settings
-    return outcome_of(
-        error, settings.backoff, settings.rules, retry_count, random.random(), datetime.now(UTC)
-    )  # noqa: S311 - jitter
+    chance = random.random()  # noqa: S311 - jitter
+    return outcome_of(error, settings.backoff, settings.rules, retry_count, chance, datetime.now(UTC))
 
 
 def run_in_child(task: AnyTask, request: dict[str, Any]) -> dict[str, Any]:
