@@ -9,11 +9,28 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+LAST_SECONDS = 2.0
+
 
 def run(main: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end on the fastest loop there is."""
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    runner = asyncio.Runner(loop_factory=_loop_factory())
+    try:
         return runner.run(main)
+    finally:
+        # A task that swallows its cancellation would keep the runner's own end waiting for ever.
+        if _left_tasks_end(runner.get_loop()):
+            runner.close()
+
+
+def _left_tasks_end(loop: asyncio.AbstractEventLoop) -> bool:
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    if not left:
+        return True
+    _, pending = loop.run_until_complete(asyncio.wait(left, timeout=LAST_SECONDS))
+    return not pending
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -32,12 +32,14 @@ class Sweeper:
     def __init__(
         self,
         session: AsyncSession,
+        rarely: AsyncSession,
         lease: float,
         poll: float,
         wake_everybody: Callable[[], None],
         give_back: Callable[[list[ClaimedJob]], None],
     ) -> None:
         self._session = session
+        self._rarely = rarely
         self._lease = lease
         self._poll = poll
         self._wake_everybody = wake_everybody
@@ -84,9 +86,16 @@ class Sweeper:
     async def keep_up(self) -> None:
         """Make partitions, apply retention, forget workers, until cancelled."""
         while True:
-            kept = await self._unless_refused(upkeep.upkeep)
-            if kept is not None and any(kept):
-                events.info("upkeep", extra=kept._asdict())
+            try:
+                # A connection of its own, for a while: retention may take minutes, and nothing else shall wait for it.
+                kept = await self._rarely.perform(upkeep.upkeep())
+            except HoldfastError as error:
+                events.error("upkeep:refused", extra={"error": str(error)})
+            else:
+                if any(kept):
+                    events.info("upkeep", extra=kept._asdict())
+            finally:
+                await self._rarely.close()
             await asyncio.sleep(UPKEEP_EVERY * random.uniform(0.7, 1.3))  # noqa: S311 - spreads upkeeps
 
     async def sweep(self) -> None:

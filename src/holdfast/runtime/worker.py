@@ -92,7 +92,7 @@ class Worker:
         self._forced = asyncio.Event()
         self._child_limit = processes or max(os.cpu_count() or 1, 1)
         self._claiming = AsyncSession(self._database, "holdfast claim")
-        self._keeping = AsyncSession(self._database, "holdfast upkeep", deadline=60.0)
+        self._keeping = AsyncSession(self._database, "holdfast sweep", deadline=60.0)
         self._finishing = AsyncSession(self._database, "holdfast finish", deadline=30.0)
         self._identity = Identity(
             slots_of(app.tasks.values(), queues, concurrency), tuple(sorted(app.tasks)), lease
@@ -102,7 +102,14 @@ class Worker:
         self._lanes = self._make_lanes()
         self._suspects = Lane("suspects", [], 1, self._claim_suspect, looks_ahead=False, poll_seconds=poll)
         self._runner = Runner(app.tasks, self._lanes, self._finisher, self._processes, concurrency)
-        self._sweeper = Sweeper(self._keeping, lease, poll, self._wake_everybody, self._give_back_late)
+        self._sweeper = Sweeper(
+            self._keeping,
+            AsyncSession(self._database, "holdfast upkeep", deadline=600.0),
+            lease,
+            poll,
+            self._wake_everybody,
+            self._give_back_late,
+        )
         self._wakeup = Wakeup(self._database, self._wake, self._ask_about)
         self._heartbeat: Heartbeat | None = None
         self._rebirth = asyncio.Lock()

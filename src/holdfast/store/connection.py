@@ -203,6 +203,10 @@ class AsyncSession:
             await connection.close()
 
 
+# Connections of a parent process: kept, because even throwing one away would close it for the parent.
+_inherited: list[psycopg.Connection[Any] | None] = []
+
+
 class Session:
     """One sync connection, opened when first needed and again after it was lost; for one thread at a time."""
 
@@ -211,9 +215,13 @@ class Session:
         self._application = application
         self._deadline = deadline
         self._connection: psycopg.Connection[Any] | None = None
+        self._process = os.getpid()
 
     def connection(self) -> psycopg.Connection[Any]:
-        """Give the open connection, or make a new one."""
+        """Give the open connection, or make a new one; a forked process leaves its parent's alone."""
+        if self._process != os.getpid():
+            _inherited.append(self._connection)
+            self._connection, self._process = None, os.getpid()
         if self._connection is None or self._connection.closed:
             with translated():
                 self._connection = psycopg.Connection.connect(**self._database.arguments(self._application))
