@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from holdfast.domain.errors import (
         BadInput,
         BadPayload,
+        Busy,
         Configuration,
         DatabaseUnavailable,
         DuplicateKey,
@@ -37,6 +38,7 @@ __all__ = [
     "Backoff",
     "BadInput",
     "BadPayload",
+    "Busy",
     "Cancel",
     "Claimed",
     "Configuration",
@@ -70,6 +72,7 @@ _HOMES = {
     "Backoff": "holdfast.domain.backoff",
     "BadInput": "holdfast.domain.errors",
     "BadPayload": "holdfast.domain.errors",
+    "Busy": "holdfast.domain.errors",
     "Cancel": "holdfast.domain.outcome",
     "Claimed": "holdfast.runtime.holding",
     "Configuration": "holdfast.domain.errors",

@@ -59,6 +59,28 @@ def test_a_failed_job_is_retried_by_hand_once(
     assert answers.count(None) == 15
 
 
+def test_a_retry_waits_for_another_that_has_not_committed_and_is_refused(
+    holdfast_db: ScratchDatabase, login: psycopg.Connection[Any], owner: psycopg.Connection[Any]
+) -> None:
+    hands = Hands(login)
+    (job,) = hands.enqueue()
+    hands.settle(hands.claim()[0], "failed", error=ERROR, recoverable=False)
+    answers: list[UUID | None] = []
+    with login.transaction():
+        login.execute("select holdfast.retry(%s)", (job,))
+        asking = threading.Thread(
+            target=lambda: answers.extend(
+                at_once(1, holdfast_db.url, lambda c: c.execute("select holdfast.retry(%s)", (job,)))
+            )
+        )
+        asking.start()
+        asking.join(0.5)  # long enough to reach the lock, if there is one
+    asking.join()
+
+    assert answers == [None]
+    assert owner.execute("select count(*) from holdfast.job where retry_of = %s", (job,)).fetchone() == (1,)
+
+
 def test_a_repeat_with_the_same_id_is_the_same_job_and_with_other_content_is_refused(
     login: psycopg.Connection[Any], owner: psycopg.Connection[Any]
 ) -> None:

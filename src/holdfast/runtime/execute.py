@@ -1,13 +1,13 @@
 """Running a task's function: the same in the worker's process and in a child's."""
 
 import asyncio
-import random
 from datetime import UTC, datetime
 from typing import Any, assert_never
 from uuid import UUID
 
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Cancelled, Completed, Crashed, Failed, Lost, Outcome, Released, outcome_of
+from holdfast.runtime import chance
 from holdfast.runtime.context import Context, current
 from holdfast.runtime.logs import capture
 from holdfast.runtime.registry import AnyTask
@@ -32,8 +32,7 @@ def completed(task: AnyTask, value: object) -> Completed:
 def failed(task: AnyTask, error: BaseException, retry_count: int) -> Outcome:
     """Decide what an exception means for the job."""
     settings = task.settings
-    chance = random.random()  # noqa: S311 - jitter
-    return outcome_of(error, settings.backoff, settings.rules, retry_count, chance, datetime.now(UTC))
+    return outcome_of(error, settings.backoff, settings.rules, retry_count, chance.share(), datetime.now(UTC))
 
 
 def run_in_child(task: AnyTask, request: dict[str, Any]) -> dict[str, Any]:

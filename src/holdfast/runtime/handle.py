@@ -3,7 +3,6 @@
 import asyncio
 import json
 import math
-import random
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -11,6 +10,7 @@ from uuid import UUID
 
 from holdfast.domain.errors import JobFailed, JobNotFound, WaitTimedOut
 from holdfast.domain.states import Status
+from holdfast.runtime import chance
 from holdfast.store.outcome import JobOutcome, job_outcome
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _pauses(timeout: float | None) -> Iterator[float]:
     until = math.inf if timeout is None else time.monotonic() + timeout
     pause = 0.005
     while (left := until - time.monotonic()) > 0:
-        yield min(pause * random.uniform(0.8, 1.2), left)  # noqa: S311 - spreads looks, protects nothing
+        yield min(pause * chance.between(0.8, 1.2), left)
         pause = min(pause * 1.5, 0.5)
     yield 0.0
 

@@ -1,7 +1,6 @@
 """Jobs claimed by a host that runs them itself: fenced and kept alive like a worker's."""
 
 import json
-import random
 import threading
 import time
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Failed, Released, outcome_of, settlement
 from holdfast.domain.payload import encode_result
 from holdfast.domain.states import Status
+from holdfast.runtime import chance
 from holdfast.runtime.heartbeat import Heartbeat
 from holdfast.runtime.identity import Identity
 from holdfast.runtime.logs import events
@@ -189,7 +189,7 @@ class Claimed:
             settings.backoff,
             settings.rules,
             self._job.retry_count,
-            random.random(),  # noqa: S311 - jitter
+            chance.share(),
             datetime.now(UTC),
         )
         if not isinstance(outcome, Failed):

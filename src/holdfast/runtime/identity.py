@@ -2,13 +2,14 @@
 
 import os
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from uuid import UUID, uuid4
 
 from holdfast.domain.errors import Configuration
+from holdfast.runtime.child import inside_child
 from holdfast.runtime.registry import AnyTask
 from holdfast.store.call import Call
 from holdfast.store.claim import register_worker
@@ -54,3 +55,16 @@ def slots_of(tasks: Iterable[AnyTask], queues: dict[str, int] | None, concurrenc
     if not queues or any(slots < 1 for slots in queues.values()):
         raise Configuration(f"queues={queues} must give every queue at least one slot")
     return queues
+
+
+def refuse_unfit(tasks: Mapping[str, AnyTask]) -> None:
+    """Refuse to be a worker where none must or can be."""
+    if inside_child():
+        raise Configuration(
+            "this process runs one job of a worker and must not start another: "
+            'put app.work() under if __name__ == "__main__"'
+        )
+    if not tasks:
+        raise Configuration(
+            "the app has no tasks: import the modules that declare them before the worker starts"
+        )

@@ -1,13 +1,13 @@
 """A lane: claims jobs of one queue for the slots it has, a little ahead of them when jobs are short."""
 
 import asyncio
-import random
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 from holdfast.domain.job import ClaimedJob
+from holdfast.runtime import chance
 
 BATCH = 500
 MOST_AHEAD = 1000
@@ -135,4 +135,4 @@ class Lane:
     @property
     def poll_pause(self) -> float:
         """How long to rest at most; jittered, so that workers do not look all at once."""
-        return self._poll_seconds * random.uniform(0.75, 1.25)  # noqa: S311 - spreads looks
+        return self._poll_seconds * chance.between(0.75, 1.25)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from holdfast.domain.errors import DatabaseUnavailable
+
 T = TypeVar("T")
 
 LAST_SECONDS = 2.0
@@ -63,3 +65,41 @@ def tell(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *argume
     """Have the loop's own thread call a function."""
     with suppress(RuntimeError):  # the loop is closed: the worker ends anyway
         loop.call_soon_threadsafe(function, *arguments)
+
+
+async def unless(event: asyncio.Event, work: Coroutine[Any, Any, Any]) -> None:
+    """Do it, or raise DatabaseUnavailable when the event comes first: waiting for a database must not outlast a stop."""
+    doing, coming = asyncio.create_task(work), asyncio.create_task(event.wait())
+    await asyncio.wait([doing, coming], return_when=asyncio.FIRST_COMPLETED)
+    coming.cancel()
+    if not doing.done():
+        await cancelled([doing])
+        raise DatabaseUnavailable("stopped before the database answered")
+    doing.result()
+
+
+async def until_one_ends(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Wait until one of them has ended, and raise its error if it has one."""
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in done:
+        if not task.cancelled():
+            task.result()
+
+
+class Beside:
+    """Coroutines that run beside the loops; an error in one of them is told, never lost."""
+
+    def __init__(self, on_error: Callable[[BaseException], None]) -> None:
+        self.tasks: set[asyncio.Task[None]] = set()
+        self._on_error = on_error
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Start one."""
+        task = asyncio.get_running_loop().create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self.tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._on_error(error)

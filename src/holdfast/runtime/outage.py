@@ -1,8 +1,8 @@
 """Patience with a database that is away: pauses that grow, and a loud word now and then."""
 
-import random
 import time
 
+from holdfast.runtime import chance
 from holdfast.runtime.logs import events
 
 LONGEST_PAUSE = 5.0
@@ -30,7 +30,7 @@ class Outage:
                 "database:unavailable",
                 extra={"what": self._what, "error": str(error), "for_seconds": round(now - self._since, 1)},
             )
-        return min(0.05 * 2.0 ** min(self._failures, 10), LONGEST_PAUSE) * random.uniform(0.5, 1.0)  # noqa: S311 - spreads reconnects
+        return min(0.05 * 2.0 ** min(self._failures, 10), LONGEST_PAUSE) * chance.between(0.5, 1.0)
 
     def ended(self) -> bool:
         """Note a success; answers whether it came after failures."""

@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import random
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,12 +10,13 @@ from uuid import UUID
 import holdfast.store.claim as claims
 from holdfast.domain.errors import DatabaseUnavailable, HoldfastError
 from holdfast.domain.job import ClaimedJob
+from holdfast.runtime import chance
 from holdfast.runtime.heartbeat import Heartbeat
 from holdfast.runtime.logs import events
 from holdfast.runtime.outage import Outage
 from holdfast.store import upkeep
 from holdfast.store.call import Call
-from holdfast.store.connection import AsyncSession
+from holdfast.store.connection import AsyncSession, Database
 
 ADMIT_BATCH = 1000
 UPKEEP_EVERY = 600.0
@@ -31,15 +31,14 @@ class Sweeper:
 
     def __init__(
         self,
-        session: AsyncSession,
-        rarely: AsyncSession,
+        database: Database,
         lease: float,
         poll: float,
         wake_everybody: Callable[[], None],
         give_back: Callable[[list[ClaimedJob]], None],
     ) -> None:
-        self._session = session
-        self._rarely = rarely
+        self._session = AsyncSession(database, "holdfast sweep", deadline=60.0)
+        self._rarely = AsyncSession(database, "holdfast upkeep", deadline=600.0)
         self._lease = lease
         self._poll = poll
         self._wake_everybody = wake_everybody
@@ -60,6 +59,11 @@ class Sweeper:
                 outage.ended()
                 return answer
 
+    async def close(self) -> None:
+        """Hang up."""
+        await self._session.close()
+        await self._rarely.close()
+
     def doubt(self, claim_id: UUID, worker_id: UUID) -> None:
         """Remember a claim that was given up; the server may commit it yet."""
         self._doubtful[claim_id] = (worker_id, time.monotonic() + DOUBT_SECONDS)
@@ -79,7 +83,7 @@ class Sweeper:
     async def sweep_now_and_then(self) -> None:
         """Look for the dead and the overdue, until cancelled."""
         while True:
-            await asyncio.sleep(self._lease / Heartbeat.BEATS_PER_LEASE * random.uniform(0.7, 1.3))  # noqa: S311 - spreads sweeps
+            await asyncio.sleep(self._lease / Heartbeat.BEATS_PER_LEASE * chance.between(0.7, 1.3))
             await self.sweep()
             await self._give_back_doubtful()
 
@@ -96,7 +100,7 @@ class Sweeper:
                     events.info("upkeep", extra=kept._asdict())
             finally:
                 await self._rarely.close()
-            await asyncio.sleep(UPKEEP_EVERY * random.uniform(0.7, 1.3))  # noqa: S311 - spreads upkeeps
+            await asyncio.sleep(UPKEEP_EVERY * chance.between(0.7, 1.3))
 
     async def sweep(self) -> None:
         """Take back what silent workers hold, unless the silence may be ours."""

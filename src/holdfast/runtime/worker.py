@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
 import holdfast.store.claim as claims
-from holdfast.domain.errors import Configuration, DatabaseUnavailable, HoldfastError
+from holdfast.domain.errors import DatabaseUnavailable, HoldfastError
 from holdfast.domain.job import ClaimedJob
 from holdfast.runtime import failpoints
-from holdfast.runtime.child import inside_child
 from holdfast.runtime.failpoints import SimulatedCrash
 from holdfast.runtime.finisher import Finisher
 from holdfast.runtime.garbage import collected_rarely
 from holdfast.runtime.heartbeat import Heartbeat
-from holdfast.runtime.identity import Identity, slots_of
+from holdfast.runtime.identity import Identity, refuse_unfit, slots_of
 from holdfast.runtime.lane import Lane
 from holdfast.runtime.logs import capture, events
-from holdfast.runtime.loop import cancelled, dump_stacks, tell
+from holdfast.runtime.loop import Beside, cancelled, dump_stacks, tell, unless, until_one_ends
 from holdfast.runtime.outage import Outage
 from holdfast.runtime.runner import Runner
 from holdfast.runtime.sweeper import REFUSED_PAUSE, Sweeper
@@ -68,14 +67,7 @@ class Worker:
         handle_signals: bool = True,
         on_ready: Callable[[Identity], None] | None = None,
     ) -> None:
-        if inside_child():
-            raise Configuration(
-                'this process runs one job of a worker and must not start another: put app.work() under if __name__ == "__main__"'
-            )
-        if not app.tasks:
-            raise Configuration(
-                "the app has no tasks: import the modules that declare them before the worker starts"
-            )
+        refuse_unfit(app.tasks)
         self._app = app
         self._database = app.link.database
         self._concurrency = concurrency
@@ -85,14 +77,13 @@ class Worker:
         self._handles_signals = handle_signals
         self._on_ready = on_ready
         self._stopping = asyncio.Event()
-        self._asking: set[asyncio.Task[None]] = set()
+        self._beside = Beside(self._failed_beside)
         self._sleepers: set[Lane] = set()
         self._may_claim = asyncio.Event()
         self._may_claim.set()
         self._forced = asyncio.Event()
         self._child_limit = processes or max(os.cpu_count() or 1, 1)
         self._claiming = AsyncSession(self._database, "holdfast claim")
-        self._keeping = AsyncSession(self._database, "holdfast sweep", deadline=60.0)
         self._finishing = AsyncSession(self._database, "holdfast finish", deadline=30.0)
         self._identity = Identity(
             slots_of(app.tasks.values(), queues, concurrency), tuple(sorted(app.tasks)), lease
@@ -102,14 +93,7 @@ class Worker:
         self._lanes = self._make_lanes()
         self._suspects = Lane("suspects", [], 1, self._claim_suspect, looks_ahead=False, poll_seconds=poll)
         self._runner = Runner(app.tasks, self._lanes, self._finisher, self._processes, concurrency)
-        self._sweeper = Sweeper(
-            self._keeping,
-            AsyncSession(self._database, "holdfast upkeep", deadline=600.0),
-            lease,
-            poll,
-            self._wake_everybody,
-            self._give_back_late,
-        )
+        self._sweeper = Sweeper(self._database, lease, poll, self._wake, self._give_back_late)
         self._wakeup = Wakeup(self._database, self._wake, self._ask_about)
         self._heartbeat: Heartbeat | None = None
         self._rebirth = asyncio.Lock()
@@ -162,7 +146,7 @@ class Worker:
 
     async def _introduce(self) -> None:
         definitions = [task.settings.definition() for task in self._app.tasks.values()]
-        await self._unless_stopped(self._sweeper.insist(lambda: register_tasks(definitions)))
+        await unless(self._stopping, self._sweeper.insist(lambda: register_tasks(definitions)))
         await self._register()
         await self._sweeper.sweep()
         if not self._app.is_locatable:
@@ -204,22 +188,10 @@ class Worker:
         waits: list[asyncio.Task[Any]] = [asyncio.create_task(self._stopping.wait())]
         if self._until_idle:
             waits.append(asyncio.create_task(self._wait_until_idle()))
-        done, _ = await asyncio.wait([*waits, *loops, finishing], return_when=asyncio.FIRST_COMPLETED)
-        for wait in waits:
-            wait.cancel()
-        for task in done:
-            if not task.cancelled() and task.exception() is not None:
-                raise task.exception()  # type: ignore[misc]  # it is one
-
-    async def _unless_stopped(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Do it, or end when told to stop meanwhile: a database that is away must not keep a worker from ending."""
-        doing, stopping = asyncio.create_task(work), asyncio.create_task(self._stopping.wait())
-        await asyncio.wait([doing, stopping], return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
-        if not doing.done():
-            await cancelled([doing])
-            raise DatabaseUnavailable("stopped before the database answered")
-        doing.result()
+        try:
+            await until_one_ends([*waits, *loops, finishing])
+        finally:
+            await cancelled(waits)
 
     def _listen_to_signals(self) -> None:
         if not self._handles_signals or threading.current_thread() is not threading.main_thread():
@@ -257,12 +229,12 @@ class Worker:
         events.info("worker:stopped", extra={"worker": self._identity.name})
 
     async def _close(self, tasks: list[asyncio.Task[None]]) -> None:
-        await cancelled([*tasks, *self._asking])
+        await cancelled([*tasks, *self._beside.tasks])
         if self._heartbeat is not None:
             await asyncio.to_thread(self._heartbeat.stop)
         await self._processes.close()
         self._runner.close()
-        for session in (self._claiming, self._finishing, self._keeping):
+        for session in (self._claiming, self._finishing, self._sweeper):
             await session.close()
 
     async def _drain(self) -> None:
@@ -361,30 +333,22 @@ class Worker:
                 return jobs
 
     def _died_in_the_books(self, dead: UUID) -> None:
-        self._watch(self._be_reborn(dead))
+        self._beside.run(self._be_reborn(dead))
 
     def _ask_about(self, job_id: UUID) -> None:
         """Somebody says that a job was cancelled. Anybody can say so: what counts is what the database answers."""
         fences = [fence for fence in self._runner.fences(older_than=0.0) if fence[0] == job_id]
         if fences:
-            self._watch(self._give_up_if_lost(fences))
+            self._beside.run(self._give_up_if_lost(fences))
 
     async def _give_up_if_lost(self, fences: list[claims.Fence]) -> None:
         with suppress(DatabaseUnavailable):  # the next heartbeat asks again
             beat = await self._claiming.perform(claims.beat(self._identity.id, fences))
             self._runner.give_up(beat.lost)
 
-    def _watch(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run something beside the loops; an error in it stops the worker loudly."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._asking.add(task)
-        task.add_done_callback(self._watched)
-
-    def _watched(self, task: asyncio.Task[None]) -> None:
-        self._asking.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            events.error("worker:failed", exc_info=error)
-            self.stop()
+    def _failed_beside(self, error: BaseException) -> None:
+        events.error("worker:failed", exc_info=error)
+        self.stop()
 
     async def _be_reborn(self, dead: UUID) -> None:
         """Another process found us silent: our jobs are others' now, and so we start again under a new name."""
@@ -399,7 +363,7 @@ class Worker:
                 await asyncio.to_thread(self._heartbeat.stop)
             self._identity = self._identity.reborn()
             await self._register()
-            self._wake(None)
+            self._wake()
 
     async def _tidy_lanes(self) -> None:
         """Give back what was claimed ahead and does not get its turn: others may be idle."""
@@ -410,10 +374,7 @@ class Worker:
     def _give_back_late(self, jobs: list[ClaimedJob]) -> None:
         self._runner.give_back(self._lanes[0], jobs, "released: its claim came late")
 
-    def _wake_everybody(self) -> None:
-        self._wake(None)
-
-    def _wake(self, queue: str | None) -> None:
+    def _wake(self, queue: str | None = None) -> None:
         for lane in self._lanes:
             if queue is None or lane.queue == queue:
                 lane.wake()
