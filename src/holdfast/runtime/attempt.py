@@ -90,9 +90,7 @@ class Attempt:
             raise
 
     async def _in_child(self, processes: Processes) -> Outcome:
-        answer = await processes.run(
-            execute.request_for(self.job), timeout=self.job.timeout, fresh=self.alone
-        )
+        answer = await processes.run(execute.request_for(self.job), timeout=self.job.timeout)
         self.context.log_lines = cast("list[dict[str, Any]] | None", answer.pop("logs", None))
         return execute.outcome_in(answer)
 
