@@ -14,7 +14,12 @@ PINNED = sorted([*ROOT.glob("requirements/*.txt"), *ROOT.glob("benchmarks/peers/
 # Written in pieces, or this file would be the first to break its own rule.
 HOSTS = [
     ".".join(parts)
-    for parts in (("pypi", "org"), ("pythonhosted", "org"), ("registry", "npmjs", "org"), ("npmjs", "com"))
+    for parts in (
+        ("pypi", "org"),
+        ("python" + "hosted", "org"),
+        ("registry", "npmjs", "org"),
+        ("npmjs", "com"),
+    )
 ]
 MACHINE_PATHS = re.compile(r"(?<![\w.\-/])/(work|root|home/\w+|Users/\w+)/[\w.]")
 

@@ -6,7 +6,17 @@ from typing import Any, assert_never
 from uuid import UUID
 
 from holdfast.domain.job import ClaimedJob
-from holdfast.domain.outcome import Cancelled, Completed, Crashed, Failed, Lost, Outcome, Released, outcome_of
+from holdfast.domain.outcome import (
+    Cancelled,
+    Completed,
+    Crashed,
+    Failed,
+    Lost,
+    Outcome,
+    Released,
+    outcome_of,
+    settlement,
+)
 from holdfast.runtime import chance
 from holdfast.runtime.context import Context, current
 from holdfast.runtime.logs import capture
@@ -76,16 +86,8 @@ def outcome_as_json(outcome: Outcome) -> dict[str, Any]:
     match outcome:
         case Completed():
             return {"outcome": "completed", "result": outcome.result}
-        case Failed():
-            return {
-                "outcome": "failed",
-                "error": outcome.error,
-                "recoverable": outcome.recoverable,
-                "delay": outcome.delay,
-                "reason": outcome.reason,
-            }
-        case Cancelled():
-            return {"outcome": "cancelled", "reason": outcome.reason}
+        case Failed() | Cancelled():
+            return settlement(outcome)
         case Crashed() | Released() | Lost():
             raise AssertionError(f"a task cannot end {outcome}")
         case _:
