@@ -21,7 +21,7 @@ NEEDS: dict[Status, Row] = {
     Status.RUNNING: {"holder": UUID(int=7), "claim_id": UUID(int=8)},
     Status.RETRY: {"due_in": 60},
     Status.WAITING_FOR_APPROVAL: {"approval_id": UUID(int=9)},
-    Status.WAITING: {},
+    Status.WAITING: {"due_in": 60},
     Status.COMPLETED: {},
     Status.FAILED: {"error": Jsonb({"type": "Boom", "message": "no", "traceback": "long"})},
     Status.CANCELLED: {},

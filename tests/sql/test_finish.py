@@ -67,8 +67,8 @@ def test_log_lines_are_kept_with_the_attempt(machine: Machine, worker: UUID, cla
 
 
 def taken_by_another(machine: Machine, claimed: Row) -> None:
-    machine.settle(uuid4(), claimed, outcome="released")
-    machine.claim(machine.worker("w-2"))
+    machine.move(claimed["id"], Status.RETRY, reason="by hand")
+    machine.move(claimed["id"], Status.RUNNING)
 
 
 STOLEN: dict[str, tuple[Callable[[Machine, Row], Any], Status]] = {

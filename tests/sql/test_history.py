@@ -76,8 +76,9 @@ def test_moved_and_unmoved_rows_of_one_update_are_told_apart(each_machine: Machi
 
     each_machine.run(
         "update holdfast.job set status = case when id = any(%s) then 'CANCELLED' else status end, label = 'touched',"
-        " claim_order = case when id = any(%s) then null else claim_order end, due_at = null, reason = 'all at once' where id = any(%s)",
-        moving, moving, moving + staying,
+        " claim_order = case when id = any(%s) then null else claim_order end,"
+        " due_at = case when id = any(%s) then null else due_at end, reason = 'all at once' where id = any(%s)",
+        moving, moving, moving, moving + staying,
     )  # fmt: skip
 
     written = {job_id: len(each_machine.history(job_id)) - before[job_id] for job_id in moving + staying}

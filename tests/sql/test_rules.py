@@ -423,7 +423,7 @@ def rightly(change: str, **other: str) -> str:
         (Status.RUNNING, rightly(COMPLETED, finished_at="created_at")),
         (Status.RUNNING, rightly(COMPLETED, updated_at="holdfast.clock() - interval '50 seconds'", finished_at="holdfast.clock() - interval '50 seconds'")),
         (Status.RUNNING, rightly(COMPLETED, updated_at="holdfast.clock() + interval '1 minute'", finished_at="holdfast.clock() + interval '1 minute'")),
-        (Status.RUNNING, rightly("status = 'WAITING', holder = null", finished_at="null")),
+        (Status.RUNNING, rightly("status = 'WAITING', holder = null, held_by = 'x'", finished_at="null")),
         (Status.RUNNING, rightly("status = 'CANCELLED', holder = null", finished_at="'infinity'")),
     ],
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """What a task is, beyond its function: where its jobs queue, how they are retried, how long they may run."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Literal, TypeAlias
 
@@ -35,6 +35,9 @@ class TaskSettings:
     manual_retries: int = 3
     manual_retries_per: CountedPer = "job"
     rules: Rules | None = None
+    options: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # what the database keeps beside: limits, flag, …
 
     def __post_init__(self) -> None:
         self._require(bool(self.name), "has no name")
@@ -88,6 +91,7 @@ class TaskSettings:
             "key_scope": self.key_scope,
             "manual_retries": self.manual_retries,
             "manual_retries_per": self.manual_retries_per,
+            "options": dict(self.options),
         }
 
 

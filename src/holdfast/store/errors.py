@@ -1,5 +1,6 @@
 """One table from SQLSTATEs to the errors callers can act on."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -73,7 +74,9 @@ def refusals_translated() -> Iterator[None]:
 def _ours(refusal: _Refusal) -> errors.HoldfastError | None:
     state, said, detail = refusal
     ours: errors.HoldfastError | None = None
-    if state == "HF002":
+    if state == "HF011":
+        ours = _lease_lost(detail)
+    elif state == "HF002":
         ours = WorkerUnknown(said)
     elif state == "HF006":
         ours = errors.DuplicateKey(said, UUID(detail) if detail else None)
@@ -90,6 +93,11 @@ def _ours(refusal: _Refusal) -> errors.HoldfastError | None:
     elif state in _BAD_JSON:
         ours = errors.BadInput(f"PostgreSQL cannot store this JSON: {said}")
     return ours
+
+
+def _lease_lost(detail: str | None) -> errors.LeaseLost:
+    told = json.loads(detail or "{}")
+    return errors.LeaseLost(UUID(told["job"]), told["attempt"], told["status"])
 
 
 def _lost(error: psycopg.Error) -> errors.HoldfastError | None:

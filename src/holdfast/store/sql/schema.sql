@@ -237,7 +237,7 @@ end $$;
 
 CREATE FUNCTION holdfast.broken_rule(p_status holdfast.job_status, p_holder uuid, p_claim_order timestamp with time zone, p_due_at timestamp with time zone, p_held_by text, p_deadline_at timestamp with time zone, p_finished_at timestamp with time zone, p_approval_id uuid, p_error jsonb, p_result jsonb, p_retry_count integer, p_max_retries integer, p_key text, p_key_scope text, p_key_held boolean) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE WHEN ((p_status = 'RUNNING'::holdfast.job_status) <> (p_holder IS NOT NULL)) THEN 'a job has a holder exactly while it is RUNNING'::text WHEN ((p_status = ANY (ARRAY['RUNNING'::holdfast.job_status, 'COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) AND ((p_claim_order IS NOT NULL) OR (p_due_at IS NOT NULL) OR (p_held_by IS NOT NULL))) THEN 'a job that runs or has ended is not in line, not due and not held back'::text WHEN ((p_status = 'RETRY'::holdfast.job_status) AND (p_due_at IS NULL)) THEN 'RETRY needs a time: due_at'::text WHEN ((p_status = 'PENDING'::holdfast.job_status) AND (p_claim_order IS NULL) AND (p_due_at IS NULL) AND (p_held_by IS NULL)) THEN 'a PENDING job is in line (claim_order), due later (due_at) or held back (held_by): otherwise it would wait for ever'::text WHEN ((p_status = 'WAITING_FOR_APPROVAL'::holdfast.job_status) AND (p_due_at IS NOT NULL)) THEN 'a job that waits for a person is not due'::text WHEN ((p_deadline_at IS NOT NULL) AND (p_status <> 'RUNNING'::holdfast.job_status)) THEN 'only a RUNNING job has a deadline'::text WHEN ((p_status = ANY (ARRAY['COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) <> (p_finished_at IS NOT NULL)) THEN 'a job has finished_at exactly when it has ended'::text WHEN ((p_status = 'WAITING_FOR_APPROVAL'::holdfast.job_status) <> (p_approval_id IS NOT NULL)) THEN 'a job has an approval exactly while it is WAITING_FOR_APPROVAL'::text WHEN ((p_status = 'FAILED'::holdfast.job_status) AND (p_error IS NULL)) THEN 'FAILED needs an error'::text WHEN (jsonb_typeof(p_error) <> 'object'::text) THEN 'an error is a JSON object'::text WHEN ((p_result IS NOT NULL) AND (p_status <> 'COMPLETED'::holdfast.job_status)) THEN 'only a COMPLETED job has a result'::text WHEN ((p_retry_count < 0) OR (p_retry_count > p_max_retries)) THEN 'retry_count stays between 0 and max_retries'::text WHEN (((p_key IS NULL) <> (p_key_scope IS NULL)) OR ((p_key IS NULL) AND p_key_held)) THEN 'a key has a scope, and only a key can be held'::text ELSE NULL::text END;
+    RETURN CASE WHEN ((p_status = 'RUNNING'::holdfast.job_status) <> (p_holder IS NOT NULL)) THEN 'a job has a holder exactly while it is RUNNING'::text WHEN ((p_status = ANY (ARRAY['RUNNING'::holdfast.job_status, 'COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) AND ((p_claim_order IS NOT NULL) OR (p_due_at IS NOT NULL) OR (p_held_by IS NOT NULL))) THEN 'a job that runs or has ended is not in line, not due and not held back'::text WHEN ((p_status = 'RETRY'::holdfast.job_status) AND (p_due_at IS NULL)) THEN 'RETRY needs a time: due_at'::text WHEN ((p_status = 'PENDING'::holdfast.job_status) AND (p_claim_order IS NULL) AND (p_due_at IS NULL) AND (p_held_by IS NULL)) THEN 'a PENDING job is in line (claim_order), due later (due_at) or held back (held_by): otherwise it would wait for ever'::text WHEN ((p_status = 'WAITING'::holdfast.job_status) AND (p_claim_order IS NULL) AND (p_due_at IS NULL) AND (p_held_by IS NULL)) THEN 'a WAITING job is in line (claim_order), due later (due_at) or held back (held_by): otherwise it would wait for ever'::text WHEN ((p_status = 'WAITING_FOR_APPROVAL'::holdfast.job_status) AND (p_due_at IS NOT NULL)) THEN 'a job that waits for a person is not due'::text WHEN ((p_deadline_at IS NOT NULL) AND (p_status <> 'RUNNING'::holdfast.job_status)) THEN 'only a RUNNING job has a deadline'::text WHEN ((p_status = ANY (ARRAY['COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) <> (p_finished_at IS NOT NULL)) THEN 'a job has finished_at exactly when it has ended'::text WHEN ((p_status = 'WAITING_FOR_APPROVAL'::holdfast.job_status) <> (p_approval_id IS NOT NULL)) THEN 'a job has an approval exactly while it is WAITING_FOR_APPROVAL'::text WHEN ((p_status = 'FAILED'::holdfast.job_status) AND (p_error IS NULL)) THEN 'FAILED needs an error'::text WHEN (jsonb_typeof(p_error) <> 'object'::text) THEN 'an error is a JSON object'::text WHEN ((p_result IS NOT NULL) AND (p_status <> 'COMPLETED'::holdfast.job_status)) THEN 'only a COMPLETED job has a result'::text WHEN ((p_retry_count < 0) OR (p_retry_count > p_max_retries)) THEN 'retry_count stays between 0 and max_retries'::text WHEN (((p_key IS NULL) <> (p_key_scope IS NULL)) OR ((p_key IS NULL) AND p_key_held)) THEN 'a key has a scope, and only a key can be held'::text ELSE NULL::text END;
 
 --
 -- Name: cancel(uuid, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -297,7 +297,7 @@ begin
        for no key update skip locked)
   update holdfast.job j
      set status = 'RUNNING', came_from = j.status, seq = j.seq + 1, attempt = j.attempt + 1, updated_at = v_now,
-         claim_order = null, due_at = null, holder = p_worker, claim_id = p_claim_id, reason = null,
+         claim_order = null, due_at = null, approval_id = null, holder = p_worker, claim_id = p_claim_id, reason = null,
          deadline_at = v_now + j.timeout + interval '10 seconds'
     from taken
    where j.id = any (array[taken.id::uuid])
@@ -328,7 +328,7 @@ begin
      limit 1
        for no key update skip locked)
   update holdfast.job j
-     set status = 'RUNNING', claim_order = null, due_at = null, holder = p_worker, claim_id = p_claim_id,
+     set status = 'RUNNING', claim_order = null, due_at = null, approval_id = null, holder = p_worker, claim_id = p_claim_id,
          reason = 'alone: its last worker died with it', deadline_at = holdfast.clock() + j.timeout + interval '10 seconds'
     from taken
    where j.id = any (array[taken.id::uuid])
@@ -370,7 +370,9 @@ begin
          result = o.result::jsonb, holder = null, deadline_at = null, suspect = false
     from (select * from unnest(p_ids, p_attempts, p_claim_ids, p_results) as u (id, attempt, claim_id, result) order by u.id) as o
    where j.id = any (array[o.id])
-     and j.status = 'RUNNING' and j.attempt = o.attempt and j.claim_id = o.claim_id;
+     and j.status = 'RUNNING' and j.attempt = o.attempt and j.claim_id = o.claim_id
+     -- An attempt that handed its job over to an executor no longer speaks for it. Not "=": the planner would read all that the worker holds.
+     and j.holder is not distinct from p_worker;
   get diagnostics v_done = row_count;
   if p_logs is not null then
     insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
@@ -391,6 +393,31 @@ begin
 end $$;
 
 --
+-- Name: complete_here(uuid, integer, uuid, jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.complete_here(p_job uuid, p_attempt integer, p_claim_id uuid, p_result jsonb, p_logs jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_job holdfast.job := holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  v_name text := holdfast.holder_name(v_job.holder);
+  v_actor text := current_setting('holdfast.actor', true);
+begin
+  perform set_config('holdfast.actor', v_name, true);
+  update holdfast.job j
+     set status = 'COMPLETED', result = p_result, holder = null, deadline_at = null, suspect = false
+   where j.id = p_job;
+  if p_logs is not null then
+    insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
+    values (p_job, p_attempt, v_name, 'completed', p_logs)
+    on conflict do nothing;
+  end if;
+  perform set_config('holdfast.actor', coalesce(v_actor, ''), true);   -- what follows in the caller's transaction is not ours
+end $$;
+
+--
 -- Name: declare_tasks(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -407,9 +434,9 @@ begin
   if v_missing is not null then
     perform holdfast.insert_queues(v_missing);
     insert into holdfast.task (name, queue, priority, max_retries, crash_cap, timeout, retention, unique_by, key_scope,
-                               manual_retries, manual_retries_per)
+                               manual_retries, manual_retries_per, options)
     select d.name, d.queue, d.priority, d.max_retries, d.crash_cap, d.timeout, d.retention, d.unique_by, d.key_scope,
-           d.manual_retries, d.manual_retries_per
+           d.manual_retries, d.manual_retries_per, d.options
       from holdfast.definitions(v_missing) as d
      order by d.name
     on conflict (name) do nothing;
@@ -420,7 +447,7 @@ end $$;
 -- Name: definitions(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.definitions(p_tasks jsonb) RETURNS TABLE(name text, queue text, priority smallint, max_retries smallint, crash_cap smallint, timeout interval, retention interval, unique_by jsonb, key_scope text, manual_retries smallint, manual_retries_per text)
+CREATE FUNCTION holdfast.definitions(p_tasks jsonb) RETURNS TABLE(name text, queue text, priority smallint, max_retries smallint, crash_cap smallint, timeout interval, retention interval, unique_by jsonb, key_scope text, manual_retries smallint, manual_retries_per text, options jsonb)
     LANGUAGE sql STABLE
     BEGIN ATOMIC
  SELECT t.name,
@@ -433,8 +460,9 @@ CREATE FUNCTION holdfast.definitions(p_tasks jsonb) RETURNS TABLE(name text, que
      t.unique_by,
      COALESCE(t.key_scope, 'active'::text) AS "coalesce",
      COALESCE(t.manual_retries, (3)::smallint) AS "coalesce",
-     COALESCE(t.manual_retries_per, 'job'::text) AS "coalesce"
-    FROM jsonb_to_recordset(definitions.p_tasks) t(name text, queue text, priority smallint, max_retries smallint, crash_cap smallint, timeout double precision, retention double precision, unique_by jsonb, key_scope text, manual_retries smallint, manual_retries_per text);
+     COALESCE(t.manual_retries_per, 'job'::text) AS "coalesce",
+     COALESCE(t.options, '{}'::jsonb) AS "coalesce"
+    FROM jsonb_to_recordset(definitions.p_tasks) t(name text, queue text, priority smallint, max_retries smallint, crash_cap smallint, timeout double precision, retention double precision, unique_by jsonb, key_scope text, manual_retries smallint, manual_retries_per text, options jsonb);
 END;
 
 --
@@ -704,6 +732,34 @@ CREATE FUNCTION holdfast.fall_asleep(p_worker uuid, p_queues text[]) RETURNS voi
 $$;
 
 --
+-- Name: follow_up(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.follow_up(p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  v_ids uuid[] := p_ids;
+begin
+  -- Its own moves come through here again: the loop takes them in its next round, however long the chain is.
+  if current_setting('holdfast.following', true) = 'on' then
+    return;
+  end if;
+  perform set_config('holdfast.following', 'on', true);
+  while v_ids is not null loop
+    delete from holdfast.wait w
+     where w.job_id = any (v_ids)
+       and (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = w.job_id);
+    v_ids := holdfast.tell_followers(v_ids);
+  end loop;
+  perform set_config('holdfast.following', '', true);
+end $$;
+
+--
 -- Name: guard_history_partition(regclass); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -810,54 +866,6 @@ begin
 end $$;
 
 --
--- Name: insert_queues(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
---
-
-CREATE FUNCTION holdfast.insert_queues(p_tasks jsonb) RETURNS void
-    LANGUAGE sql
-    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
-    AS $$
-  insert into holdfast.queue (name)
-  select distinct d.queue from holdfast.definitions(p_tasks) as d order by d.queue
-  on conflict (name) do nothing
-$$;
-
---
--- Name: is_legal(holdfast.job_status, holdfast.job_status); Type: FUNCTION; Schema: holdfast; Owner: -
---
-
-CREATE FUNCTION holdfast.is_legal(p_from holdfast.job_status, p_to holdfast.job_status) RETURNS boolean
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE p_from WHEN 'PENDING'::holdfast.job_status THEN (p_to = ANY (ARRAY['RUNNING'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) WHEN 'RUNNING'::holdfast.job_status THEN (p_to = ANY (ARRAY['COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'RETRY'::holdfast.job_status, 'WAITING_FOR_APPROVAL'::holdfast.job_status, 'WAITING'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) WHEN 'RETRY'::holdfast.job_status THEN (p_to = ANY (ARRAY['RUNNING'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) WHEN 'WAITING_FOR_APPROVAL'::holdfast.job_status THEN (p_to = ANY (ARRAY['RUNNING'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) WHEN 'WAITING'::holdfast.job_status THEN (p_to = ANY (ARRAY['RUNNING'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) ELSE false END;
-
---
--- Name: is_terminal(holdfast.job_status); Type: FUNCTION; Schema: holdfast; Owner: -
---
-
-CREATE FUNCTION holdfast.is_terminal(p_status holdfast.job_status) RETURNS boolean
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (p_status = ANY (ARRAY['COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status]));
-
---
--- Name: job_outcome(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
---
-
-CREATE FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_status, OUT result text, OUT error text) RETURNS record
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
-    AS $$
-  select j.status, j.result::text, j.error::text from holdfast.job j where j.id = p_id
-$$;
-
---
--- Name: key_of(jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
---
-
-CREATE FUNCTION holdfast.key_of(p_payload jsonb, p_fields jsonb) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN ('payload:'::text || encode(sha256(convert_to((CASE WHEN (jsonb_array_length(p_fields) = 0) THEN p_payload ELSE (SELECT jsonb_object_agg(f.value, (key_of.p_payload -> f.value)) AS jsonb_object_agg FROM jsonb_array_elements_text(key_of.p_fields) f(value)) END)::text, 'UTF8'::name)), 'hex'::text));
-
---
 -- Name: new_id(); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -917,9 +925,101 @@ CREATE TABLE holdfast.job (
     metadata holdfast."json_object",
     payload holdfast."json_object" DEFAULT '{}'::jsonb NOT NULL,
     result holdfast."json_value",
-    error jsonb
+    error jsonb,
+    ties smallint DEFAULT 0 NOT NULL,
+    parent_id uuid,
+    compensates uuid
 )
 WITH (fillfactor='85', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.2', autovacuum_analyze_scale_factor='0.1', autovacuum_vacuum_cost_delay='0');
+
+--
+-- Name: hold_fence(uuid, integer, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.hold_fence(p_job uuid, p_attempt integer, p_claim_id uuid) RETURNS holdfast.job
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_job holdfast.job;
+begin
+  select * into v_job from holdfast.job j where j.id = p_job for no key update;
+  if (v_job.status = 'RUNNING' and v_job.attempt = p_attempt and v_job.claim_id = p_claim_id) is not true then
+    raise exception 'attempt % no longer owns job %: it is %', p_attempt, p_job, coalesce(v_job.status::text, 'gone')
+      using errcode = 'HF011', detail = jsonb_build_object('job', p_job, 'attempt', p_attempt, 'status', v_job.status)::text;
+  end if;
+  return v_job;
+end $$;
+
+--
+-- Name: holder_name(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.holder_name(p_holder uuid) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select coalesce((select w.name from holdfast.worker w where w.id = p_holder), p_holder::text)
+$$;
+
+--
+-- Name: insert_queues(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.insert_queues(p_tasks jsonb) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  insert into holdfast.queue (name)
+  select distinct d.queue from holdfast.definitions(p_tasks) as d order by d.queue
+  on conflict (name) do nothing
+$$;
+
+--
+-- Name: is_legal(holdfast.job_status, holdfast.job_status); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.is_legal(p_from holdfast.job_status, p_to holdfast.job_status) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE p_from WHEN 'PENDING'::holdfast.job_status THEN (p_to = ANY (ARRAY['RUNNING'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) WHEN 'RUNNING'::holdfast.job_status THEN (p_to = ANY (ARRAY['COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'RETRY'::holdfast.job_status, 'WAITING_FOR_APPROVAL'::holdfast.job_status, 'WAITING'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) WHEN 'RETRY'::holdfast.job_status THEN (p_to = ANY (ARRAY['RUNNING'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) WHEN 'WAITING_FOR_APPROVAL'::holdfast.job_status THEN (p_to = ANY (ARRAY['RUNNING'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) WHEN 'WAITING'::holdfast.job_status THEN (p_to = ANY (ARRAY['RUNNING'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) ELSE false END;
+
+--
+-- Name: is_terminal(holdfast.job_status); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.is_terminal(p_status holdfast.job_status) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (p_status = ANY (ARRAY['COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status]));
+
+--
+-- Name: job_outcome(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_status, OUT result text, OUT error text) RETURNS record
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select j.status, j.result::text, j.error::text from holdfast.job j where j.id = p_id
+$$;
+
+--
+-- Name: key_of(jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.key_of(p_payload jsonb, p_fields jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ('payload:'::text || encode(sha256(convert_to((CASE WHEN (jsonb_array_length(p_fields) = 0) THEN p_payload ELSE (SELECT jsonb_object_agg(f.value, (key_of.p_payload -> f.value)) AS jsonb_object_agg FROM jsonb_array_elements_text(key_of.p_fields) f(value)) END)::text, 'UTF8'::name)), 'hex'::text));
+
+--
+-- Name: last_checkpoint(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.last_checkpoint(p_job uuid) RETURNS text
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select c.value::text from holdfast.checkpoint c where c.job_id = p_job
+$$;
 
 --
 -- Name: lock_job(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -958,6 +1058,18 @@ begin
       or exists (select from jsonb_to_recordset(p_jobs) as w (id uuid)
                   where (select j.id from holdfast.job j where j.id = w.id) is not null);
 end $_$;
+
+--
+-- Name: note(uuid, text, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.note(p_job uuid, p_kind text, p_actor text, p_data jsonb) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  insert into holdfast.activity (job_id, at, xid, kind, actor, data)
+  values (p_job, holdfast.clock(), pg_current_xact_id()::text::bigint, p_kind, coalesce(p_actor, holdfast.actor()), p_data)
+$$;
 
 --
 -- Name: pause_queue(text, text, text, interval); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1053,6 +1165,7 @@ CREATE FUNCTION holdfast.record_moves() RETURNS trigger
 declare
   v_xid bigint := pg_current_xact_id()::text::bigint;
   v_actor text := holdfast.actor();
+  v_tied uuid[];
 begin
   perform holdfast.refuse_rule(r.id, r.status, r.rule)
      from (select m.id, m.status, holdfast.broken_rule(m.status, m.holder, m.claim_order, m.due_at, m.held_by, m.deadline_at, m.finished_at,
@@ -1068,6 +1181,12 @@ begin
          end
     from moved n
    where n.came_from is not null;
+  select array_agg(m.id) into v_tied
+    from moved m
+   where m.came_from is not null and (m.ties > 0 or m.status in ('FAILED', 'CANCELLED'));
+  if v_tied is not null then
+    perform holdfast.follow_up(v_tied);
+  end if;
   return null;
 end $$;
 
@@ -1121,20 +1240,20 @@ CREATE FUNCTION holdfast.register_tasks(p_tasks jsonb) RETURNS void
 begin
   perform holdfast.insert_queues(p_tasks);
   insert into holdfast.task as old (name, queue, priority, max_retries, crash_cap, timeout, retention, unique_by, key_scope,
-                                    manual_retries, manual_retries_per)
+                                    manual_retries, manual_retries_per, options)
   select d.name, d.queue, d.priority, d.max_retries, d.crash_cap, d.timeout, d.retention, d.unique_by, d.key_scope,
-         d.manual_retries, d.manual_retries_per
+         d.manual_retries, d.manual_retries_per, d.options
     from holdfast.definitions(p_tasks) as d
    order by d.name
   on conflict (name) do update
      set queue = excluded.queue, priority = excluded.priority, max_retries = excluded.max_retries, crash_cap = excluded.crash_cap,
          timeout = excluded.timeout, retention = excluded.retention, unique_by = excluded.unique_by, key_scope = excluded.key_scope,
-         manual_retries = excluded.manual_retries, manual_retries_per = excluded.manual_retries_per, registered_at = holdfast.clock()
+         manual_retries = excluded.manual_retries, manual_retries_per = excluded.manual_retries_per, options = excluded.options, registered_at = holdfast.clock()
    where (old.queue, old.priority, old.max_retries, old.crash_cap, old.timeout, old.retention, old.unique_by, old.key_scope,
-          old.manual_retries, old.manual_retries_per)
+          old.manual_retries, old.manual_retries_per, old.options)
          is distinct from
          (excluded.queue, excluded.priority, excluded.max_retries, excluded.crash_cap, excluded.timeout, excluded.retention,
-          excluded.unique_by, excluded.key_scope, excluded.manual_retries, excluded.manual_retries_per);
+          excluded.unique_by, excluded.key_scope, excluded.manual_retries, excluded.manual_retries_per, excluded.options);
 end $$;
 
 --
@@ -1149,6 +1268,23 @@ CREATE FUNCTION holdfast.register_worker(p_id uuid, p_name text, p_host text, p_
   values (p_id, p_name, p_host, p_pid, p_version, p_queues, p_tasks, p_lease, p_its_clock - clock_timestamp())
   on conflict (id) do nothing
 $$;
+
+--
+-- Name: report_progress(uuid, integer, uuid, double precision, double precision, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.report_progress(p_job uuid, p_attempt integer, p_claim_id uuid, p_done double precision, p_total double precision, p_note text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  perform holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  insert into holdfast.progress as p (job_id, attempt, at, done, total, note)
+  values (p_job, p_attempt, holdfast.clock(), p_done, p_total, p_note)
+  on conflict (job_id) do update
+     set attempt = excluded.attempt, at = excluded.at, done = excluded.done, total = excluded.total, note = excluded.note;
+  perform holdfast.note(p_job, 'progress', null, jsonb_build_object('done', p_done, 'total', p_total, 'note', p_note));
+end $$;
 
 --
 -- Name: resume_queue(text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1303,7 +1439,7 @@ begin
            crash_count = j.crash_count + g.charged::int,
            suspect = not g.condemned and (j.suspect or not g.said_goodbye),
            due_at = case when not g.condemned then v_now end,
-           claim_order = case when not g.condemned then holdfast.place_in_line(v_now, j.priority) end,
+           claim_order = case when not g.condemned and j.ties & 1 = 0 then holdfast.place_in_line(v_now, j.priority) end,
            error = case when g.condemned then jsonb_build_object('type', 'WorkerCrashed', 'kind', 'crash', 'recoverable', false,
                           'message', format('its worker died %s times while running it alone', j.crash_count + 1)) else j.error end,
            reason = case when g.said_goodbye then 'released: worker ' || g.worker || ' stopped' else 'worker ' || g.worker || ' died' end
@@ -1325,6 +1461,61 @@ begin
   end if;
   return v_count;
 end $$;
+
+--
+-- Name: save_checkpoint(uuid, integer, uuid, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.save_checkpoint(p_job uuid, p_attempt integer, p_claim_id uuid, p_value jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  perform holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  if octet_length(p_value::text) > 1048576 then
+    raise exception 'the checkpoint has % bytes; at most 1,048,576 (1 MiB) are kept', octet_length(p_value::text)
+      using errcode = 'HF005', hint = 'Store the data elsewhere and keep its id.';
+  end if;
+  insert into holdfast.checkpoint as c (job_id, attempt, at, value)
+  values (p_job, p_attempt, holdfast.clock(), p_value)
+  on conflict (job_id) do update set attempt = excluded.attempt, at = excluded.at, value = excluded.value;
+end $$;
+
+--
+-- Name: save_step(uuid, integer, uuid, text, text, text, jsonb, boolean, integer, double precision); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz;
+begin
+  perform holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  if octet_length(p_value::text) > 1048576 then
+    raise exception 'step % has a value of % bytes; at most 1,048,576 (1 MiB) are kept', quote_literal(p_name), octet_length(p_value::text)
+      using errcode = 'HF005', hint = 'Store the data elsewhere and return its id.';
+  end if;
+  v_now := holdfast.clock();
+  insert into holdfast.step (job_id, name, kind, after, attempt, tries, undoable, started_at, finished_at, value)
+  values (p_job, p_name, p_kind, p_after, p_attempt, p_tries, p_undoable, v_now - make_interval(secs => greatest(p_took, 0)), v_now, p_value)
+  on conflict do nothing;
+end $$;
+
+--
+-- Name: saved_steps(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.saved_steps(p_job uuid) RETURNS TABLE(name text, kind text, after text, value text, undoable boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select s.name::text, s.kind, s.after, s.value::text, s.undoable
+    from holdfast.step s
+   where s.job_id = p_job
+   order by s.finished_at, s.name
+$$;
 
 --
 -- Name: settle(uuid, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1362,7 +1553,7 @@ begin
       from outcome o
       join holdfast.job j on j.id = any (array[o.id])
       left join holdfast.task t on t.name = j.task
-     where j.status = 'RUNNING' and j.attempt = o.attempt and j.claim_id = o.claim_id
+     where j.status = 'RUNNING' and j.attempt = o.attempt and j.claim_id = o.claim_id and j.holder is not distinct from p_worker
      order by o.id
        for no key update of j),
   moved as (
@@ -1374,12 +1565,13 @@ begin
            retry_count = m.retry_count + (m.outcome = 'failed' and m.to_status = 'RETRY')::int,
            crash_count = m.crash_count + (m.outcome = 'crashed')::int,
            due_at = case when m.to_status = 'RETRY' then v_now + make_interval(secs => coalesce(m.delay, 0)) end,
-           claim_order = case when m.to_status = 'RETRY' and coalesce(m.delay, 0) <= 0 then holdfast.place_in_line(v_now, j.priority) end,
+           claim_order = case when m.to_status = 'RETRY' and coalesce(m.delay, 0) <= 0 and j.ties & 1 = 0
+                              then holdfast.place_in_line(v_now, j.priority) end,
            error = case when m.outcome = 'released' then j.error else coalesce(m.error, j.error) end,
            reason = m.reason
       from mine m
      where j.id = any (array[m.id])
-    returning j.id, j.status, j.queue, j.claim_order),
+    returning j.id, j.status, j.queue, j.due_at),
   kept as (
     insert into holdfast.attempt (job_id, attempt, worker, outcome, error, logs)
     select m.id, m.attempt, v_name, m.outcome, m.error, m.logs
@@ -1389,7 +1581,7 @@ begin
   woken as (
     select holdfast.wake(array_agg(distinct d.queue)) as done
       from moved d
-     where d.claim_order is not null
+     where d.due_at <= v_now
     having count(*) > 0)
   select o.id, coalesce(d.status, j.status),
          d.id is not null
@@ -1501,6 +1693,73 @@ begin
 end $$;
 
 --
+-- Name: tell_followers(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.tell_followers(p_ids uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_cancelled uuid[];
+  v_queues text[];
+begin
+  -- A follower that never started is cancelled with what it needs, unless it says otherwise.
+  with doomed as materialized (
+    select distinct on (d.job_id) d.job_id, d.needs, p.status as why
+      from holdfast.job p
+      join holdfast.dependency d on d.needs = p.id
+     where p.id = any (p_ids) and p.status in ('FAILED', 'CANCELLED') and d.policy = 'cancel'
+     order by d.job_id),
+  locked as materialized (
+    select j.id, m.needs, m.why
+      from (select * from doomed order by job_id) as m
+      join holdfast.job j on j.id = any (array[m.job_id])
+     where j.status = 'PENDING'
+     order by j.id
+       for no key update of j),
+  gone as (
+    update holdfast.job j
+       set status = 'CANCELLED', claim_order = null, due_at = null, held_by = null,
+           reason = format('job %s, which it needs, is %s', l.needs, l.why)
+      from locked l
+     where j.id = any (array[l.id::uuid]) and j.status = 'PENDING'
+    returning j.id)
+  select array_agg(g.id) into v_cancelled from gone g;
+
+  with ended as (
+    select p.id from holdfast.job p where p.id = any (p_ids) and p.ties & 2 > 0 and p.finished_at is not null),
+  fewer as (
+    select d.job_id, count(*) as n
+      from ended e
+      join holdfast.dependency d on d.needs = e.id
+     group by d.job_id
+     order by d.job_id),
+  counted as (
+    update holdfast.wait w
+       set remaining = w.remaining - f.n
+      from (select f.job_id, f.n from fewer f join holdfast.wait w on w.job_id = any (array[f.job_id]) order by f.job_id for no key update of w) as f
+     where w.job_id = any (array[f.job_id])
+    returning w.job_id, w.remaining, w.run_at, w.step),
+  -- A waiting attempt's row stays until the attempt has read it; one that never started needs it no more.
+  freed as (
+    select c.job_id, greatest(c.run_at, v_now) as due from counted c where c.remaining <= 0),
+  ready as (
+    update holdfast.job j
+       set held_by = null, due_at = case when j.ties & 1 = 1 or f.due > v_now then f.due end,
+           claim_order = case when j.ties & 1 = 0 and f.due <= v_now then holdfast.place_in_line(v_now, j.priority) end
+      from (select f.job_id, f.due from freed f join holdfast.job j on j.id = any (array[f.job_id]) order by f.job_id for no key update of j) as f
+     where j.id = any (array[f.job_id]) and j.status in ('PENDING', 'WAITING') and j.claim_order is null
+    returning j.queue)
+  select array_agg(distinct r.queue) into v_queues from ready r;
+  if v_queues is not null then
+    perform holdfast.wake(v_queues);
+  end if;
+  return v_cancelled;
+end $$;
+
+--
 -- Name: unknown_outcome(text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1594,6 +1853,7 @@ CREATE TABLE holdfast.task (
     manual_retries holdfast.small_count DEFAULT 3 NOT NULL,
     manual_retries_per text DEFAULT 'job'::text NOT NULL,
     registered_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    options jsonb DEFAULT '{}'::jsonb NOT NULL,
     CONSTRAINT task_crash_cap_is_positive CHECK (((crash_cap)::smallint > 0)),
     CONSTRAINT task_manual_retries_are_counted_per_job_or_subject CHECK ((manual_retries_per = ANY (ARRAY['job'::text, 'subject'::text]))),
     CONSTRAINT task_retention_is_positive CHECK (((retention > '00:00:00'::interval) AND (retention <= '100 years'::interval))),
@@ -1667,6 +1927,33 @@ CREATE FUNCTION holdfast.with_ids(p_jobs jsonb) RETURNS jsonb
 $$;
 
 --
+-- Name: activity; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.activity (
+    id bigint NOT NULL,
+    job_id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    xid bigint NOT NULL,
+    kind text NOT NULL,
+    actor text NOT NULL,
+    data jsonb
+);
+
+--
+-- Name: activity_id_seq; Type: SEQUENCE; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.activity ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME holdfast.activity_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+--
 -- Name: attempt; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -1678,6 +1965,56 @@ CREATE TABLE holdfast.attempt (
     error jsonb,
     logs jsonb,
     at timestamp with time zone DEFAULT holdfast.clock() NOT NULL
+);
+
+--
+-- Name: checkpoint; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.checkpoint (
+    job_id uuid NOT NULL,
+    attempt integer NOT NULL,
+    at timestamp with time zone NOT NULL,
+    value jsonb NOT NULL
+);
+
+--
+-- Name: dependency; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.dependency (
+    needs uuid NOT NULL,
+    job_id uuid NOT NULL,
+    "position" integer NOT NULL,
+    policy text DEFAULT 'cancel'::text NOT NULL,
+    CONSTRAINT dependency_policy_is_known CHECK ((policy = ANY (ARRAY['cancel'::text, 'run'::text]))),
+    CONSTRAINT nobody_needs_itself CHECK ((needs <> job_id))
+);
+
+--
+-- Name: event; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.event (
+    id bigint NOT NULL,
+    name holdfast.long_name NOT NULL,
+    tenant holdfast.name,
+    payload jsonb NOT NULL,
+    emitted_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    emitted_by text NOT NULL
+);
+
+--
+-- Name: event_id_seq; Type: SEQUENCE; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.event ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME holdfast.event_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
 );
 
 --
@@ -1766,12 +2103,46 @@ CREATE VIEW holdfast.job_overview AS
    FROM holdfast.job j;
 
 --
+-- Name: progress; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.progress (
+    job_id uuid NOT NULL,
+    attempt integer NOT NULL,
+    at timestamp with time zone NOT NULL,
+    done double precision NOT NULL,
+    total double precision,
+    note text,
+    CONSTRAINT progress_note_is_short CHECK ((length(note) <= 500))
+)
+WITH (fillfactor='70');
+
+--
 -- Name: sleeper; Type: TABLE; Schema: holdfast; Owner: -
 --
 
 CREATE TABLE holdfast.sleeper (
     queue text NOT NULL,
     worker_id uuid NOT NULL
+);
+
+--
+-- Name: step; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.step (
+    job_id uuid NOT NULL,
+    name holdfast.long_name NOT NULL,
+    kind text NOT NULL,
+    after text,
+    attempt integer NOT NULL,
+    tries integer DEFAULT 1 NOT NULL,
+    undoable boolean DEFAULT false NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    value jsonb,
+    CONSTRAINT step_ends_after_it_starts CHECK ((finished_at >= started_at)),
+    CONSTRAINT step_kind_is_known CHECK ((kind = ANY (ARRAY['step'::text, 'transaction'::text, 'sleep'::text, 'event'::text, 'jobs'::text, 'children'::text, 'approval'::text, 'undo'::text])))
 );
 
 --
@@ -1783,6 +2154,23 @@ CREATE TABLE holdfast.upkeep (
     ran_at timestamp with time zone,
     CONSTRAINT upkeep_only_one_check CHECK (only_one)
 );
+
+--
+-- Name: wait; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.wait (
+    job_id uuid NOT NULL,
+    step text,
+    after text,
+    event holdfast.long_name,
+    remaining integer,
+    until timestamp with time zone,
+    run_at timestamp with time zone,
+    since timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    CONSTRAINT wait_is_for_an_event_or_for_jobs CHECK (((event IS NULL) <> (remaining IS NULL)))
+)
+WITH (fillfactor='70');
 
 --
 -- Name: worker; Type: TABLE; Schema: holdfast; Owner: -
@@ -1813,11 +2201,39 @@ WITH (fillfactor='50');
 ALTER TABLE ONLY holdfast.job_history ATTACH PARTITION holdfast.job_history_rest DEFAULT;
 
 --
+-- Name: activity activity_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.activity
+    ADD CONSTRAINT activity_pkey PRIMARY KEY (id);
+
+--
 -- Name: attempt attempt_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
 ALTER TABLE ONLY holdfast.attempt
     ADD CONSTRAINT attempt_pkey PRIMARY KEY (job_id, attempt);
+
+--
+-- Name: checkpoint checkpoint_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.checkpoint
+    ADD CONSTRAINT checkpoint_pkey PRIMARY KEY (job_id);
+
+--
+-- Name: dependency dependency_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.dependency
+    ADD CONSTRAINT dependency_pkey PRIMARY KEY (needs, job_id);
+
+--
+-- Name: event event_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.event
+    ADD CONSTRAINT event_pkey PRIMARY KEY (id);
 
 --
 -- Name: installed installed_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -1848,6 +2264,13 @@ ALTER TABLE ONLY holdfast.job
     ADD CONSTRAINT job_pkey PRIMARY KEY (id);
 
 --
+-- Name: progress progress_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.progress
+    ADD CONSTRAINT progress_pkey PRIMARY KEY (job_id);
+
+--
 -- Name: queue queue_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -1860,6 +2283,13 @@ ALTER TABLE ONLY holdfast.queue
 
 ALTER TABLE ONLY holdfast.sleeper
     ADD CONSTRAINT sleeper_pkey PRIMARY KEY (queue, worker_id);
+
+--
+-- Name: step step_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.step
+    ADD CONSTRAINT step_pkey PRIMARY KEY (job_id, name);
 
 --
 -- Name: task task_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -1876,11 +2306,54 @@ ALTER TABLE ONLY holdfast.upkeep
     ADD CONSTRAINT upkeep_pkey PRIMARY KEY (only_one);
 
 --
+-- Name: wait wait_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.wait
+    ADD CONSTRAINT wait_pkey PRIMARY KEY (job_id);
+
+--
 -- Name: worker worker_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
 ALTER TABLE ONLY holdfast.worker
     ADD CONSTRAINT worker_pkey PRIMARY KEY (id);
+
+--
+-- Name: activity_by_xid; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX activity_by_xid ON holdfast.activity USING btree (xid);
+
+--
+-- Name: activity_of_job; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX activity_of_job ON holdfast.activity USING btree (job_id, id);
+
+--
+-- Name: dependency_of; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX dependency_of ON holdfast.dependency USING btree (job_id, "position");
+
+--
+-- Name: event_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX event_by_age ON holdfast.event USING btree (emitted_at);
+
+--
+-- Name: event_by_name; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX event_by_name ON holdfast.event USING btree (name, id);
+
+--
+-- Name: job_by_parent; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX job_by_parent ON holdfast.job USING btree (parent_id, id) WHERE (parent_id IS NOT NULL);
 
 --
 -- Name: job_by_status; Type: INDEX; Schema: holdfast; Owner: -
@@ -1911,6 +2384,12 @@ CREATE INDEX job_by_task ON holdfast.job USING btree (task, id DESC) WHERE (stat
 --
 
 CREATE INDEX job_by_tenant ON holdfast.job USING btree (tenant, id DESC) WHERE (tenant IS NOT NULL);
+
+--
+-- Name: job_compensating; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX job_compensating ON holdfast.job USING btree (compensates, id) WHERE (compensates IS NOT NULL);
 
 --
 -- Name: job_due; Type: INDEX; Schema: holdfast; Owner: -
@@ -1949,10 +2428,40 @@ CREATE UNIQUE INDEX job_retried_once ON holdfast.job USING btree (retry_of) WHER
 CREATE INDEX job_suspect ON holdfast.job USING btree (queue, claim_order, id) WHERE ((claim_order IS NOT NULL) AND suspect);
 
 --
+-- Name: wait_for_event; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX wait_for_event ON holdfast.wait USING btree (event) WHERE (event IS NOT NULL);
+
+--
 -- Name: job_history_rest_pkey; Type: INDEX ATTACH; Schema: holdfast; Owner: -
 --
 
 ALTER INDEX holdfast.job_history_pkey ATTACH PARTITION holdfast.job_history_rest_pkey;
+
+--
+-- Name: activity activity_is_append_only; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER activity_is_append_only BEFORE UPDATE ON holdfast.activity FOR EACH ROW EXECUTE FUNCTION holdfast.refuse('activity is append-only: UPDATE is refused');
+
+ALTER TABLE holdfast.activity ENABLE ALWAYS TRIGGER activity_is_append_only;
+
+--
+-- Name: activity activity_is_kept; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER activity_is_kept BEFORE DELETE ON holdfast.activity FOR EACH ROW EXECUTE FUNCTION holdfast.guard_removal('activity is append-only: DELETE is for retention only');
+
+ALTER TABLE holdfast.activity ENABLE ALWAYS TRIGGER activity_is_kept;
+
+--
+-- Name: activity activity_is_not_truncated; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER activity_is_not_truncated BEFORE TRUNCATE ON holdfast.activity FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('activity is append-only: TRUNCATE is refused');
+
+ALTER TABLE holdfast.activity ENABLE ALWAYS TRIGGER activity_is_not_truncated;
 
 --
 -- Name: attempt attempt_is_append_only; Type: TRIGGER; Schema: holdfast; Owner: -
@@ -2066,7 +2575,7 @@ ALTER TABLE holdfast.job_history_rest ENABLE ALWAYS TRIGGER history_is_written_b
 -- Name: job identity_is_immutable; Type: TRIGGER; Schema: holdfast; Owner: -
 --
 
-CREATE TRIGGER identity_is_immutable BEFORE UPDATE OF id, task, payload, tenant, subject, created_at, retry_of, requested_by, key, key_scope ON holdfast.job FOR EACH ROW WHEN ((((((((((((old.id)::uuid IS DISTINCT FROM (new.id)::uuid) OR ((old.task)::text IS DISTINCT FROM (new.task)::text)) OR ((old.payload)::text IS DISTINCT FROM (new.payload)::text)) OR ((old.tenant)::text IS DISTINCT FROM (new.tenant)::text)) OR ((old.subject)::text IS DISTINCT FROM (new.subject)::text)) OR (old.created_at IS DISTINCT FROM new.created_at)) OR (old.retry_of IS DISTINCT FROM new.retry_of)) OR (old.requested_by IS DISTINCT FROM new.requested_by)) OR ((old.key)::text IS DISTINCT FROM (new.key)::text)) OR ((old.key_scope)::text IS DISTINCT FROM (new.key_scope)::text))) EXECUTE FUNCTION holdfast.refuse('the payload, task, tenant, subject, key and origin of a job never change');
+CREATE TRIGGER identity_is_immutable BEFORE UPDATE OF id, task, payload, tenant, subject, created_at, retry_of, requested_by, key, key_scope, parent_id, compensates ON holdfast.job FOR EACH ROW WHEN ((((((((((((((old.id)::uuid IS DISTINCT FROM (new.id)::uuid) OR ((old.task)::text IS DISTINCT FROM (new.task)::text)) OR ((old.payload)::text IS DISTINCT FROM (new.payload)::text)) OR ((old.tenant)::text IS DISTINCT FROM (new.tenant)::text)) OR ((old.subject)::text IS DISTINCT FROM (new.subject)::text)) OR (old.created_at IS DISTINCT FROM new.created_at)) OR (old.retry_of IS DISTINCT FROM new.retry_of)) OR (old.requested_by IS DISTINCT FROM new.requested_by)) OR ((old.key)::text IS DISTINCT FROM (new.key)::text)) OR ((old.key_scope)::text IS DISTINCT FROM (new.key_scope)::text)) OR (old.parent_id IS DISTINCT FROM new.parent_id)) OR (old.compensates IS DISTINCT FROM new.compensates))) EXECUTE FUNCTION holdfast.refuse('the payload, task, tenant, subject, key and origin of a job never change');
 
 ALTER TABLE holdfast.job ENABLE ALWAYS TRIGGER identity_is_immutable;
 
@@ -2085,6 +2594,30 @@ ALTER TABLE holdfast.job ENABLE ALWAYS TRIGGER record_births;
 CREATE TRIGGER record_moves AFTER UPDATE ON holdfast.job REFERENCING NEW TABLE AS moved FOR EACH STATEMENT EXECUTE FUNCTION holdfast.record_moves();
 
 ALTER TABLE holdfast.job ENABLE ALWAYS TRIGGER record_moves;
+
+--
+-- Name: step step_is_append_only; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER step_is_append_only BEFORE UPDATE ON holdfast.step FOR EACH ROW EXECUTE FUNCTION holdfast.refuse('a saved step never changes: UPDATE is refused');
+
+ALTER TABLE holdfast.step ENABLE ALWAYS TRIGGER step_is_append_only;
+
+--
+-- Name: step step_is_kept; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER step_is_kept BEFORE DELETE ON holdfast.step FOR EACH ROW EXECUTE FUNCTION holdfast.guard_removal('a saved step is kept: DELETE is for retention only');
+
+ALTER TABLE holdfast.step ENABLE ALWAYS TRIGGER step_is_kept;
+
+--
+-- Name: step step_is_not_truncated; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER step_is_not_truncated BEFORE TRUNCATE ON holdfast.step FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('saved steps are kept: TRUNCATE is refused');
+
+ALTER TABLE holdfast.step ENABLE ALWAYS TRIGGER step_is_not_truncated;
 
 --
 -- Name: sleeper sleeper_worker_id_fkey; Type: FK CONSTRAINT; Schema: holdfast; Owner: -
@@ -2192,6 +2725,12 @@ REVOKE ALL ON FUNCTION holdfast.complete(p_worker uuid, p_ids uuid[], p_attempts
 GRANT ALL ON FUNCTION holdfast.complete(p_worker uuid, p_ids uuid[], p_attempts integer[], p_claim_ids uuid[], p_results text[], p_logs text[]) TO holdfast_worker;
 
 --
+-- Name: FUNCTION complete_here(p_job uuid, p_attempt integer, p_claim_id uuid, p_result jsonb, p_logs jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.complete_here(p_job uuid, p_attempt integer, p_claim_id uuid, p_result jsonb, p_logs jsonb) FROM PUBLIC;
+
+--
 -- Name: FUNCTION declare_tasks(p_tasks jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -2262,6 +2801,12 @@ REVOKE ALL ON FUNCTION holdfast.fall_asleep(p_worker uuid, p_queues text[]) FROM
 GRANT ALL ON FUNCTION holdfast.fall_asleep(p_worker uuid, p_queues text[]) TO holdfast_worker;
 
 --
+-- Name: FUNCTION follow_up(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.follow_up(p_ids uuid[]) FROM PUBLIC;
+
+--
 -- Name: FUNCTION guard_history_partition(p_partition regclass); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -2284,6 +2829,30 @@ REVOKE ALL ON FUNCTION holdfast.guard_removal() FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.guard_stay() FROM PUBLIC;
+
+--
+-- Name: FUNCTION new_id(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.new_id() FROM PUBLIC;
+
+--
+-- Name: TABLE job; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.job TO holdfast_api;
+
+--
+-- Name: FUNCTION hold_fence(p_job uuid, p_attempt integer, p_claim_id uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.hold_fence(p_job uuid, p_attempt integer, p_claim_id uuid) FROM PUBLIC;
+
+--
+-- Name: FUNCTION holder_name(p_holder uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.holder_name(p_holder uuid) FROM PUBLIC;
 
 --
 -- Name: FUNCTION insert_queues(p_tasks jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -2322,16 +2891,10 @@ GRANT ALL ON FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_st
 REVOKE ALL ON FUNCTION holdfast.key_of(p_payload jsonb, p_fields jsonb) FROM PUBLIC;
 
 --
--- Name: FUNCTION new_id(); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION last_checkpoint(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.new_id() FROM PUBLIC;
-
---
--- Name: TABLE job; Type: ACL; Schema: holdfast; Owner: -
---
-
-GRANT SELECT ON TABLE holdfast.job TO holdfast_api;
+REVOKE ALL ON FUNCTION holdfast.last_checkpoint(p_job uuid) FROM PUBLIC;
 
 --
 -- Name: FUNCTION lock_job(p_id uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -2344,6 +2907,12 @@ REVOKE ALL ON FUNCTION holdfast.lock_job(p_id uuid) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.might_conflict(p_jobs jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION note(p_job uuid, p_kind text, p_actor text, p_data jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.note(p_job uuid, p_kind text, p_actor text, p_data jsonb) FROM PUBLIC;
 
 --
 -- Name: FUNCTION pause_queue(p_queue text, p_actor text, p_reason text, p_resume_in interval); Type: ACL; Schema: holdfast; Owner: -
@@ -2420,6 +2989,12 @@ REVOKE ALL ON FUNCTION holdfast.register_worker(p_id uuid, p_name text, p_host t
 GRANT ALL ON FUNCTION holdfast.register_worker(p_id uuid, p_name text, p_host text, p_pid integer, p_version text, p_queues jsonb, p_tasks text[], p_lease interval, p_its_clock timestamp with time zone) TO holdfast_worker;
 
 --
+-- Name: FUNCTION report_progress(p_job uuid, p_attempt integer, p_claim_id uuid, p_done double precision, p_total double precision, p_note text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.report_progress(p_job uuid, p_attempt integer, p_claim_id uuid, p_done double precision, p_total double precision, p_note text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION resume_queue(p_queue text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -2445,6 +3020,24 @@ GRANT ALL ON FUNCTION holdfast.retry(p_id uuid, p_actor text, p_reason text, p_n
 --
 
 REVOKE ALL ON FUNCTION holdfast.return_jobs(p_worker uuid, p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION save_checkpoint(p_job uuid, p_attempt integer, p_claim_id uuid, p_value jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.save_checkpoint(p_job uuid, p_attempt integer, p_claim_id uuid, p_value jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision) FROM PUBLIC;
+
+--
+-- Name: FUNCTION saved_steps(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.saved_steps(p_job uuid) FROM PUBLIC;
 
 --
 -- Name: FUNCTION settle(p_worker uuid, p_settlements jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -2473,6 +3066,12 @@ GRANT ALL ON FUNCTION holdfast.stay_awake(p_worker uuid, p_queues text[]) TO hol
 REVOKE ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint) TO holdfast_maint;
+
+--
+-- Name: FUNCTION tell_followers(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.tell_followers(p_ids uuid[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION unknown_outcome(p_outcome text); Type: ACL; Schema: holdfast; Owner: -

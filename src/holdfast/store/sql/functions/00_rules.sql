@@ -34,6 +34,8 @@ return case
     when p_status = 'RETRY' and p_due_at is null then 'RETRY needs a time: due_at'
     when p_status = 'PENDING' and p_claim_order is null and p_due_at is null and p_held_by is null
       then 'a PENDING job is in line (claim_order), due later (due_at) or held back (held_by): otherwise it would wait for ever'
+    when p_status = 'WAITING' and p_claim_order is null and p_due_at is null and p_held_by is null
+      then 'a WAITING job is in line (claim_order), due later (due_at) or held back (held_by): otherwise it would wait for ever'
     when p_status = 'WAITING_FOR_APPROVAL' and p_due_at is not null then 'a job that waits for a person is not due'
     when p_deadline_at is not null and p_status <> 'RUNNING' then 'only a RUNNING job has a deadline'
     when (p_status in ('COMPLETED', 'FAILED', 'CANCELLED')) <> (p_finished_at is not null) then 'a job has finished_at exactly when it has ended'
@@ -55,6 +57,13 @@ end $$;
 create or replace function holdfast.actor() returns text
 language sql stable
 return coalesce(nullif(current_setting('holdfast.actor', true), ''), session_user);
+
+-- Writes down what happens to a job without moving it. Never a token, a secret or a payload: readers of the feed see it.
+create or replace function holdfast.note(p_job uuid, p_kind text, p_actor text, p_data jsonb) returns void
+language sql set search_path = pg_catalog, holdfast, pg_temp as $$
+  insert into holdfast.activity (job_id, at, xid, kind, actor, data)
+  values (p_job, holdfast.clock(), pg_current_xact_id()::text::bigint, p_kind, coalesce(p_actor, holdfast.actor()), p_data)
+$$;
 
 -- Called for moves that are not already written as they must be: refuses the illegal, completes the rest.
 create or replace function holdfast.guard_move() returns trigger
@@ -171,6 +180,7 @@ language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_xid bigint := pg_current_xact_id()::text::bigint;
   v_actor text := holdfast.actor();
+  v_tied uuid[];
 begin
   perform holdfast.refuse_rule(r.id, r.status, r.rule)
      from (select m.id, m.status, holdfast.broken_rule(m.status, m.holder, m.claim_order, m.due_at, m.held_by, m.deadline_at, m.finished_at,
@@ -186,6 +196,12 @@ begin
          end
     from moved n
    where n.came_from is not null;
+  select array_agg(m.id) into v_tied
+    from moved m
+   where m.came_from is not null and (m.ties > 0 or m.status in ('FAILED', 'CANCELLED'));
+  if v_tied is not null then
+    perform holdfast.follow_up(v_tied);
+  end if;
   return null;
 end $$;
 
@@ -210,10 +226,12 @@ create or replace trigger guard_move before update on holdfast.job
 create or replace trigger guard_stay before update on holdfast.job
   for each row when (old.status = new.status) execute function holdfast.guard_stay();
 create or replace trigger identity_is_immutable
-  before update of id, task, payload, tenant, subject, created_at, retry_of, requested_by, key, key_scope on holdfast.job
-  for each row when ((old.id, old.task, old.payload::text, old.tenant, old.subject, old.created_at, old.retry_of, old.requested_by, old.key, old.key_scope)
+  before update of id, task, payload, tenant, subject, created_at, retry_of, requested_by, key, key_scope, parent_id, compensates on holdfast.job
+  for each row when ((old.id, old.task, old.payload::text, old.tenant, old.subject, old.created_at, old.retry_of, old.requested_by, old.key, old.key_scope,
+                      old.parent_id, old.compensates)
                      is distinct from
-                     (new.id, new.task, new.payload::text, new.tenant, new.subject, new.created_at, new.retry_of, new.requested_by, new.key, new.key_scope))
+                     (new.id, new.task, new.payload::text, new.tenant, new.subject, new.created_at, new.retry_of, new.requested_by, new.key, new.key_scope,
+                      new.parent_id, new.compensates))
   execute function holdfast.refuse('the payload, task, tenant, subject, key and origin of a job never change');
 create or replace trigger guard_removal before delete on holdfast.job
   for each row execute function holdfast.guard_removal('jobs are kept: DELETE is for retention only');
@@ -257,6 +275,25 @@ alter table holdfast.attempt enable always trigger attempt_is_not_truncated;
 alter table holdfast.job_history enable always trigger history_is_append_only;
 alter table holdfast.job_history enable always trigger history_is_kept;
 alter table holdfast.job_history enable always trigger history_is_not_truncated;
+
+create or replace trigger step_is_append_only before update on holdfast.step
+  for each row execute function holdfast.refuse('a saved step never changes: UPDATE is refused');
+create or replace trigger step_is_kept before delete on holdfast.step
+  for each row execute function holdfast.guard_removal('a saved step is kept: DELETE is for retention only');
+create or replace trigger step_is_not_truncated before truncate on holdfast.step
+  for each statement execute function holdfast.refuse('saved steps are kept: TRUNCATE is refused');
+alter table holdfast.step enable always trigger step_is_append_only;
+alter table holdfast.step enable always trigger step_is_kept;
+alter table holdfast.step enable always trigger step_is_not_truncated;
+create or replace trigger activity_is_append_only before update on holdfast.activity
+  for each row execute function holdfast.refuse('activity is append-only: UPDATE is refused');
+create or replace trigger activity_is_kept before delete on holdfast.activity
+  for each row execute function holdfast.guard_removal('activity is append-only: DELETE is for retention only');
+create or replace trigger activity_is_not_truncated before truncate on holdfast.activity
+  for each statement execute function holdfast.refuse('activity is append-only: TRUNCATE is refused');
+alter table holdfast.activity enable always trigger activity_is_append_only;
+alter table holdfast.activity enable always trigger activity_is_kept;
+alter table holdfast.activity enable always trigger activity_is_not_truncated;
 
 -- A partition's own TRUNCATE and its copies of the row triggers are guarded one by one: the parent's state does not reach them.
 create or replace function holdfast.guard_history_partition(p_partition regclass) returns void

@@ -44,14 +44,16 @@ end $$;
 -- Definitions are objects with a task's columns; what a definition leaves out gets the usual value.
 create or replace function holdfast.definitions(p_tasks jsonb)
 returns table (name text, queue text, priority smallint, max_retries smallint, crash_cap smallint, timeout interval, retention interval,
-               unique_by jsonb, key_scope text, manual_retries smallint, manual_retries_per text)
+               unique_by jsonb, key_scope text, manual_retries smallint, manual_retries_per text, options jsonb)
 language sql stable
 begin atomic
   select t.name, coalesce(t.queue, 'default'), coalesce(t.priority, 0::smallint), coalesce(t.max_retries, 3::smallint),
          coalesce(t.crash_cap, 3::smallint), make_interval(secs => t.timeout), make_interval(secs => t.retention), t.unique_by,
-         coalesce(t.key_scope, 'active'), coalesce(t.manual_retries, 3::smallint), coalesce(t.manual_retries_per, 'job')
+         coalesce(t.key_scope, 'active'), coalesce(t.manual_retries, 3::smallint), coalesce(t.manual_retries_per, 'job'),
+         coalesce(t.options, '{}')
     from jsonb_to_recordset(p_tasks) as t (name text, queue text, priority smallint, max_retries smallint, crash_cap smallint,
-         timeout float8, retention float8, unique_by jsonb, key_scope text, manual_retries smallint, manual_retries_per text);
+         timeout float8, retention float8, unique_by jsonb, key_scope text, manual_retries smallint, manual_retries_per text,
+         options jsonb);
 end;
 
 create or replace function holdfast.insert_queues(p_tasks jsonb) returns void
@@ -66,20 +68,20 @@ language plpgsql security definer set search_path = pg_catalog, holdfast, pg_tem
 begin
   perform holdfast.insert_queues(p_tasks);
   insert into holdfast.task as old (name, queue, priority, max_retries, crash_cap, timeout, retention, unique_by, key_scope,
-                                    manual_retries, manual_retries_per)
+                                    manual_retries, manual_retries_per, options)
   select d.name, d.queue, d.priority, d.max_retries, d.crash_cap, d.timeout, d.retention, d.unique_by, d.key_scope,
-         d.manual_retries, d.manual_retries_per
+         d.manual_retries, d.manual_retries_per, d.options
     from holdfast.definitions(p_tasks) as d
    order by d.name
   on conflict (name) do update
      set queue = excluded.queue, priority = excluded.priority, max_retries = excluded.max_retries, crash_cap = excluded.crash_cap,
          timeout = excluded.timeout, retention = excluded.retention, unique_by = excluded.unique_by, key_scope = excluded.key_scope,
-         manual_retries = excluded.manual_retries, manual_retries_per = excluded.manual_retries_per, registered_at = holdfast.clock()
+         manual_retries = excluded.manual_retries, manual_retries_per = excluded.manual_retries_per, options = excluded.options, registered_at = holdfast.clock()
    where (old.queue, old.priority, old.max_retries, old.crash_cap, old.timeout, old.retention, old.unique_by, old.key_scope,
-          old.manual_retries, old.manual_retries_per)
+          old.manual_retries, old.manual_retries_per, old.options)
          is distinct from
          (excluded.queue, excluded.priority, excluded.max_retries, excluded.crash_cap, excluded.timeout, excluded.retention,
-          excluded.unique_by, excluded.key_scope, excluded.manual_retries, excluded.manual_retries_per);
+          excluded.unique_by, excluded.key_scope, excluded.manual_retries, excluded.manual_retries_per, excluded.options);
 end $$;
 
 -- What a producer knows of its tasks before any worker has started: only what is missing, and never over a worker's word.
@@ -94,9 +96,9 @@ begin
   if v_missing is not null then
     perform holdfast.insert_queues(v_missing);
     insert into holdfast.task (name, queue, priority, max_retries, crash_cap, timeout, retention, unique_by, key_scope,
-                               manual_retries, manual_retries_per)
+                               manual_retries, manual_retries_per, options)
     select d.name, d.queue, d.priority, d.max_retries, d.crash_cap, d.timeout, d.retention, d.unique_by, d.key_scope,
-           d.manual_retries, d.manual_retries_per
+           d.manual_retries, d.manual_retries_per, d.options
       from holdfast.definitions(v_missing) as d
      order by d.name
     on conflict (name) do nothing;

@@ -58,7 +58,7 @@ begin
        for no key update skip locked)
   update holdfast.job j
      set status = 'RUNNING', came_from = j.status, seq = j.seq + 1, attempt = j.attempt + 1, updated_at = v_now,
-         claim_order = null, due_at = null, holder = p_worker, claim_id = p_claim_id, reason = null,
+         claim_order = null, due_at = null, approval_id = null, holder = p_worker, claim_id = p_claim_id, reason = null,
          deadline_at = v_now + j.timeout + interval '10 seconds'
     from taken
    where j.id = any (array[taken.id::uuid])
@@ -106,7 +106,7 @@ begin
      limit 1
        for no key update skip locked)
   update holdfast.job j
-     set status = 'RUNNING', claim_order = null, due_at = null, holder = p_worker, claim_id = p_claim_id,
+     set status = 'RUNNING', claim_order = null, due_at = null, approval_id = null, holder = p_worker, claim_id = p_claim_id,
          reason = 'alone: its last worker died with it', deadline_at = holdfast.clock() + j.timeout + interval '10 seconds'
     from taken
    where j.id = any (array[taken.id::uuid])

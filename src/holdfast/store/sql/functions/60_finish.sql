@@ -21,7 +21,9 @@ begin
          result = o.result::jsonb, holder = null, deadline_at = null, suspect = false
     from (select * from unnest(p_ids, p_attempts, p_claim_ids, p_results) as u (id, attempt, claim_id, result) order by u.id) as o
    where j.id = any (array[o.id])
-     and j.status = 'RUNNING' and j.attempt = o.attempt and j.claim_id = o.claim_id;
+     and j.status = 'RUNNING' and j.attempt = o.attempt and j.claim_id = o.claim_id
+     -- An attempt that handed its job over to an executor no longer speaks for it. Not "=": the planner would read all that the worker holds.
+     and j.holder is not distinct from p_worker;
   get diagnostics v_done = row_count;
   if p_logs is not null then
     insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
@@ -82,7 +84,7 @@ begin
       from outcome o
       join holdfast.job j on j.id = any (array[o.id])
       left join holdfast.task t on t.name = j.task
-     where j.status = 'RUNNING' and j.attempt = o.attempt and j.claim_id = o.claim_id
+     where j.status = 'RUNNING' and j.attempt = o.attempt and j.claim_id = o.claim_id and j.holder is not distinct from p_worker
      order by o.id
        for no key update of j),
   moved as (
@@ -94,12 +96,13 @@ begin
            retry_count = m.retry_count + (m.outcome = 'failed' and m.to_status = 'RETRY')::int,
            crash_count = m.crash_count + (m.outcome = 'crashed')::int,
            due_at = case when m.to_status = 'RETRY' then v_now + make_interval(secs => coalesce(m.delay, 0)) end,
-           claim_order = case when m.to_status = 'RETRY' and coalesce(m.delay, 0) <= 0 then holdfast.place_in_line(v_now, j.priority) end,
+           claim_order = case when m.to_status = 'RETRY' and coalesce(m.delay, 0) <= 0 and j.ties & 1 = 0
+                              then holdfast.place_in_line(v_now, j.priority) end,
            error = case when m.outcome = 'released' then j.error else coalesce(m.error, j.error) end,
            reason = m.reason
       from mine m
      where j.id = any (array[m.id])
-    returning j.id, j.status, j.queue, j.claim_order),
+    returning j.id, j.status, j.queue, j.due_at),
   kept as (
     insert into holdfast.attempt (job_id, attempt, worker, outcome, error, logs)
     select m.id, m.attempt, v_name, m.outcome, m.error, m.logs
@@ -109,7 +112,7 @@ begin
   woken as (
     select holdfast.wake(array_agg(distinct d.queue)) as done
       from moved d
-     where d.claim_order is not null
+     where d.due_at <= v_now
     having count(*) > 0)
   select o.id, coalesce(d.status, j.status),
          d.id is not null

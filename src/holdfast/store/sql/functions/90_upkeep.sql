@@ -64,7 +64,7 @@ begin
            crash_count = j.crash_count + g.charged::int,
            suspect = not g.condemned and (j.suspect or not g.said_goodbye),
            due_at = case when not g.condemned then v_now end,
-           claim_order = case when not g.condemned then holdfast.place_in_line(v_now, j.priority) end,
+           claim_order = case when not g.condemned and j.ties & 1 = 0 then holdfast.place_in_line(v_now, j.priority) end,
            error = case when g.condemned then jsonb_build_object('type', 'WorkerCrashed', 'kind', 'crash', 'recoverable', false,
                           'message', format('its worker died %s times while running it alone', j.crash_count + 1)) else j.error end,
            reason = case when g.said_goodbye then 'released: worker ' || g.worker || ' stopped' else 'worker ' || g.worker || ' died' end

@@ -1,0 +1,85 @@
+-- Follow up: what a job's move sets in motion, in the same transaction. Called only for jobs with ties, and for those that failed or were cancelled.
+
+-- The ties of a job, as bits: 1 gated (enters the line through admission), 2 followed (somebody waits for its end),
+-- 4 slotted (holds a limit's slot), 8 rated (its claims are counted).
+create or replace function holdfast.follow_up(p_ids uuid[]) returns void
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+declare
+  v_ids uuid[] := p_ids;
+begin
+  -- Its own moves come through here again: the loop takes them in its next round, however long the chain is.
+  if current_setting('holdfast.following', true) = 'on' then
+    return;
+  end if;
+  perform set_config('holdfast.following', 'on', true);
+  while v_ids is not null loop
+    delete from holdfast.wait w
+     where w.job_id = any (v_ids)
+       and (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = w.job_id);
+    v_ids := holdfast.tell_followers(v_ids);
+  end loop;
+  perform set_config('holdfast.following', '', true);
+end $$;
+
+-- Tells those who wait for jobs that have ended; answers with the followers that were cancelled for it, whose own followers come next.
+create or replace function holdfast.tell_followers(p_ids uuid[]) returns uuid[]
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_cancelled uuid[];
+  v_queues text[];
+begin
+  -- A follower that never started is cancelled with what it needs, unless it says otherwise.
+  with doomed as materialized (
+    select distinct on (d.job_id) d.job_id, d.needs, p.status as why
+      from holdfast.job p
+      join holdfast.dependency d on d.needs = p.id
+     where p.id = any (p_ids) and p.status in ('FAILED', 'CANCELLED') and d.policy = 'cancel'
+     order by d.job_id),
+  locked as materialized (
+    select j.id, m.needs, m.why
+      from (select * from doomed order by job_id) as m
+      join holdfast.job j on j.id = any (array[m.job_id])
+     where j.status = 'PENDING'
+     order by j.id
+       for no key update of j),
+  gone as (
+    update holdfast.job j
+       set status = 'CANCELLED', claim_order = null, due_at = null, held_by = null,
+           reason = format('job %s, which it needs, is %s', l.needs, l.why)
+      from locked l
+     where j.id = any (array[l.id::uuid]) and j.status = 'PENDING'
+    returning j.id)
+  select array_agg(g.id) into v_cancelled from gone g;
+
+  with ended as (
+    select p.id from holdfast.job p where p.id = any (p_ids) and p.ties & 2 > 0 and p.finished_at is not null),
+  fewer as (
+    select d.job_id, count(*) as n
+      from ended e
+      join holdfast.dependency d on d.needs = e.id
+     group by d.job_id
+     order by d.job_id),
+  counted as (
+    update holdfast.wait w
+       set remaining = w.remaining - f.n
+      from (select f.job_id, f.n from fewer f join holdfast.wait w on w.job_id = any (array[f.job_id]) order by f.job_id for no key update of w) as f
+     where w.job_id = any (array[f.job_id])
+    returning w.job_id, w.remaining, w.run_at, w.step),
+  -- A waiting attempt's row stays until the attempt has read it; one that never started needs it no more.
+  freed as (
+    select c.job_id, greatest(c.run_at, v_now) as due from counted c where c.remaining <= 0),
+  ready as (
+    update holdfast.job j
+       set held_by = null, due_at = case when j.ties & 1 = 1 or f.due > v_now then f.due end,
+           claim_order = case when j.ties & 1 = 0 and f.due <= v_now then holdfast.place_in_line(v_now, j.priority) end
+      from (select f.job_id, f.due from freed f join holdfast.job j on j.id = any (array[f.job_id]) order by f.job_id for no key update of j) as f
+     where j.id = any (array[f.job_id]) and j.status in ('PENDING', 'WAITING') and j.claim_order is null
+    returning j.queue)
+  select array_agg(distinct r.queue) into v_queues from ready r;
+  if v_queues is not null then
+    perform holdfast.wake(v_queues);
+  end if;
+  return v_cancelled;
+end $$;
