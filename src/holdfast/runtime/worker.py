@@ -20,6 +20,7 @@ from holdfast.runtime.finisher import Finisher
 from holdfast.runtime.garbage import collected_rarely
 from holdfast.runtime.heartbeat import Heartbeat
 from holdfast.runtime.identity import Identity, refuse_unfit, slots_of
+from holdfast.runtime.idle import until_idle
 from holdfast.runtime.lane import Lane
 from holdfast.runtime.logs import capture, events
 from holdfast.runtime.loop import Beside, cancelled, dump_stacks, tell, unless, until_one_ends
@@ -187,7 +188,7 @@ class Worker:
     async def _until_stopped(self, loops: list[asyncio.Task[None]], finishing: asyncio.Task[None]) -> None:
         waits: list[asyncio.Task[Any]] = [asyncio.create_task(self._stopping.wait())]
         if self._until_idle:
-            waits.append(asyncio.create_task(self._wait_until_idle()))
+            waits.append(asyncio.create_task(until_idle(self._runner, self._every_lane(), self._sweeper)))
         try:
             await until_one_ends([*waits, *loops, finishing])
         finally:
@@ -236,6 +237,7 @@ class Worker:
         self._runner.close()
         for session in (self._claiming, self._finishing, self._sweeper):
             await session.close()
+        await self._app.link.aclose()  # what contexts of this loop have used
 
     async def _drain(self) -> None:
         self._runner.release_waiting("released: its worker stops")
@@ -285,6 +287,9 @@ class Worker:
             lane.is_dry.set()
             await lane.rest(lane.poll_pause)
             busy_since = time.monotonic()
+
+    def _every_lane(self) -> list[Lane]:
+        return [*self._lanes, self._suspects] if self._app.is_locatable else self._lanes
 
     async def _stay_awake(self, lane: Lane, me: UUID) -> None:
         """Ask not to be woken, unless another lane of the queue still sleeps."""
@@ -386,10 +391,3 @@ class Worker:
         except DatabaseUnavailable:
             return False
         return True
-
-    async def _wait_until_idle(self) -> None:
-        while True:
-            await asyncio.sleep(0.005)
-            lanes = [*self._lanes, self._suspects] if self._app.is_locatable else self._lanes
-            if self._runner.held == 0 and all(lane.is_dry.is_set() for lane in lanes):
-                return
