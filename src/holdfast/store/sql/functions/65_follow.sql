@@ -19,6 +19,7 @@ begin
        and (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = w.job_id);
     perform holdfast.compensate(v_ids);
     perform holdfast.release_retries(v_ids);
+    perform holdfast.close_approvals(v_ids);
     v_ids := holdfast.tell_followers(v_ids);
   end loop;
   perform set_config('holdfast.following', '', true);

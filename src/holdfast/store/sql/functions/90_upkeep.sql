@@ -133,9 +133,9 @@ begin
   return v_count;
 end $$;
 
--- Finds silent workers and overdue attempts; answers what it did. Safe in any number of processes.
+-- Finds silent workers, overdue attempts and expired approvals; answers what it did. Safe in any number of processes.
 -- The settings leave the indexes: a plan made while the table was small would read all of it with every sweep.
-create or replace function holdfast.sweep(p_limit int default 1000, out died bigint, out returned bigint, out overdue bigint)
+create or replace function holdfast.sweep(p_limit int default 1000, out died bigint, out returned bigint, out overdue bigint, out expired bigint)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
 begin
@@ -153,6 +153,7 @@ begin
   returned := holdfast.return_jobs(null, p_limit);
   overdue := holdfast.end_overdue(p_limit);
   perform holdfast.release_compensations();
+  expired := holdfast.expire_approvals(p_limit);
 end $$;
 
 create or replace function holdfast.ensure_history_partition(p_month timestamptz) returns boolean
@@ -256,6 +257,7 @@ begin
       delete from holdfast.activity a where a.job_id = any (v_ids);
       delete from holdfast.dependency d where d.job_id = any (v_ids) or d.needs = any (v_ids);
       delete from holdfast.job_history h where h.job_id = any (v_ids);
+      perform holdfast.remove_approvals(v_ids);
       delete from holdfast.job j where j.id = any (v_ids);
       v_count := v_count + cardinality(v_ids);
     end if;

@@ -39,4 +39,9 @@ begin
     to holdfast_producer, holdfast_worker, holdfast_api, holdfast_viewer, holdfast_maint;
   grant select on holdfast.job, holdfast.job_history, holdfast.attempt, holdfast.sleeper, holdfast.upkeep to holdfast_api;
   grant select on holdfast.job_overview, holdfast.history_overview to holdfast_viewer, holdfast_api;
+
+  grant execute on function holdfast.ask to holdfast_worker;
+  grant execute on function holdfast.decide, holdfast.decide_by_token to holdfast_api;
+  grant execute on function holdfast.mint_token to holdfast_worker, holdfast_api;   -- whoever delivers
+  grant select on holdfast.approval, holdfast.approval_decision to holdfast_api;    -- tokens' hashes are for nobody
 end $$;
