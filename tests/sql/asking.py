@@ -75,4 +75,6 @@ def approval(machine: Machine, approval_id: UUID) -> Row:
 
 
 def votes(machine: Machine, approval_id: UUID) -> list[Row]:
-    return machine.rows("select * from holdfast.approval_decision where approval_id = %s order by at", approval_id)
+    return machine.rows(
+        "select * from holdfast.approval_decision where approval_id = %s order by at", approval_id
+    )

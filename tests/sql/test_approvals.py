@@ -50,7 +50,9 @@ def test_the_feed_tells_neither_the_question_nor_the_approvers(machine: Machine)
     gate = asked(machine)
     decide(machine, gate.approval_id, "ann", reason="because")
 
-    notes = machine.rows("select kind, data from holdfast.activity where job_id = %s order by id", gate.job_id)
+    notes = machine.rows(
+        "select kind, data from holdfast.activity where job_id = %s order by id", gate.job_id
+    )
     assert [note["kind"] for note in notes] == ["approval.asked", "approval.decided"]
     assert not re.search("Refund|ann|ben|because", str([note["data"] for note in notes]))
 
@@ -196,7 +198,12 @@ def test_a_denial_fails_the_job_with_who_and_why(each_machine: Machine) -> None:
     }  # fmt: skip
     assert (recorded["actor"], recorded["reason"]) == ("ben", "too much")
     told = recorded["metadata"]["approval"]
-    assert (told["decision"], told["by"], told["from"], told["reason"]) == ("denied", "ben", "cli", "too much")
+    assert (told["decision"], told["by"], told["from"], told["reason"]) == (
+        "denied",
+        "ben",
+        "cli",
+        "too much",
+    )
     assert recorded["metadata"]["type"] == "ApprovalDenied"
 
 
@@ -487,7 +494,9 @@ def test_what_is_no_hash_at_all_is_answered_alike(machine: Machine, given: bytes
     assert answer == UNKNOWN
 
 
-def test_after_five_wrong_tries_in_a_minute_not_even_the_right_token_is_looked_at(each_machine: Machine) -> None:
+def test_after_five_wrong_tries_in_a_minute_not_even_the_right_token_is_looked_at(
+    each_machine: Machine,
+) -> None:
     gate = asked(each_machine)
     secret = mint(each_machine, gate.approval_id, "ann")
     for _ in range(5):
@@ -575,7 +584,9 @@ def test_a_stored_hash_is_a_hash(machine: Machine, stored: bytes | None) -> None
         machine.one("select * from holdfast.mint_token(%s, 'ann', %s)", gate.approval_id, stored)
 
 
-def test_a_token_stands_nowhere_in_the_database_and_its_hash_only_beside_its_approver(machine: Machine) -> None:
+def test_a_token_stands_nowhere_in_the_database_and_its_hash_only_beside_its_approver(
+    machine: Machine,
+) -> None:
     gate = asked(machine, quorum=2)
     secret = mint(machine, gate.approval_id, "ann")
     try_token(machine, gate.approval_id, secrets.token_bytes(32))
@@ -682,7 +693,10 @@ def test_a_cancelled_job_asks_nobody_any_more(each_machine: Machine) -> None:
 
     each_machine.value("select holdfast.cancel(%s, 'cho', 'changed my mind')", gate.job_id)
 
-    answers = [try_token(each_machine, gate.approval_id, secret), decide(each_machine, gate.approval_id, "ben")]
+    answers = [
+        try_token(each_machine, gate.approval_id, secret),
+        decide(each_machine, gate.approval_id, "ben"),
+    ]
     assert {(a["result"], a["decision"], a["decided_by"], a["reason"]) for a in answers} == {
         ("already", "cancelled", "cho", "changed my mind")
     }
@@ -712,7 +726,10 @@ def test_retention_removes_approvals_with_their_job(each_machine: Machine) -> No
     each_machine.one("select * from holdfast.upkeep()")
 
     assert each_machine.rows("select id from holdfast.approval") == [{"id": kept.approval_id}]
-    assert (each_machine.count("holdfast.approver"), each_machine.count("holdfast.approval_decision")) == (0, 0)
+    assert (each_machine.count("holdfast.approver"), each_machine.count("holdfast.approval_decision")) == (
+        0,
+        0,
+    )
 
 
 # -- whoever writes ----------------------------------------------------------------------------------------------------------------
@@ -765,8 +782,12 @@ def test_what_was_asked_and_decided_never_changes(each_machine: Machine, way: st
 
 @pytest.mark.parametrize("column", ["claim_order", "due_at"])
 @pytest.mark.parametrize("there_is", ["no approval", "an open approval"])
-def test_an_undecided_job_cannot_be_made_claimable_by_hand(machine: Machine, column: str, there_is: str) -> None:
-    job_id = machine.job_in(Status.WAITING_FOR_APPROVAL) if there_is == "no approval" else asked(machine).job_id
+def test_an_undecided_job_cannot_be_made_claimable_by_hand(
+    machine: Machine, column: str, there_is: str
+) -> None:
+    job_id = (
+        machine.job_in(Status.WAITING_FOR_APPROVAL) if there_is == "no approval" else asked(machine).job_id
+    )
 
     with machine.refused("HF001", "before it is approved"):
         machine.run(f"update holdfast.job set {column} = now() where id = %s", job_id)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -19,6 +20,8 @@ _OURS: dict[str, type[errors.HoldfastError]] = {
     "HF008": errors.NotRetryable,
     "HF009": errors.JobNotFound,
     "HF010": errors.SchemaMismatch,
+    "HF020": errors.ApprovalNotFound,
+    "HF021": errors.ApprovalChanged,
 }
 _MISSING_SCHEMA = {"3F000", "42P01", "42883", "42703"}
 _BAD_JSON = {"22P02", "22P05", "22030", "22032", "54001"}
@@ -80,6 +83,8 @@ def _ours(refusal: _Refusal) -> errors.HoldfastError | None:
         ours = WorkerUnknown(said)
     elif state == "HF006":
         ours = errors.DuplicateKey(said, UUID(detail) if detail else None)
+    elif state == "HF022":
+        ours = _closed(detail)
     elif state in _OURS:
         ours = _OURS[state](said)
     elif state in _MISSING_SCHEMA and "holdfast" in said:
@@ -98,6 +103,12 @@ def _ours(refusal: _Refusal) -> errors.HoldfastError | None:
 def _lease_lost(detail: str | None) -> errors.LeaseLost:
     told = json.loads(detail or "{}")
     return errors.LeaseLost(UUID(told["job"]), told["attempt"], told["status"])
+
+
+def _closed(detail: str | None) -> errors.ApprovalClosed:
+    told = json.loads(detail or "{}")
+    decided_at = datetime.fromisoformat(told["at"])
+    return errors.ApprovalClosed(UUID(told["approval"]), told["decision"], told["by"], decided_at)
 
 
 def _lost(error: psycopg.Error) -> errors.HoldfastError | None:
