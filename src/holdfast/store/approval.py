@@ -131,9 +131,9 @@ def _select(
 
 
 def _read(rows: list[Row]) -> list[Approval]:
-    return [_read_one(*row) for row in rows]
+    return [_read_one(list(row)) for row in rows]
 
 
-def _read_one(*values: Any) -> Approval:
-    *facts, voices, now = values
-    return Approval(*facts, voices=tuple(Voice.read(each) for each in voices), now=now)
+def _read_one(values: list[Any]) -> Approval:
+    values[-2] = tuple(Voice.read(each) for each in values[-2])
+    return Approval(*values)
