@@ -10,9 +10,8 @@ from guarantees.waiting import until
 from holdfast import Holdfast
 
 
-def ask_and_wait(stage: Stage, shop: Holdfast, job_id: object) -> None:
-    """Wait until people are asked."""
-    until("somebody is asked", lambda: shop.approvals.list())
+def until_asked(shop: Holdfast) -> None:
+    until("somebody is asked", shop.approvals.list)
 
 
 @pytest.mark.parametrize("point", ["claimed", "step_ran", "step_saved", "put_aside"])
@@ -24,7 +23,7 @@ def test_a_worker_killed_on_the_way_to_the_gate_loses_nothing(
     assert doomed.until_gone() == -signal.SIGKILL
 
     stage.worker()
-    ask_and_wait(stage, shop, job.id)
+    until_asked(shop)
     (asked,) = shop.approvals.list("all")
     shop.approvals.approve(asked.id, actor="ann")
     row = stage.until_status(job.id, "COMPLETED")
@@ -41,7 +40,7 @@ def test_a_worker_killed_after_the_approval_asks_nobody_again(
 ) -> None:
     job = tasks.refund.enqueue(900)
     first = stage.worker()
-    ask_and_wait(stage, shop, job.id)
+    until_asked(shop)
     first.kill()
     shop.approvals.approve(shop.approvals.list()[0].id, actor="ben")
     doomed = stage.start_worker(env={"HOLDFAST_TESTING": "1", "HOLDFAST_CRASH_AT": point})
@@ -60,7 +59,7 @@ def test_a_worker_killed_after_the_approval_asks_nobody_again(
 def test_a_waiting_job_needs_no_worker_at_all(stage: Stage, shop: Holdfast) -> None:
     job = tasks.refund.enqueue(900)
     worker = stage.worker()
-    ask_and_wait(stage, shop, job.id)
+    until_asked(shop)
     worker.kill()
 
     shop.approvals.deny(shop.approvals.list()[0].id, actor="ann", reason="no")

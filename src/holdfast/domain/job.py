@@ -56,6 +56,7 @@ class Job:
     compensates: UUID | None
     compensated_by: UUID | None
     now: datetime
+    approval: dict[str, Any] | None = None  # what it asks while it is WAITING_FOR_APPROVAL
 
 
 @dataclass(frozen=True, slots=True)
