@@ -289,6 +289,8 @@ async def saga(ctx: Context) -> None:
     for what in ("one", "two"):
         await ctx.step(what, _effect, ctx, what, compensate=lambda done: write("undo", ctx, what=done))
     raise Fail("both must go")
+
+
 @app.task(retries=0)
 async def refund(ctx: Context, amount: int) -> str:
     """Ask between two steps."""

@@ -8,7 +8,10 @@ from uuid import UUID, uuid4
 import pytest
 from psycopg.types.json import Jsonb
 
+from holdfast.domain.approval import Approval
 from holdfast.domain.states import Status
+from holdfast.store.approval import approvals_between, approvals_of, list_approvals
+from holdfast.store.call import Call, perform_sync
 from sql.asking import GATE, approval, ask, asked, decide, digest, mint, try_token, votes
 from sql.support import Machine
 
@@ -840,3 +843,51 @@ def test_the_hash_is_over_the_payload_too(machine: Machine) -> None:
     ]  # fmt: skip
 
     assert (hashes[0] == row["bound_hash"], hashes[1] == row["bound_hash"]) == (True, False)
+
+
+# -- an attempt that asked and does not know that it is over ---------------------------------------------------------------------------
+
+
+def test_an_attempt_that_asked_writes_nothing_more(each_machine: Machine) -> None:
+    gate = asked(each_machine)
+    fence = (gate.job_id, gate.claimed["attempt"], gate.claimed["claim_id"])
+    worker = each_machine.worker()
+
+    for moment in ("waiting", "approved"):
+        with each_machine.refused("HF011", "no longer owns"):
+            each_machine.value(
+                "select holdfast.save_step(%s, %s, %s, 'late', 'step', null, '1', false, 1, 0)", *fence
+            )
+        with each_machine.refused("HF011", "no longer owns"):
+            ask(each_machine, gate.claimed, "another")
+        assert [row["status"] for row in each_machine.complete(worker, gate.claimed)] == [
+            "WAITING_FOR_APPROVAL"
+        ]
+        if moment == "waiting":
+            decide(each_machine, gate.approval_id, "ann")
+
+    assert each_machine.count("holdfast.step") == 0
+
+
+@pytest.mark.parametrize("cache", ["force_custom_plan", "force_generic_plan"])
+def test_lists_of_approvals_read_what_they_show(machine: Machine, cache: str) -> None:
+    open_ones = [asked(machine).approval_id for _ in range(3)]
+    machine.run(
+        "insert into holdfast.approval (job_id, attempt, name, question, facts, approvers, quorum, self_approval, bound_hash, asked_at, on_expiry,"
+        " decided_at, decision, decided_by) select gen_random_uuid(), 1, 'x', '?', '{}', '{}', 1, false, '', now(), 'fail', now(), 'approved', 'ann'"
+        " from generate_series(1, 20000)"
+    )
+    machine.run("analyze holdfast.approval")
+    machine.run(f"set local plan_cache_mode = {cache}")
+
+    def reads(call: Call[list[Approval]]) -> tuple[list[UUID], int]:
+        counted = "select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables where relid = 'holdfast.approval'::regclass"
+        before = machine.value(counted)
+        found = perform_sync(machine.connection, call)
+        return [each.id for each in found], machine.value(counted) - before
+
+    found, read = reads(list_approvals("open", approver="ann"))
+    assert (found, read < 50) == (open_ones[::-1], True)
+    assert reads(approvals_of(approval(machine, open_ones[0])["job_id"]))[1] < 50
+    assert reads(approvals_between(open_ones[0], open_ones[0], 1))[1] < 50
+    assert reads(list_approvals("decided", limit=10))[1] < 200
