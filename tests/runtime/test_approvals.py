@@ -360,6 +360,24 @@ def test_a_hostile_link_is_answered_unknown(app: Holdfast, approval_id: str, tok
     assert answer._asdict() == {**dict.fromkeys(answer._fields), "result": "unknown"}
 
 
+@pytest.mark.parametrize("word", ["\x00", "fine\x00", "\ud800"])
+def test_words_that_cannot_be_stored_are_bad_input(app: Holdfast, refund: Any, word: str) -> None:
+    refund.enqueue(900)
+    drain(app)
+    approval_id = the_open_one(app)
+
+    with pytest.raises(BadInput, match="actor"):
+        app.approvals.approve(approval_id, actor=word)
+    with pytest.raises(BadInput, match="reason"):
+        app.approvals.deny(approval_id, actor="ann", reason=word)
+    with pytest.raises(BadInput, match="origin"):
+        app.approvals.decide_by_token(approval_id, "hfa_", "approve", origin=word)
+    with pytest.raises(BadInput, match="approver"):
+        app.approvals.mint_token(approval_id, word)
+
+    assert len(app.approvals.list()) == 1
+
+
 def test_a_repeated_delivery_after_a_decision_is_told_who_decided(app: Holdfast, refund: Any) -> None:
     refund.enqueue(900)
     drain(app)

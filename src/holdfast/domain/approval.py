@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
 from holdfast.domain.errors import ApprovalClosed, ApprovalNotFound, ApprovalRefused, BadInput
+from holdfast.domain.json_rules import Fault, check_text
 
 OnExpiry: TypeAlias = Literal["fail", "deny", "approve"]
 Verdict: TypeAlias = Literal["approve", "deny"]
@@ -180,6 +181,15 @@ class Invitation:
 
     def __repr__(self) -> str:
         return f"Invitation(approval_id={self.approval_id}, approver={self.approver!r})"
+
+
+def check_words(**words: str | None) -> None:
+    """Refuse what PostgreSQL cannot store as text, before anything is asked of it."""
+    for name, text in words.items():
+        try:
+            check_text(text or "")
+        except Fault as fault:
+            raise fault.refusal(name) from None
 
 
 def token_hash(token: str) -> bytes:

@@ -5,7 +5,16 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
 
-from holdfast.domain.approval import Answer, Approval, Gate, Invitation, Verdict, Voice, token_hash
+from holdfast.domain.approval import (
+    Answer,
+    Approval,
+    Gate,
+    Invitation,
+    Verdict,
+    Voice,
+    check_words,
+    token_hash,
+)
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.step import Place
 from holdfast.store.call import Call, Row, function, query
@@ -40,6 +49,7 @@ def decide(
     seen_hash: str | None,
 ) -> Call[Answer]:
     """Decide for a person that the caller vouches for."""
+    check_words(actor=actor, reason=reason, origin=origin, seen_hash=seen_hash)
     return function(
         "decide", approval_id, actor, verdict, reason, origin, seen_hash,
         read=_read_answer, types=("uuid", "text", "text", "text", "text", "text"),
@@ -55,6 +65,7 @@ def decide_by_token(
     seen_hash: str | None,
 ) -> Call[Answer]:
     """Decide for whoever holds an approver's newest token."""
+    check_words(reason=reason, origin=origin, seen_hash=seen_hash)
     return function(
         "decide_by_token", approval_id, token_hash(token), verdict, reason, origin, seen_hash,
         read=_read_answer, types=("uuid", "bytea", "text", "text", "text", "text"),
@@ -67,6 +78,7 @@ def _read_answer(rows: list[Row]) -> Answer:
 
 def mint_token(approval_id: UUID, approver: str, token: str) -> Call[Invitation]:
     """Make a token the approver's only one."""
+    check_words(approver=approver)
 
     def read(rows: list[Row]) -> Invitation:
         names = (
