@@ -174,6 +174,7 @@ declare
   v_new uuid := coalesce(p_new_id, holdfast.new_id());
   v_other uuid;
   v_count bigint;
+  v_gated boolean := holdfast.is_gated(v_old.task, v_old.queue);
 begin
   select j.id into v_other from holdfast.job j where j.retry_of = p_id;
   if found then
@@ -221,15 +222,19 @@ begin
   end if;
   perform set_config('holdfast.actor', coalesce(p_actor, ''), true);
   begin
-    insert into holdfast.job (id, created_at, updated_at, claim_order, retry_of, priority, max_retries, key_held, task, queue, tenant, subject, key,
+    insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, ties, retry_of, priority, max_retries, key_held, task, queue, tenant, subject, key,
            key_scope, reason, label, requested_by, trace_parent, timeout, tags, metadata, payload)
-    values (v_new, v_now, v_now, holdfast.place_in_line(v_now, v_old.priority), p_id, v_old.priority, v_old.max_retries, v_old.key is not null, v_old.task,
+    values (v_new, v_now, v_now, case when not v_gated then holdfast.place_in_line(v_now, v_old.priority) end,
+            case when v_gated then v_now end, v_gated::int, p_id, v_old.priority, v_old.max_retries, v_old.key is not null, v_old.task,
             v_old.queue, v_old.tenant, v_old.subject, v_old.key, v_old.key_scope, coalesce(p_reason, 'retried by hand'), v_old.label,
             coalesce(p_actor, v_old.requested_by), v_old.trace_parent, v_old.timeout, v_old.tags, v_old.metadata, v_old.payload);
   exception when unique_violation then
     raise exception 'job % cannot be retried: another job took its key at this moment', p_id
       using errcode = 'HF008', hint = 'See what became of that one.';
   end;
+  if v_gated then
+    perform holdfast.join_limits(array[v_new]);
+  end if;
   perform set_config('holdfast.actor', '', true);
   perform holdfast.wake(array[v_old.queue]);
   return v_new;
