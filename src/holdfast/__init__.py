@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         JobFailed,
         JobNotFound,
         LeaseLost,
+        LimitReached,
         NotAllowed,
         NotRetryable,
         SchemaMismatch,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     )
     from holdfast.domain.failure import Rules
     from holdfast.domain.outcome import Cancel, Fail, Retry
+    from holdfast.domain.rollout import rollout_bucket, rollout_position
     from holdfast.domain.states import Status
     from holdfast.runtime.app import Holdfast
     from holdfast.runtime.context import Context
@@ -55,6 +57,7 @@ __all__ = [
     "JobFailed",
     "JobNotFound",
     "LeaseLost",
+    "LimitReached",
     "NotAllowed",
     "NotRetryable",
     "Retry",
@@ -64,6 +67,8 @@ __all__ = [
     "Unchangeable",
     "UnknownTask",
     "WaitTimedOut",
+    "rollout_bucket",
+    "rollout_position",
 ]
 
 # Imported when first used: `holdfast --help` and small scripts pay for neither the driver nor pydantic.
@@ -89,6 +94,7 @@ _HOMES = {
     "JobFailed": "holdfast.domain.errors",
     "JobNotFound": "holdfast.domain.errors",
     "LeaseLost": "holdfast.domain.errors",
+    "LimitReached": "holdfast.domain.errors",
     "NotAllowed": "holdfast.domain.errors",
     "NotRetryable": "holdfast.domain.errors",
     "Retry": "holdfast.domain.outcome",
@@ -98,6 +104,8 @@ _HOMES = {
     "Unchangeable": "holdfast.domain.errors",
     "UnknownTask": "holdfast.domain.errors",
     "WaitTimedOut": "holdfast.domain.errors",
+    "rollout_bucket": "holdfast.domain.rollout",
+    "rollout_position": "holdfast.domain.rollout",
 }
 
 if not TYPE_CHECKING:  # a type checker would believe in any name

@@ -70,6 +70,11 @@ def fields_of(options: Mapping[str, Any]) -> set[str]:
     return named | ({options["rollout_by"]} if "rollout_by" in options else set())
 
 
+def has_gates(options: Mapping[str, Any]) -> bool:
+    """Whether jobs of such a task enter the line through admission only."""
+    return not options.keys().isdisjoint({"limits", "rates", "flag"})
+
+
 def is_on(value: str) -> bool:
     """Read a flag from the environment: true, 1, yes and on, in any case, are on; everything else is off."""
     return value.strip().lower() in _ON

@@ -136,3 +136,24 @@ class Lane:
     def poll_pause(self) -> float:
         """How long to rest at most; jittered, so that workers do not look all at once."""
         return self._poll_seconds * chance.between(0.75, 1.25)
+
+
+async def until_idle(
+    lanes: Sequence[Lane], held: Callable[[], int], admit: Callable[[], Awaitable[int]]
+) -> None:
+    """Wait until nothing runs, no lane finds anything and nobody is to be admitted.
+
+    The end of a job lets others in, and so does admission: the lines are looked at once more after both.
+    """
+    looked_at = -1  # how many jobs had finished when the lines were looked at last
+    while True:
+        await asyncio.sleep(0.005)
+        if held() or not all(lane.is_dry.is_set() for lane in lanes):
+            continue
+        finished = sum(lane.finished for lane in lanes)
+        if await admit() == 0 and finished == looked_at:
+            return
+        looked_at = finished
+        for lane in lanes:
+            lane.is_dry.clear()
+            lane.wake()
