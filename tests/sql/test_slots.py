@@ -1,10 +1,12 @@
 """Concurrency limits: a slot a job, from its admission to its end, whatever happens to it meanwhile."""
 
+import psycopg
 import pytest
 
 from holdfast.domain.states import Status
+from holdfast.testing import ScratchDatabase
 from sql.gates import admit, held, in_line, limited, slots
-from sql.support import Machine
+from sql.support import Machine, rows_read
 
 
 def test_a_limited_job_enters_the_line_only_through_admission(each_machine: Machine) -> None:
@@ -286,9 +288,10 @@ def test_ten_thousand_waiters_of_one_key_are_no_work_for_admission(machine: Mach
     parked = machine.value("select count(*) from holdfast.job where held_by = 'limit:user:1'")
     assert parked == 9_999
 
-    before = machine.value("select xact_commit from pg_stat_database where datname = current_database()")
-    assert admit(machine) == {"admitted": 0, "next_in": None}
-    assert before is not None
+    before = rows_read(machine)
+    admit(machine)
+
+    assert rows_read(machine) - before < 20
 
 
 # -- reject -----------------------------------------------------------------------------------------------------------------
@@ -375,10 +378,8 @@ def test_a_manual_retry_comes_under_the_limits_too(machine: Machine) -> None:
     assert slots(machine, "user:1") == {1: again}
 
 
-def test_reject_is_refused_where_it_could_not_be_exact(each_db: object) -> None:
-    import psycopg
-
-    with psycopg.connect(each_db.owner_url, autocommit=True) as connection:  # type: ignore[attr-defined]
+def test_reject_is_refused_where_it_could_not_be_exact(each_db: ScratchDatabase) -> None:
+    with psycopg.connect(each_db.owner_url, autocommit=True) as connection:
         machine = Machine(connection)
         limited(machine, policy="reject")
         connection.execute("begin isolation level repeatable read")
