@@ -6,7 +6,9 @@ from uuid import UUID
 from sql.support import Machine, Row
 
 
-def limited(machine: Machine, name: str = "t", most: int = 1, key: str = "user:{user_id}", **more: Any) -> None:
+def limited(
+    machine: Machine, name: str = "t", most: int = 1, key: str = "user:{user_id}", **more: Any
+) -> None:
     machine.register(name, options={"limits": [{"key": key, "max": most, **more}]})
 
 
@@ -29,5 +31,7 @@ def held(machine: Machine, job_id: UUID) -> str | None:
 
 
 def slots(machine: Machine, key: str) -> dict[int, UUID]:
-    rows = machine.rows("select n, job_id from holdfast.slot where key = %s and n is not null order by n", key)
+    rows = machine.rows(
+        "select n, job_id from holdfast.slot where key = %s and n is not null order by n", key
+    )
     return {row["n"]: row["job_id"] for row in rows}

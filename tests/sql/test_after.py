@@ -139,7 +139,10 @@ def test_a_batch_may_name_what_stands_before_it(machine: Machine) -> None:
 @pytest.mark.parametrize("needs", [{0: [1], 1: [0]}, {0: [0]}, {0: [1]}])
 def test_a_cycle_is_refused(machine: Machine, needs: dict[int, list[int]]) -> None:
     ids = [str(machine.value("select holdfast.new_id()")) for _ in range(2)]
-    jobs = [{"id": ids[n], "task": "t", "payload": {}, "after": [ids[m] for m in needs.get(n, [])]} for n in range(2)]
+    jobs = [
+        {"id": ids[n], "task": "t", "payload": {}, "after": [ids[m] for m in needs.get(n, [])]}
+        for n in range(2)
+    ]
 
     with machine.refused("HF005", "a cycle"):
         machine.enqueue_many(jobs)
@@ -151,7 +154,10 @@ def test_a_job_may_need_one_that_another_stands_for(machine: Machine) -> None:
     a, b = (str(machine.value("select holdfast.new_id()")) for _ in range(2))
 
     made = machine.enqueue_many(
-        [{"id": a, "task": "t", "payload": {}, "key": "k"}, {"id": b, "task": "t", "payload": {}, "after": [a]}]
+        [
+            {"id": a, "task": "t", "payload": {}, "key": "k"},
+            {"id": b, "task": "t", "payload": {}, "after": [a]},
+        ]
     )
 
     assert made[0]["job_id"] == holder
@@ -161,7 +167,12 @@ def test_a_job_may_need_one_that_another_stands_for(machine: Machine) -> None:
 
 def test_a_repeat_after_a_lost_answer_ties_nothing_twice(machine: Machine) -> None:
     one = machine.enqueue()
-    job = {"id": str(machine.value("select holdfast.new_id()")), "task": "t", "payload": {}, "after": [str(one)]}
+    job = {
+        "id": str(machine.value("select holdfast.new_id()")),
+        "task": "t",
+        "payload": {},
+        "after": [str(one)],
+    }
 
     machine.enqueue_many([job])
     machine.enqueue_many([job])

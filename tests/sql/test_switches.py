@@ -255,7 +255,10 @@ def test_a_share_beyond_all_is_refused(machine: Machine, percent: int) -> None:
 def test_the_environments_word_is_written_by_workers_and_producers(machine: Machine) -> None:
     definition = {"name": "t", "options": {"flag": "NEW"}}
     machine.enqueue_many([{"task": "t", "payload": {}}], declared=[{**definition, "flag_is_on": False}])
-    assert machine.one("select enabled, set_by from holdfast.flag") == {"enabled": False, "set_by": "environment"}
+    assert machine.one("select enabled, set_by from holdfast.flag") == {
+        "enabled": False,
+        "set_by": "environment",
+    }
 
     machine.register("t", options={"flag": "NEW"}, flag_is_on=True)
     assert machine.value("select enabled from holdfast.flag") is True
@@ -271,7 +274,8 @@ def test_ten_thousand_ids_have_the_same_position_in_sql_and_in_python(each_machi
     ids = [str(uuid4()) for _ in range(10_000)]
 
     rows = each_machine.rows(
-        "select k, holdfast.rollout_position(k) as p, holdfast.rollout_bucket(k) as b from unnest(%s::text[]) as k", ids
+        "select k, holdfast.rollout_position(k) as p, holdfast.rollout_bucket(k) as b from unnest(%s::text[]) as k",
+        ids,
     )
 
     assert all((row["p"], row["b"]) == (rollout_position(row["k"]), rollout_bucket(row["k"])) for row in rows)

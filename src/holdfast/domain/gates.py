@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from holdfast.domain.sentence import ago
+from holdfast.domain.spans import ago
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,7 @@ class Job:
     task_has_worker: bool
     holder_seen_at: datetime | None
     holder_is_silent: bool
+    hold: dict[str, Any] | None
     now: datetime
 
 

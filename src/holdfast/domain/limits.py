@@ -47,19 +47,20 @@ def gate_options(
     if limit is not None and limits:
         raise Configuration(f"task {task!r} has limit= and limits=: put all of them into limits=")
     if rollout_by is not None and flag is None:
-        raise Configuration(f"task {task!r} has rollout_by={rollout_by!r} without flag=: the flag says how many percent")
+        raise Configuration(
+            f"task {task!r} has rollout_by={rollout_by!r} without flag=: the flag says how many percent"
+        )
     if flag is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]{0,199}", flag):
-        raise Configuration(f"task {task!r} has flag={flag!r}: use letters, digits, _, - and . (it may be an environment variable)")
+        raise Configuration(
+            f"task {task!r} has flag={flag!r}: use letters, digits, _, - and . (it may be an environment variable)"
+        )
     listed = [limit] if limit is not None else list(limits)
     rates = [] if rate is None else [rate] if isinstance(rate, Mapping) else list(rate)
-    options = {
-        "limits": [_written_limit(task, one) for one in listed],
-        "rates": [_written_rate(task, one) for one in rates],
-        "flag": flag,
-        "rollout_by": rollout_by,
-    }
-    _refuse_repeated(task, "limits", options["limits"])
-    _refuse_repeated(task, "rates", options["rates"])
+    written_limits = [_written_limit(task, one) for one in listed]
+    written_rates = [_written_rate(task, one) for one in rates]
+    _refuse_repeated(task, "limits", written_limits)
+    _refuse_repeated(task, "rates", written_rates)
+    options = {"limits": written_limits, "rates": written_rates, "flag": flag, "rollout_by": rollout_by}
     return {name: value for name, value in options.items() if value}
 
 
@@ -87,9 +88,13 @@ def _written_limit(task: str, limit: Mapping[str, Any]) -> dict[str, Any]:
         raise Configuration(f"task {task!r} has a limit with policy={policy!r}; choose wait or reject")
     gives_back = limit.get("release_while_waiting", False)
     if not isinstance(gives_back, bool):
-        raise Configuration(f"task {task!r} has a limit with release_while_waiting={gives_back!r}; it is True or False")
+        raise Configuration(
+            f"task {task!r} has a limit with release_while_waiting={gives_back!r}; it is True or False"
+        )
     if gives_back and policy == "reject":
-        raise Configuration(f"task {task!r}: release_while_waiting goes with policy wait; reject counts a job until it ends")
+        raise Configuration(
+            f"task {task!r}: release_while_waiting goes with policy wait; reject counts a job until it ends"
+        )
     return {
         "key": _written_key(task, "limit", limit),
         "max": _whole(task, "limit", limit),
@@ -102,19 +107,31 @@ def _written_rate(task: str, rate: Mapping[str, Any]) -> dict[str, Any]:
     _refuse_unknown(task, "rate", rate, {"key", "max", "per"})
     per = rate.get("per")
     seconds = per.total_seconds() if isinstance(per, timedelta) else per
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= _LONGEST_PERIOD:
-        raise Configuration(f"task {task!r} has a rate with per={per!r}; give seconds or a timedelta, more than 0, at most a year")
+    if (
+        isinstance(seconds, bool)
+        or not isinstance(seconds, int | float)
+        or not 0 < seconds <= _LONGEST_PERIOD
+    ):
+        raise Configuration(
+            f"task {task!r} has a rate with per={per!r}; give seconds or a timedelta, more than 0, at most a year"
+        )
     return {"key": _written_key(task, "rate", rate), "max": _whole(task, "rate", rate), "per": float(seconds)}
 
 
 def _written_key(task: str, kind: str, given: Mapping[str, Any]) -> str:
     key = given.get("key", f"task:{task}")
     if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY:
-        raise Configuration(f"task {task!r} has a {kind} with key={key!r}; a key has 1 to {_LONGEST_KEY} characters")
+        raise Configuration(
+            f"task {task!r} has a {kind} with key={key!r}; a key has 1 to {_LONGEST_KEY} characters"
+        )
     if "".join(part[0] for part in _PART.finditer(key)) != key or "" in _fields(key):
-        raise Configuration(f"task {task!r} has a {kind} with key={key!r}; write fields like user:{{user_id}}")
+        raise Configuration(
+            f"task {task!r} has a {kind} with key={key!r}; write fields like user:{{user_id}}"
+        )
     if key.startswith("queue:"):
-        raise Configuration(f"task {task!r} has a {kind} with key={key!r}; queues are limited with: holdfast queue limit NAME N")
+        raise Configuration(
+            f"task {task!r} has a {kind} with key={key!r}; queues are limited with: holdfast queue limit NAME N"
+        )
     return key
 
 
@@ -134,7 +151,9 @@ def _refuse_unknown(task: str, kind: str, given: Mapping[str, Any], known: set[s
         raise Configuration(f"task {task!r} has a {kind} that is no dictionary: {given!r}")
     unknown = sorted(set(given) - known)
     if unknown:
-        raise Configuration(f"task {task!r} has a {kind} with {', '.join(unknown)}; it takes {', '.join(sorted(known))}")
+        raise Configuration(
+            f"task {task!r} has a {kind} with {', '.join(unknown)}; it takes {', '.join(sorted(known))}"
+        )
 
 
 def _refuse_repeated(task: str, kind: str, written: list[dict[str, Any]]) -> None:

@@ -308,3 +308,30 @@ begin
   perform holdfast.open_again(100);
   perform holdfast.wake(array[p_queue]);
 end $$;
+
+-- What holds a job back, as facts for a sentence; null when its held_by says all there is.
+create or replace function holdfast.hold_facts(p_job uuid, p_held text) returns jsonb
+language sql stable security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+  select case split_part(p_held, ':', 1)
+    when 'limit' then (
+      select jsonb_build_object('key', substr(p_held, 7), 'most', (select l.most from holdfast.limits_of(j) as l where l.key = substr(p_held, 7)),
+               'taken', count(s.n), 'by', min(s.job_id::text) filter (where s.n = 1))
+        from holdfast.slot s
+       where s.key = substr(p_held, 7) and s.n is not null)
+    when 'rate' then (
+      select jsonb_build_object('key', substr(p_held, 6), 'next_in', extract(epoch from max(w.next_at) - holdfast.clock()))
+        from holdfast.rate_wait w
+       where w.key = substr(p_held, 6))
+    when 'task' then (
+      select jsonb_build_object('by', coalesce(t.paused_by, '?'), 'reason', t.pause_reason, 'ago', extract(epoch from holdfast.clock() - t.paused_at),
+               'resumes_in', extract(epoch from t.resume_at - holdfast.clock()))
+        from holdfast.task t
+       where t.name = substr(p_held, 6) and t.paused_at is not null)
+    when 'flag' then (
+      select jsonb_build_object('flag', f.name, 'share', holdfast.flag_share(f.name), 'by', f.set_by, 'reason', f.reason)
+        from holdfast.flag f
+       where f.name = (select t.options ->> 'flag' from holdfast.task t where t.name = j.task))
+    end
+    from holdfast.job j
+   where j.id = p_job
+$$;
