@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         JobFailed,
         JobNotFound,
         LeaseLost,
+        LimitReached,
         NotAllowed,
         NotRetryable,
         SchemaMismatch,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     )
     from holdfast.domain.failure import Rules
     from holdfast.domain.outcome import Cancel, Fail, Retry
+    from holdfast.domain.rollout import rollout_bucket, rollout_position
     from holdfast.domain.states import Status
     from holdfast.domain.step import StepsChanged
     from holdfast.runtime.app import Holdfast
@@ -58,6 +60,7 @@ __all__ = [
     "JobFailed",
     "JobNotFound",
     "LeaseLost",
+    "LimitReached",
     "NotAllowed",
     "NotRetryable",
     "Retry",
@@ -69,6 +72,8 @@ __all__ = [
     "Unchangeable",
     "UnknownTask",
     "WaitTimedOut",
+    "rollout_bucket",
+    "rollout_position",
 ]
 
 # Imported when first used: `holdfast --help` and small scripts pay for neither the driver nor pydantic.
@@ -95,6 +100,7 @@ _HOMES = {
     "JobFailed": "holdfast.domain.errors",
     "JobNotFound": "holdfast.domain.errors",
     "LeaseLost": "holdfast.domain.errors",
+    "LimitReached": "holdfast.domain.errors",
     "NotAllowed": "holdfast.domain.errors",
     "NotRetryable": "holdfast.domain.errors",
     "Retry": "holdfast.domain.outcome",
@@ -106,6 +112,8 @@ _HOMES = {
     "Unchangeable": "holdfast.domain.errors",
     "UnknownTask": "holdfast.domain.errors",
     "WaitTimedOut": "holdfast.domain.errors",
+    "rollout_bucket": "holdfast.domain.rollout",
+    "rollout_position": "holdfast.domain.rollout",
 }
 
 if not TYPE_CHECKING:  # a type checker would believe in any name

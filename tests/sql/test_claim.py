@@ -346,6 +346,7 @@ INNER = """
     select j.id, j.claim_order
       from holdfast.job j
      where j.queue = {queue} and j.claim_order >= {after} and not j.suspect and j.task = any ({tasks})
+       and (not {needs_slots} or holdfast.has_slot(j.id, 'queue:' || {queue}))
      order by j.claim_order, j.id
      limit {limit}
        for no key update skip locked"""
@@ -356,7 +357,9 @@ def test_the_query_whose_plan_is_tested_is_the_one_that_claims(machine: Machine)
         "select prosrc from pg_proc where proname = 'claim' and pronamespace = 'holdfast'::regnamespace"
     )
 
-    inner = INNER.format(queue="p_queue", after="p_after", tasks="p_tasks", limit="p_limit")
+    inner = INNER.format(
+        queue="p_queue", after="p_after", tasks="p_tasks", needs_slots="v_needs_slots", limit="p_limit"
+    )
     assert " ".join(inner.split()) in " ".join(body.split())
 
 
@@ -367,7 +370,9 @@ def claim_plan(machine: Machine) -> str:
     for setting in settings:
         name, value = setting.split("=")
         machine.value("select set_config(%s, %s, true)", name, value)
-    query = INNER.format(queue="'default'", after="'-infinity'", tasks="'{t}'", limit="100")
+    query = INNER.format(
+        queue="'default'", after="'-infinity'", tasks="'{t}'", needs_slots="false", limit="100"
+    )
     return "\n".join(row["QUERY PLAN"] for row in machine.rows(f"explain {query}"))
 
 

@@ -59,6 +59,15 @@ class DuplicateKey(HoldfastError):
         self.job_id = job_id
 
 
+class LimitReached(HoldfastError):
+    """A limit does not let this job wait, and another job is in the way; nothing was enqueued."""
+
+    def __init__(self, message: str, job_id: UUID | None = None, key: str | None = None) -> None:
+        super().__init__(message)
+        self.job_id = job_id
+        self.key = key
+
+
 class IdReused(HoldfastError):
     """A job with this id exists and says something else."""
 

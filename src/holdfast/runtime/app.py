@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from datetime import timedelta
@@ -12,6 +13,7 @@ from holdfast.domain.backoff import BackoffLike
 from holdfast.domain.errors import BadInput, Configuration, UnknownTask
 from holdfast.domain.failure import Rules
 from holdfast.domain.job import Enqueued, NewJob
+from holdfast.domain.limits import Limit, Rate, gate_options, is_on
 from holdfast.domain.payload import PayloadCodec, encode_result
 from holdfast.domain.states import Status
 from holdfast.domain.task import (
@@ -57,6 +59,7 @@ class Holdfast:
     def __init__(self, database_url: str | None = None) -> None:
         self.tasks: dict[str, AnyTask] = {}
         self._registered: set[str] = set()  # tasks that this database is known to have
+        self._flags_told: set[str] = set()
         self._made_in: str = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - where children will find it
         self.link = Link(lambda: find_database(database_url))
         self._holding: Holding | None = None
@@ -85,14 +88,20 @@ class Holdfast:
         compensate: Callable[..., Any] | None = None,
         compensate_on_cancel: bool = False,
         compensation_retries: int = 10,
+        limit: Limit | None = None,
+        limits: Sequence[Limit] = (),
+        rate: Rate | Sequence[Rate] | None = None,
+        flag: str | None = None,
+        rollout_by: str | None = None,
     ) -> "TaskDecorator":
         """Declare a task; an async function runs on the event loop, another in a thread, either in a process if asked."""
         if function is not None:
             raise Configuration("write @app.task(), with parentheses")
 
         def settings(function: Callable[..., Any]) -> TaskSettings:
+            own_name = default_name(function) if name is None else name
             return TaskSettings(
-                name=default_name(function) if name is None else name,
+                name=own_name,
                 executor=executor or ("loop" if is_async(function) else "thread"),
                 queue=queue,
                 retries=retries,
@@ -109,6 +118,9 @@ class Holdfast:
                 compensate=compensate,
                 compensate_on_cancel=compensate_on_cancel,
                 compensation_retries=compensation_retries,
+                options=gate_options(
+                    own_name, limit=limit, limits=limits, rate=rate, flag=flag, rollout_by=rollout_by
+                ),
             )
 
         return TaskDecorator(self, settings)
@@ -132,8 +144,18 @@ class Holdfast:
 
     def declared(self, names: set[str]) -> str:
         """Write the definitions of these tasks, for a database that has not seen them yet."""
-        known = sorted(name for name in names if name in self.tasks)
-        return json.dumps([self.tasks[name].settings.definition() for name in known])
+        return json.dumps(self.definitions(name for name in names if name in self.tasks))
+
+    def definitions(self, names: Iterable[str]) -> list[dict[str, Any]]:
+        """Give these tasks' definitions; once a process also what its environment says about their flags."""
+        found = [self.tasks[name].settings.definition() for name in sorted(names)]
+        for definition in found:
+            flag = definition["options"].get("flag")
+            if flag is not None and flag in os.environ and flag not in self._flags_told:
+                enabled = definition["flag_is_on"] = is_on(os.environ[flag])
+                self._flags_told.add(flag)
+                events.info("flag:from_environment", extra={"flag": flag, "enabled": enabled})
+        return found
 
     # -- enqueue -------------------------------------------------------------------------------------------------------
 
@@ -307,6 +329,7 @@ class Holdfast:
     def connect_to(self, database: Database) -> None:
         """Use this database from now on, whatever was configured."""
         self._registered.clear()
+        self._flags_told.clear()
         self.link.use(database)
 
     def close(self) -> None:

@@ -14,6 +14,7 @@ from uuid import UUID, uuid4
 import holdfast.store.claim as claims
 from holdfast.domain.errors import DatabaseUnavailable, HoldfastError
 from holdfast.domain.job import ClaimedJob
+from holdfast.domain.limits import has_gates
 from holdfast.runtime import failpoints
 from holdfast.runtime.failpoints import SimulatedCrash
 from holdfast.runtime.finisher import Finisher
@@ -94,7 +95,7 @@ class Worker:
         self._lanes = self._make_lanes()
         self._suspects = Lane("suspects", [], 1, self._claim_suspect, looks_ahead=False, poll_seconds=poll)
         self._runner = Runner(app.tasks, self._lanes, self._finisher, self._processes, concurrency)
-        self._sweeper = Sweeper(self._database, lease, poll, self._wake, self._give_back_late)
+        self._sweeper = Sweeper(self._database, lease, poll, self._wake_lanes, self._give_back_late)
         self._wakeup = Wakeup(self._database, self._wake, self._ask_about)
         self._heartbeat: Heartbeat | None = None
         self._rebirth = asyncio.Lock()
@@ -146,7 +147,7 @@ class Worker:
         return FORCED if self._forced.is_set() else 0
 
     async def _introduce(self) -> None:
-        definitions = [task.settings.definition() for task in self._app.tasks.values()]
+        definitions = self._app.definitions(self._app.tasks)
         await unless(self._stopping, self._sweeper.insist(lambda: register_tasks(definitions)))
         await self._register()
         await self._sweeper.sweep()
@@ -380,6 +381,11 @@ class Worker:
         self._runner.give_back(self._lanes[0], jobs, "released: its claim came late")
 
     def _wake(self, queue: str | None = None) -> None:
+        if any(has_gates(task.settings.options) for task in self._app.tasks.values()):
+            self._sweeper.wake()
+        self._wake_lanes(queue)
+
+    def _wake_lanes(self, queue: str | None = None) -> None:
         for lane in self._lanes:
             if queue is None or lane.queue == queue:
                 lane.wake()

@@ -80,6 +80,8 @@ def _ours(refusal: _Refusal) -> errors.HoldfastError | None:
         ours = WorkerUnknown(said)
     elif state == "HF006":
         ours = errors.DuplicateKey(said, UUID(detail) if detail else None)
+    elif state == "HF012":
+        ours = _limit_reached(said, detail)
     elif state in _OURS:
         ours = _OURS[state](said)
     elif state in _MISSING_SCHEMA and "holdfast" in said:
@@ -98,6 +100,11 @@ def _ours(refusal: _Refusal) -> errors.HoldfastError | None:
 def _lease_lost(detail: str | None) -> errors.LeaseLost:
     told = json.loads(detail or "{}")
     return errors.LeaseLost(UUID(told["job"]), told["attempt"], told["status"])
+
+
+def _limit_reached(said: str, detail: str | None) -> errors.LimitReached:
+    told = json.loads(detail or "{}")
+    return errors.LimitReached(said, UUID(told["job"]), told["key"])
 
 
 def _lost(error: psycopg.Error) -> errors.HoldfastError | None:

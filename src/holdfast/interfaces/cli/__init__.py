@@ -11,8 +11,10 @@ _COMMANDS = {
     "dev": ("dev:dev", "Run your app here: PostgreSQL, schema and worker in one command."),
     "doctor": ("doctor:doctor", "Is the queue stuck, and why?"),
     "enqueue": ("enqueue:enqueue", "Enqueue one job."),
+    "flag": ("flags:flag", "List and set flags: kill switches and rollouts."),
     "job": ("jobs:job", "List, show, wait for, retry and cancel jobs."),
-    "queue": ("queues:queue", "List, pause and resume queues."),
+    "queue": ("queues:queue", "List, pause, resume and limit queues."),
+    "task": ("tasks:task", "List, pause and resume tasks."),
     "version": ("version:version", "Show the version."),
     "worker": ("workers:worker", "Run a worker, or list workers."),
 }

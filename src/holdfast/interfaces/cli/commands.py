@@ -33,6 +33,7 @@ _CODES: tuple[tuple[type[errors.HoldfastError], int], ...] = (
     (errors.NotRetryable, CONFLICT),
     (errors.DuplicateKey, CONFLICT),
     (errors.IdReused, CONFLICT),
+    (errors.LimitReached, CONFLICT),
     (errors.WaitTimedOut, WAIT_TIMED_OUT),
     (errors.Configuration, USAGE),
     (errors.BadInput, USAGE),

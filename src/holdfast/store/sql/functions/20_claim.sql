@@ -42,8 +42,11 @@ language plpgsql security definer set search_path = pg_catalog, holdfast, pg_tem
   set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
   v_now timestamptz;
+  -- What came into the line before its queue had a limit holds no slot yet.
+  v_needs_slots boolean := exists (select from holdfast.queue q where q.name = p_queue and q.job_limit is not null);
 begin
-  if holdfast.queue_is_paused(p_queue) then
+  p_tasks := holdfast.open_tasks(p_tasks);
+  if holdfast.queue_is_paused(p_queue) or cardinality(p_tasks) = 0 then
     return;
   end if;
   perform holdfast.act_as_worker(p_worker);
@@ -53,6 +56,7 @@ begin
     select j.id, j.claim_order
       from holdfast.job j
      where j.queue = p_queue and j.claim_order >= p_after and not j.suspect and j.task = any (p_tasks)
+       and (not v_needs_slots or holdfast.has_slot(j.id, 'queue:' || p_queue))
      order by j.claim_order, j.id
      limit p_limit
        for no key update skip locked)
@@ -96,6 +100,7 @@ returns table (id uuid, task text, payload text, attempt int, claim_order timest
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
   set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
+  p_tasks := holdfast.open_tasks(p_tasks);
   perform holdfast.act_as_worker(p_worker);
   with taken as materialized (
     select j.id

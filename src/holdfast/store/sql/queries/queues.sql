@@ -34,7 +34,8 @@ select n.name, paused.at, paused.by, paused.reason, paused.resume_at,
        coalesce(running.jobs, 0),
        head.since,
        (select count(*) from live where live.queues ? n.name),
-       holdfast.clock()
+       holdfast.clock(),
+       (select q.job_limit from holdfast.queue q where q.name = n.name)
   from named n
   left join running on running.queue = n.name
   left join lateral (select q.paused_at as at, coalesce(q.paused_by, '?') as by, q.reason, q.resume_at

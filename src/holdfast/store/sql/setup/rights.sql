@@ -39,4 +39,9 @@ begin
     to holdfast_producer, holdfast_worker, holdfast_api, holdfast_viewer, holdfast_maint;
   grant select on holdfast.job, holdfast.job_history, holdfast.attempt, holdfast.sleeper, holdfast.upkeep to holdfast_api;
   grant select on holdfast.job_overview, holdfast.history_overview to holdfast_viewer, holdfast_api;
+
+  grant execute on function holdfast.pause_task, holdfast.resume_task, holdfast.set_flag, holdfast.limit_queue, holdfast.hold_facts to holdfast_api;
+  grant execute on function holdfast.rollout_position, holdfast.rollout_bucket
+    to holdfast_producer, holdfast_worker, holdfast_api, holdfast_viewer;
+  grant select on holdfast.flag, holdfast.slot, holdfast.rate_slot, holdfast.rate_wait to holdfast_api;
 end $$;
