@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 from uuid import UUID
@@ -13,6 +13,7 @@ from holdfast.domain.errors import BadInput, Configuration, UnknownTask
 from holdfast.domain.failure import Rules
 from holdfast.domain.job import Enqueued, NewJob
 from holdfast.domain.payload import PayloadCodec, encode_result
+from holdfast.domain.schedule import Missed, Overlap
 from holdfast.domain.states import Status
 from holdfast.domain.task import (
     CountedPer,
@@ -40,6 +41,13 @@ from holdfast.runtime.registry import (
     refuse_unknown_fields,
     takes_context,
 )
+from holdfast.runtime.schedules import (
+    AnyEnqueues,
+    AsyncSchedules,
+    Declarations,
+    Schedules,
+    timing_of,
+)
 from holdfast.store import finish, migrate
 from holdfast.store.connection import Database, find_database
 from holdfast.store.enqueue import chunks, enqueue_many
@@ -60,6 +68,9 @@ class Holdfast:
         self._made_in: str = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - where children will find it
         self.link = Link(lambda: find_database(database_url))
         self._holding: Holding | None = None
+        self.declarations = Declarations()
+        self.schedules = Schedules(self)
+        self.aschedules = AsyncSchedules(self)
 
     # -- tasks ---------------------------------------------------------------------------------------------------------
 
@@ -134,6 +145,21 @@ class Holdfast:
         """Write the definitions of these tasks, for a database that has not seen them yet."""
         known = sorted(name for name in names if name in self.tasks)
         return json.dumps([self.tasks[name].settings.definition() for name in known])
+
+    def schedule(
+        self,
+        cron: str | None = None,
+        *,
+        every: timedelta | float | None = None,
+        tz: str = "UTC",
+        name: str | None = None,
+        missed: Missed = "one",
+        overlap: Overlap = "allow",
+        payload: Mapping[str, Any] | None = None,
+        using: Mapping[str, Any] | None = None,
+    ) -> Callable[[AnyEnqueues], AnyEnqueues]:
+        """Declare a schedule of the task below; its workers register it. `using` has the options of task.using(…)."""
+        return self.declarations.declaring(timing_of(cron, every, tz), name, missed, overlap, payload, using)
 
     # -- enqueue -------------------------------------------------------------------------------------------------------
 

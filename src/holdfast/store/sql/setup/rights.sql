@@ -39,4 +39,10 @@ begin
     to holdfast_producer, holdfast_worker, holdfast_api, holdfast_viewer, holdfast_maint;
   grant select on holdfast.job, holdfast.job_history, holdfast.attempt, holdfast.sleeper, holdfast.upkeep to holdfast_api;
   grant select on holdfast.job_overview, holdfast.history_overview to holdfast_viewer, holdfast_api;
+
+  grant execute on function holdfast.register_schedules, holdfast.due_schedules, holdfast.fire_schedule to holdfast_worker;
+  grant execute on function
+    holdfast.create_schedule, holdfast.delete_schedule, holdfast.pause_schedule, holdfast.resume_schedule, holdfast.run_schedule
+    to holdfast_api;
+  grant select on holdfast.schedule, holdfast.schedule_run to holdfast_api;
 end $$;
