@@ -312,17 +312,53 @@ def test_a_schedule_is_withdrawn_when_the_last_worker_that_declares_it_is_gone(e
     declare(each_machine, old, "mine")
     declare(each_machine, new)
     assert not withdrawn(each_machine)
+    assert [each["name"] for each in each_machine.value("select due from holdfast.due_schedules(100)")] == [
+        "mine"
+    ]
 
     each_machine.value("select holdfast.retire_worker(%s)", old)
+    each_machine.advance(601)
 
     assert withdrawn(each_machine)
     assert each_machine.value("select due from holdfast.due_schedules(100)") == []
+
+
+def test_a_schedule_waits_for_the_workers_that_declare_it_while_they_restart(each_machine: Machine) -> None:
+    other, old = each_machine.worker("other", lease=10 * HOUR), each_machine.worker("old", lease=10 * HOUR)
+    declare(each_machine, other)
+    declare(each_machine, old, "mine")
+    each_machine.value("select holdfast.retire_worker(%s)", old)
+    before = each_machine.value("select settled_to from holdfast.schedule")
+
+    meanwhile = each_machine.value("select due from holdfast.due_schedules(100)")
+    declare(each_machine, each_machine.worker("new"), "mine")
+
+    assert meanwhile == []
+    (due,) = each_machine.value("select due from holdfast.due_schedules(100)")
+    assert datetime.fromisoformat(due["settled_to"]) == before
+
+
+def test_a_worker_that_fell_silent_takes_its_schedules_with_it_only_after_a_while(
+    each_machine: Machine,
+) -> None:
+    other, silent = each_machine.worker("other", lease=10 * HOUR), each_machine.worker("silent")
+    declare(each_machine, other)
+    declare(each_machine, silent, "mine")
+
+    each_machine.fall_silent(silent)
+    assert not withdrawn(each_machine)
+    each_machine.run("update holdfast.worker set died_at = holdfast.clock() where id = %s", silent)
+    assert not withdrawn(each_machine)
+    each_machine.advance(601)
+
+    assert withdrawn(each_machine)
 
 
 def test_a_worker_that_has_not_said_what_it_declares_withdraws_nothing(each_machine: Machine) -> None:
     old = each_machine.worker("old")
     declare(each_machine, old, "mine")
     each_machine.value("select holdfast.retire_worker(%s)", old)
+    each_machine.advance(601)
     each_machine.worker("starting")
 
     assert not withdrawn(each_machine)

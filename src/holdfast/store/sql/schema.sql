@@ -624,26 +624,27 @@ CREATE FUNCTION holdfast.due_schedules(p_limit integer, p_except text[] DEFAULT 
     AS $$
 declare
   v_now timestamptz := holdfast.clock();
+  v_undeclared text[];
 begin
-  with undeclared as materialized (
-    select s.name
-      from holdfast.schedule s
-     where s.paused_at is null and s.withdrawn_at is null and (s.next_at is null or s.next_at <= v_now) and s.declared
-       and exists (select from holdfast.worker w
-                    where w.died_at is null and w.seen_at + w.lease >= v_now and s.task = any (w.tasks) and w.schedules is not null)
-       and not exists (select from holdfast.worker w
-                        where w.died_at is null and w.seen_at + w.lease >= v_now and s.name = any (w.schedules))
-     order by s.name
-       for no key update skip locked)
-  update holdfast.schedule s
-     set withdrawn_at = v_now, updated_at = v_now
-    from undeclared u
-   where s.name = u.name and s.withdrawn_at is null;
+  select coalesce(array_agg(u.name), '{}') into v_undeclared from holdfast.undeclared_schedules(v_now) as u;
+  if v_undeclared <> '{}' then
+    with gone as materialized (
+      select s.name
+        from holdfast.undeclared_schedules(v_now) as u
+        join holdfast.schedule s on s.name = u.name
+       where u.is_gone
+       order by s.name
+         for no key update of s skip locked)
+    update holdfast.schedule s
+       set withdrawn_at = v_now, updated_at = v_now
+      from gone
+     where s.name = gone.name and s.withdrawn_at is null;
+  end if;
   select coalesce(jsonb_agg(to_jsonb(d)), '[]') into due
     from (select s.name, s.version, s.cron, extract(epoch from s.every) as every, s.tz, s.anchor, s.missed, s.settled_to, v_now as now
             from holdfast.schedule s
            where s.paused_at is null and s.withdrawn_at is null and (s.next_at is null or s.next_at <= v_now)
-             and s.name <> all (p_except)
+             and s.name <> all (p_except) and s.name <> all (v_undeclared)
            order by s.next_at nulls first, s.name
            limit p_limit) as d;
   select extract(epoch from s.next_at - v_now) into next_in
@@ -2520,6 +2521,24 @@ begin
 end $$;
 
 --
+-- Name: undeclared_schedules(timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.undeclared_schedules(p_now timestamp with time zone) RETURNS TABLE(name text, is_gone boolean)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select s.name,
+         not exists (select from holdfast.worker w where coalesce(w.died_at, p_now) >= p_now - interval '10 minutes' and s.name = any (w.schedules))
+    from holdfast.schedule s
+   where s.paused_at is null and s.withdrawn_at is null and (s.next_at is null or s.next_at <= p_now) and s.declared
+     and exists (select from holdfast.worker w
+                  where w.died_at is null and w.seen_at + w.lease >= p_now and s.task = any (w.tasks) and w.schedules is not null)
+     and not exists (select from holdfast.worker w
+                      where w.died_at is null and w.seen_at + w.lease >= p_now and s.name = any (w.schedules))
+$$;
+
+--
 -- Name: unknown_outcome(text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -4214,6 +4233,12 @@ GRANT ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT retur
 --
 
 REVOKE ALL ON FUNCTION holdfast.tell_followers(p_ids uuid[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION undeclared_schedules(p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.undeclared_schedules(p_now timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION unknown_outcome(p_outcome text); Type: ACL; Schema: holdfast; Owner: -

@@ -78,32 +78,47 @@ begin
   end if;
 end $$;
 
+-- The declared schedules whose time may have come though no living worker declares them, while living workers that have
+-- their task say what they declare: their line was taken out of the code. Or the workers that have it are just restarting:
+-- is_gone says that none of them was there for a while.
+create or replace function holdfast.undeclared_schedules(p_now timestamptz) returns table (name text, is_gone boolean)
+language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
+  select s.name,
+         not exists (select from holdfast.worker w where coalesce(w.died_at, p_now) >= p_now - interval '10 minutes' and s.name = any (w.schedules))
+    from holdfast.schedule s
+   where s.paused_at is null and s.withdrawn_at is null and (s.next_at is null or s.next_at <= p_now) and s.declared
+     and exists (select from holdfast.worker w
+                  where w.died_at is null and w.seen_at + w.lease >= p_now and s.task = any (w.tasks) and w.schedules is not null)
+     and not exists (select from holdfast.worker w
+                      where w.died_at is null and w.seen_at + w.lease >= p_now and s.name = any (w.schedules))
+$$;
+
 -- Which schedules need a process that can compute their times, and in how many seconds the next one will (null: none known).
--- A schedule that living workers with its task do not declare any more stands still: its line was taken out of the code.
 create or replace function holdfast.due_schedules(p_limit int, p_except text[] default '{}', out due jsonb, out next_in float8)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_now timestamptz := holdfast.clock();
+  v_undeclared text[];
 begin
-  with undeclared as materialized (
-    select s.name
-      from holdfast.schedule s
-     where s.paused_at is null and s.withdrawn_at is null and (s.next_at is null or s.next_at <= v_now) and s.declared
-       and exists (select from holdfast.worker w
-                    where w.died_at is null and w.seen_at + w.lease >= v_now and s.task = any (w.tasks) and w.schedules is not null)
-       and not exists (select from holdfast.worker w
-                        where w.died_at is null and w.seen_at + w.lease >= v_now and s.name = any (w.schedules))
-     order by s.name
-       for no key update skip locked)
-  update holdfast.schedule s
-     set withdrawn_at = v_now, updated_at = v_now
-    from undeclared u
-   where s.name = u.name and s.withdrawn_at is null;
+  select coalesce(array_agg(u.name), '{}') into v_undeclared from holdfast.undeclared_schedules(v_now) as u;
+  if v_undeclared <> '{}' then
+    with gone as materialized (
+      select s.name
+        from holdfast.undeclared_schedules(v_now) as u
+        join holdfast.schedule s on s.name = u.name
+       where u.is_gone
+       order by s.name
+         for no key update of s skip locked)
+    update holdfast.schedule s
+       set withdrawn_at = v_now, updated_at = v_now
+      from gone
+     where s.name = gone.name and s.withdrawn_at is null;
+  end if;
   select coalesce(jsonb_agg(to_jsonb(d)), '[]') into due
     from (select s.name, s.version, s.cron, extract(epoch from s.every) as every, s.tz, s.anchor, s.missed, s.settled_to, v_now as now
             from holdfast.schedule s
            where s.paused_at is null and s.withdrawn_at is null and (s.next_at is null or s.next_at <= v_now)
-             and s.name <> all (p_except)
+             and s.name <> all (p_except) and s.name <> all (v_undeclared)
            order by s.next_at nulls first, s.name
            limit p_limit) as d;
   select extract(epoch from s.next_at - v_now) into next_in
