@@ -175,7 +175,12 @@ def test_nothing_is_parked_behind_a_job_that_is_ending(pair: tuple[Racer, Racer]
         admitting.admit()
 
     assert admitting.held_by(waiter) is None
-    until("it is admitted", lambda: admitting.admit() or admitting.claim())
+
+    def admitted() -> list[dict[str, Any]]:
+        admitting.admit()
+        return admitting.claim()
+
+    until("it is admitted", admitted)
 
 
 def test_an_end_waits_for_who_is_parking_and_lets_that_job_in(pair: tuple[Racer, Racer]) -> None:
@@ -212,7 +217,12 @@ def test_a_completion_does_not_wait_for_an_open_transaction_that_ended_another_o
         quick.admit()
 
     taken = "select count(*) from holdfast.slot where n is not null"
-    until("both others have a slot", lambda: quick.admit() or quick._one(taken) == 2)
+
+    def both_have_one() -> bool:
+        quick.admit()
+        return bool(quick._one(taken) == 2)
+
+    until("both others have a slot", both_have_one)
 
 
 def test_a_killed_worker_keeps_its_jobs_slot_for_the_next_attempt_and_leaks_none(

@@ -43,6 +43,14 @@ class JobNotFound(HoldfastError):
     """No job has that id (or its transaction has not committed yet)."""
 
 
+class ScheduleNotFound(HoldfastError):
+    """No schedule has that name."""
+
+
+class ScheduleExists(HoldfastError):
+    """A schedule of that name exists and says something else."""
+
+
 class IllegalMove(HoldfastError):
     """The state machine has no such move; the job stays as it was."""
 

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 from uuid import UUID
@@ -15,6 +15,7 @@ from holdfast.domain.failure import Rules
 from holdfast.domain.job import Enqueued, NewJob
 from holdfast.domain.limits import Limit, Rate, gate_options, is_on
 from holdfast.domain.payload import PayloadCodec, encode_result
+from holdfast.domain.schedule import Missed, Overlap
 from holdfast.domain.states import Status
 from holdfast.domain.task import (
     CountedPer,
@@ -42,6 +43,13 @@ from holdfast.runtime.registry import (
     refuse_unknown_fields,
     takes_context,
 )
+from holdfast.runtime.schedules import (
+    AnyEnqueues,
+    AsyncSchedules,
+    Declarations,
+    Schedules,
+    timing_of,
+)
 from holdfast.store import finish, migrate
 from holdfast.store.connection import Database, find_database
 from holdfast.store.enqueue import chunks, enqueue_many
@@ -63,6 +71,9 @@ class Holdfast:
         self._made_in: str = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - where children will find it
         self.link = Link(lambda: find_database(database_url))
         self._holding: Holding | None = None
+        self.declarations = Declarations()
+        self.schedules = Schedules(self)
+        self.aschedules = AsyncSchedules(self)
 
     # -- tasks ---------------------------------------------------------------------------------------------------------
 
@@ -156,6 +167,21 @@ class Holdfast:
                 self._flags_told.add(flag)
                 events.info("flag:from_environment", extra={"flag": flag, "enabled": enabled})
         return found
+
+    def schedule(
+        self,
+        cron: str | None = None,
+        *,
+        every: timedelta | float | None = None,
+        tz: str = "UTC",
+        name: str | None = None,
+        missed: Missed = "one",
+        overlap: Overlap = "allow",
+        payload: Mapping[str, Any] | None = None,
+        using: Mapping[str, Any] | None = None,
+    ) -> Callable[[AnyEnqueues], AnyEnqueues]:
+        """Declare a schedule of the task below; its workers register it. `using` has the options of task.using(…)."""
+        return self.declarations.declaring(timing_of(cron, every, tz), name, missed, overlap, payload, using)
 
     # -- enqueue -------------------------------------------------------------------------------------------------------
 

@@ -35,6 +35,11 @@ class Enqueues(Generic[P, R]):
         self._options = options
         self._conn = conn
 
+    @property
+    def task(self) -> "AnyTask":
+        """The task that it enqueues."""
+        return self._task
+
     def job(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
         """Make a job without enqueuing it, for app.enqueue_many."""
         return NewJob(new_id(), self._task.name, self._task.codec.encode(args, kwargs), self._options)

@@ -19,6 +19,8 @@ _OURS: dict[str, type[errors.HoldfastError]] = {
     "HF008": errors.NotRetryable,
     "HF009": errors.JobNotFound,
     "HF010": errors.SchemaMismatch,
+    "HF061": errors.ScheduleNotFound,
+    "HF062": errors.ScheduleExists,
 }
 _MISSING_SCHEMA = {"3F000", "42P01", "42883", "42703"}
 _BAD_JSON = {"22P02", "22P05", "22030", "22032", "54001"}

@@ -14,6 +14,7 @@ _COMMANDS = {
     "flag": ("flags:flag", "List and set flags: kill switches and rollouts."),
     "job": ("jobs:job", "List, show, wait for, retry and cancel jobs."),
     "queue": ("queues:queue", "List, pause, resume and limit queues."),
+    "schedule": ("schedules:schedule", "List, show, run, pause and resume schedules."),
     "task": ("tasks:task", "List, pause and resume tasks."),
     "version": ("version:version", "Show the version."),
     "worker": ("workers:worker", "Run a worker, or list workers."),

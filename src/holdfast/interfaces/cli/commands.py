@@ -28,6 +28,8 @@ _CODES: tuple[tuple[type[errors.HoldfastError], int], ...] = (
     (errors.SchemaMismatch, UNHEALTHY),
     (errors.JobNotFound, NOT_FOUND),
     (errors.UnknownTask, NOT_FOUND),
+    (errors.ScheduleNotFound, NOT_FOUND),
+    (errors.ScheduleExists, CONFLICT),
     (errors.IllegalMove, CONFLICT),
     (errors.Unchangeable, CONFLICT),
     (errors.NotRetryable, CONFLICT),

@@ -60,11 +60,25 @@ CREATE DOMAIN holdfast.long_name AS text
 	CONSTRAINT long_name_has_1_to_500_characters CHECK (((VALUE <> ''::text) AND (length(VALUE) <= 500)));
 
 --
+-- Name: missed_policy; Type: DOMAIN; Schema: holdfast; Owner: -
+--
+
+CREATE DOMAIN holdfast.missed_policy AS text
+	CONSTRAINT missed_policy_is_known CHECK ((VALUE = ANY (ARRAY['skip'::text, 'one'::text, 'all'::text])));
+
+--
 -- Name: name; Type: DOMAIN; Schema: holdfast; Owner: -
 --
 
 CREATE DOMAIN holdfast.name AS text
 	CONSTRAINT name_has_1_to_200_characters CHECK (((VALUE <> ''::text) AND (length(VALUE) <= 200)));
+
+--
+-- Name: overlap_policy; Type: DOMAIN; Schema: holdfast; Owner: -
+--
+
+CREATE DOMAIN holdfast.overlap_policy AS text
+	CONSTRAINT overlap_policy_is_known CHECK ((VALUE = ANY (ARRAY['allow'::text, 'skip'::text, 'replace'::text])));
 
 --
 -- Name: priority; Type: DOMAIN; Schema: holdfast; Owner: -
@@ -839,6 +853,31 @@ begin
 end $$;
 
 --
+-- Name: create_schedule(jsonb, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.create_schedule(p_definition jsonb, p_replace boolean DEFAULT false) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_is holdfast.schedule;
+begin
+  perform holdfast.put_schedule(p_definition, false, p_replace);
+  select * into strict v_is from holdfast.schedule s where s.name = p_definition ->> 'name';
+  if v_is.declared
+     or (v_is.task, v_is.payload::jsonb, v_is.options::jsonb, v_is.cron, v_is.every, v_is.tz, v_is.missed::text, v_is.overlap::text)
+        is distinct from
+        (p_definition ->> 'task', coalesce(p_definition -> 'payload', '{}'), coalesce(p_definition -> 'options', '{}'), p_definition ->> 'cron',
+         make_interval(secs => (p_definition ->> 'every')::float8), coalesce(p_definition ->> 'tz', 'UTC'),
+         coalesce(p_definition ->> 'missed', 'one'), coalesce(p_definition ->> 'overlap', 'allow')) then
+    raise exception 'a schedule is called % already%', quote_literal(v_is.name),
+        case when v_is.declared then ', declared in code' else ', and it says something else' end
+      using errcode = 'HF062', hint = 'Choose another name, delete it first, or create it with replace.';
+  end if;
+end $$;
+
+--
 -- Name: declare_tasks(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -890,6 +929,19 @@ CREATE FUNCTION holdfast.definitions(p_tasks jsonb) RETURNS TABLE(name text, que
 END;
 
 --
+-- Name: delete_schedule(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.delete_schedule(p_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  delete from holdfast.schedule s where s.name = p_name;
+  return found;
+end $$;
+
+--
 -- Name: drop_empty_history_partitions(); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -936,6 +988,46 @@ end $_$;
 CREATE FUNCTION holdfast.due_of(p_claim_order timestamp with time zone, p_priority integer) RETURNS timestamp with time zone
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN (p_claim_order + ((p_priority)::double precision * '00:00:36'::interval));
+
+--
+-- Name: due_schedules(integer, text[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.due_schedules(p_limit integer, p_except text[] DEFAULT '{}'::text[], OUT due jsonb, OUT next_in double precision) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_undeclared text[];
+begin
+  select coalesce(array_agg(u.name), '{}') into v_undeclared from holdfast.undeclared_schedules(v_now) as u;
+  if v_undeclared <> '{}' then
+    with gone as materialized (
+      select s.name
+        from holdfast.undeclared_schedules(v_now) as u
+        join holdfast.schedule s on s.name = u.name
+       where u.is_gone
+       order by s.name
+         for no key update of s skip locked)
+    update holdfast.schedule s
+       set withdrawn_at = v_now, updated_at = v_now
+      from gone
+     where s.name = gone.name and s.withdrawn_at is null;
+  end if;
+  select coalesce(jsonb_agg(to_jsonb(d)), '[]') into due
+    from (select s.name, s.version, s.cron, extract(epoch from s.every) as every, s.tz, s.anchor, s.missed, s.settled_to, v_now as now
+            from holdfast.schedule s
+           where s.paused_at is null and s.withdrawn_at is null and (s.next_at is null or s.next_at <= v_now)
+             and s.name <> all (p_except) and s.name <> all (v_undeclared)
+           order by s.next_at nulls first, s.name
+           limit p_limit) as d;
+  select extract(epoch from s.next_at - v_now) into next_in
+    from holdfast.schedule s
+   where s.paused_at is null and s.withdrawn_at is null and s.next_at > v_now and s.next_at < 'infinity'
+   order by s.next_at
+   limit 1;
+end $$;
 
 --
 -- Name: emit(text, jsonb, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1281,6 +1373,141 @@ CREATE FUNCTION holdfast.filled_key(p_template text, p_payload jsonb, p_tenant t
 $$;
 
 --
+-- Name: fire_schedule(text, integer, timestamp with time zone, timestamp with time zone[], timestamp with time zone[], integer, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.fire_schedule(p_name text, p_version integer, p_settled_to timestamp with time zone, p_slots timestamp with time zone[], p_missed timestamp with time zone[], p_times integer, p_next timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_schedule holdfast.schedule;
+  v_all timestamptz[] := p_missed || p_slots;
+  v_next timestamptz := coalesce(p_next, 'infinity');
+  v_last timestamptz;
+  v_slot timestamptz;
+  v_fired int := 0;
+begin
+  select * into v_schedule
+    from holdfast.schedule s
+   where s.name = p_name and s.version = p_version and s.settled_to = p_settled_to
+     and s.paused_at is null and s.withdrawn_at is null
+     for no key update skip locked;   -- who holds it is at it
+  if not found then
+    return null;
+  end if;
+  select max(a) into v_last from unnest(v_all) as a;
+  -- The times come from a process whose rules or clock may be wrong; what cannot be is refused.
+  if exists (select from unnest(v_all) as a where a is null or a <= p_settled_to or a > v_now or a <> date_trunc('second', a))
+     or v_next <= coalesce(v_last, p_settled_to) then
+    raise exception 'schedule %: these times are not due', quote_literal(p_name) using errcode = 'HF005',
+      hint = 'Times are whole seconds between the last one that was settled and the database''s clock, and the next one comes after them.';
+  end if;
+  if cardinality(p_missed) > 0 then
+    insert into holdfast.schedule_run (schedule, slot, last_slot, times, outcome, at, actor)
+    select p_name, min(m), max(m), p_times, 'missed', v_now, 'schedule:' || p_name from unnest(p_missed) as m
+    on conflict (schedule, slot) do nothing;
+  end if;
+  for v_slot in select distinct a from unnest(p_slots) as a order by a loop
+    v_fired := v_fired + holdfast.fire_slot(v_schedule, v_slot, v_now)::int;
+  end loop;
+  update holdfast.schedule s
+     set settled_to = coalesce(v_last, s.settled_to), next_at = v_next, updated_at = v_now
+   where s.name = p_name;
+  return v_fired;
+end $$;
+
+--
+-- Name: schedule; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.schedule (
+    name holdfast.name NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    task holdfast.name NOT NULL,
+    payload holdfast."json_object" DEFAULT '{}'::jsonb NOT NULL,
+    options holdfast."json_object" DEFAULT '{}'::jsonb NOT NULL,
+    cron text,
+    every interval,
+    tz text DEFAULT 'UTC'::text NOT NULL,
+    anchor timestamp with time zone NOT NULL,
+    missed holdfast.missed_policy DEFAULT 'one'::text NOT NULL,
+    overlap holdfast.overlap_policy DEFAULT 'allow'::text NOT NULL,
+    declared boolean NOT NULL,
+    settled_to timestamp with time zone NOT NULL,
+    next_at timestamp with time zone,
+    paused_at timestamp with time zone,
+    paused_by text,
+    reason text,
+    withdrawn_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT schedule_goes_forward CHECK ((next_at > settled_to)),
+    CONSTRAINT schedule_has_a_cron_line_or_an_interval CHECK (((cron IS NULL) <> (every IS NULL))),
+    CONSTRAINT schedule_interval_is_positive CHECK ((every > '00:00:00'::interval))
+)
+WITH (fillfactor='70');
+
+--
+-- Name: fire_slot(holdfast.schedule, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.fire_slot(p_schedule holdfast.schedule, p_slot timestamp with time zone, p_now timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_by text := 'schedule:' || p_schedule.name;
+  v_id uuid := holdfast.new_id();
+  v_outcome text := 'fired';
+  v_detail text;
+  v_open uuid;
+  v_created boolean := false;
+begin
+  -- Another decided it, whatever the schedule's row says now: the books may have been set back.
+  if exists (select from holdfast.schedule_run r where r.schedule = p_schedule.name and r.slot = p_slot) then
+    return false;
+  end if;
+  if p_schedule.missed = 'skip' and p_slot < p_now - interval '1 minute' then
+    v_outcome := 'missed';
+    v_id := null;
+  end if;
+  if v_outcome = 'fired' and p_schedule.overlap <> 'allow' then
+    for v_open in select holdfast.open_jobs(p_schedule.name) loop
+      if p_schedule.overlap = 'skip' then
+        v_outcome := 'overlap';
+        v_id := v_open;
+        exit;
+      end if;
+      begin
+        perform holdfast.cancel(v_open, v_by, 'replaced by ' || v_id);
+      exception when sqlstate 'HF001' then
+        null;   -- it ended at this moment, which is as well
+      end;
+    end loop;
+  end if;
+  if v_outcome = 'fired' then
+    begin
+      select e.job_id, e.created into v_id, v_created
+        from holdfast.enqueue_many(jsonb_build_array(holdfast.job_of_schedule(p_schedule, v_id, p_slot, v_by))) as e;
+      v_outcome := case when v_created then 'fired' else 'duplicate' end;
+    exception when others then
+      -- A refusal is an answer, and the schedule goes on; anything else is an accident, and is tried again.
+      if sqlstate not like 'HF%' and sqlstate not like '22%' and sqlstate not like '23%' then
+        raise;
+      end if;
+      v_outcome := 'refused';
+      v_detail := left(sqlerrm, 500);
+      v_id := null;
+    end;
+  end if;
+  insert into holdfast.schedule_run (schedule, slot, last_slot, outcome, at, job_id, actor, detail)
+  values (p_schedule.name, p_slot, p_slot, v_outcome, p_now, v_id, v_by, v_detail);
+  return v_created;
+end $$;
+
+--
 -- Name: flag_share(text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1337,6 +1564,30 @@ begin
     v_ids := holdfast.tell_followers(v_ids);
   end loop;
   perform set_config('holdfast.following', '', true);
+end $$;
+
+--
+-- Name: forget_schedule_runs(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.forget_schedule_runs(p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_count bigint;
+begin
+  perform set_config('holdfast.retention', pg_current_xact_id()::text, true);
+  with old as (
+    select r.schedule, r.slot
+      from holdfast.schedule_run r
+     where r.at < holdfast.clock() - interval '90 days'
+     order by r.at
+     limit p_limit)
+  delete from holdfast.schedule_run r using old where r.schedule = old.schedule and r.slot = old.slot;
+  get diagnostics v_count = row_count;
+  perform set_config('holdfast.retention', '', true);
+  return v_count;
 end $$;
 
 --
@@ -1704,6 +1955,21 @@ CREATE FUNCTION holdfast.is_terminal(p_status holdfast.job_status) RETURNS boole
     RETURN (p_status = ANY (ARRAY['COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status]));
 
 --
+-- Name: job_of_schedule(holdfast.schedule, uuid, timestamp with time zone, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.job_of_schedule(p_schedule holdfast.schedule, p_id uuid, p_slot timestamp with time zone, p_by text) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select jsonb_build_object('requested_by', p_by) || p_schedule.options
+         || jsonb_build_object('id', p_id, 'task', p_schedule.task, 'payload', p_schedule.payload,
+              'metadata', coalesce(p_schedule.options -> 'metadata', '{}')
+                          || jsonb_build_object('schedule', p_schedule.name,
+                                                'slot', to_char(p_slot at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"+00:00"')))
+$$;
+
+--
 -- Name: job_outcome(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2061,6 +2327,18 @@ begin
 end $_$;
 
 --
+-- Name: no_schedule(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.no_schedule(p_name text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  raise exception 'no schedule is called %', quote_literal(p_name) using errcode = 'HF061', hint = 'holdfast schedule list shows them.';
+end $$;
+
+--
 -- Name: note(uuid, text, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2132,6 +2410,25 @@ begin
   end if;
   return cardinality(v_queues);
 end $$;
+
+--
+-- Name: open_jobs(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.open_jobs(p_schedule text) RETURNS SETOF uuid
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select j.id
+    from (select r.job_id
+            from holdfast.schedule_run r
+           where r.schedule = p_schedule and r.outcome in ('fired', 'manual')
+           order by r.slot desc
+           limit 100) as r
+    join holdfast.job j on j.id = r.job_id
+   where j.finished_at is null
+   order by j.id
+$$;
 
 --
 -- Name: open_tasks(text[]); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2234,6 +2531,24 @@ begin
 end $$;
 
 --
+-- Name: pause_schedule(text, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.pause_schedule(p_name text, p_actor text DEFAULT NULL::text, p_reason text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  update holdfast.schedule s
+     set paused_at = coalesce(s.paused_at, holdfast.clock()), paused_by = coalesce(p_actor, session_user), reason = p_reason,
+         updated_at = holdfast.clock()
+   where s.name = p_name;
+  if not found then
+    perform holdfast.no_schedule(p_name);
+  end if;
+end $$;
+
+--
 -- Name: pause_task(text, text, text, interval); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2280,6 +2595,42 @@ begin
     values (p_job.id, p_job.attempt, v_name, 'waiting', p_logs)
     on conflict do nothing;
   end if;
+end $$;
+
+--
+-- Name: put_schedule(jsonb, boolean, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.put_schedule(p_definition jsonb, p_declared boolean, p_replace boolean) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_anchor timestamptz := date_trunc('second', v_now);
+begin
+  if not exists (select from holdfast.task t where t.name = p_definition ->> 'task') then
+    raise exception 'schedule %: task % is not registered in this database', quote_literal(p_definition ->> 'name'), quote_literal(p_definition ->> 'task')
+      using errcode = 'HF004', hint = 'Start a worker that has it (holdfast -a module:app worker), or check the name.';
+  end if;
+  insert into holdfast.schedule as old (name, task, payload, options, cron, every, tz, anchor, missed, overlap, declared, settled_to, created_at, updated_at)
+  select d.name, d.task, coalesce(d.payload, '{}'), coalesce(d.options, '{}'), d.cron, make_interval(secs => d.every), coalesce(d.tz, 'UTC'), v_anchor,
+         coalesce(d.missed, 'one'), coalesce(d.overlap, 'allow'), p_declared, v_now, v_now, v_now
+    from jsonb_to_record(p_definition) as d (name text, task text, payload jsonb, options jsonb, cron text, every float8, tz text, missed text, overlap text)
+  on conflict (name) do update
+     set task = excluded.task, payload = excluded.payload, options = excluded.options, missed = excluded.missed, overlap = excluded.overlap,
+         cron = excluded.cron, every = excluded.every, tz = excluded.tz, declared = excluded.declared, withdrawn_at = null, updated_at = v_now,
+         version = old.version + 1,
+         anchor = case when old.every is distinct from excluded.every then excluded.anchor else old.anchor end,
+         (settled_to, next_at) = (select case when same.timing then old.settled_to else greatest(old.settled_to, v_now) end,
+                                         case when same.timing then old.next_at end
+                                    from (select old.withdrawn_at is null
+                                             and (old.cron, old.every, old.tz) is not distinct from (excluded.cron, excluded.every, excluded.tz)) as same (timing))
+   where p_replace
+     and (old.withdrawn_at is not null
+          or (old.task, old.payload, old.options, old.missed, old.overlap, old.cron, old.every, old.tz, old.declared)
+             is distinct from
+             (excluded.task, excluded.payload, excluded.options, excluded.missed, excluded.overlap, excluded.cron, excluded.every, excluded.tz, excluded.declared));
 end $$;
 
 --
@@ -2433,6 +2784,30 @@ CREATE FUNCTION holdfast.refuse_rule(p_job uuid, p_status holdfast.job_status, p
     AS $$
 begin
   raise exception 'job % cannot be % like this: %', p_job, p_status, p_rule using errcode = 'HF001';
+end $$;
+
+--
+-- Name: register_schedules(uuid, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.register_schedules(p_worker uuid, p_definitions jsonb) RETURNS TABLE(taken text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_definition jsonb;
+  v_names text[] := '{}';
+begin
+  for v_definition in select d from jsonb_array_elements(p_definitions) as d order by d ->> 'name' loop
+    if exists (select from holdfast.schedule s where s.name = v_definition ->> 'name' and not s.declared) then
+      taken := v_definition ->> 'name';
+      return next;
+    else
+      perform holdfast.put_schedule(v_definition, true, true);
+      v_names := v_names || (v_definition ->> 'name');
+    end if;
+  end loop;
+  update holdfast.worker w set schedules = v_names where w.id = p_worker and w.schedules is distinct from v_names;
 end $$;
 
 --
@@ -2608,6 +2983,28 @@ begin
    where q.name = p_queue;
   perform holdfast.wake(array[p_queue]);
   return coalesce(v_was_paused, false);
+end $$;
+
+--
+-- Name: resume_schedule(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.resume_schedule(p_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_was_paused boolean;
+begin
+  select s.paused_at is not null into v_was_paused from holdfast.schedule s where s.name = p_name for no key update;
+  if not found then
+    perform holdfast.no_schedule(p_name);
+  end if;
+  update holdfast.schedule s
+     set paused_at = null, paused_by = null, reason = null, settled_to = greatest(s.settled_to, v_now), next_at = null, updated_at = v_now
+   where s.name = p_name and v_was_paused;
+  return v_was_paused;
 end $$;
 
 --
@@ -2822,6 +3219,40 @@ CREATE FUNCTION holdfast.rollout_bucket(p_key text) RETURNS integer
 CREATE FUNCTION holdfast.rollout_position(p_key text) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ((((((('x'::text || "right"(md5(p_key), 8)))::bit(32))::bigint % (10)::bigint) * 10) + ((((('x'::text || "right"(md5(p_key), 8)))::bit(32))::bigint / 10) % (10)::bigint)))::integer;
+
+--
+-- Name: run_schedule(text, text, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.run_schedule(p_name text, p_actor text DEFAULT NULL::text, p_id uuid DEFAULT NULL::uuid) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_by text := coalesce(p_actor, session_user);
+  v_id uuid := coalesce(p_id, holdfast.new_id());
+  v_schedule holdfast.schedule;
+  v_slot timestamptz := v_now;
+  v_created boolean;
+begin
+  select * into v_schedule from holdfast.schedule s where s.name = p_name for no key update;
+  if not found then
+    perform holdfast.no_schedule(p_name);
+  end if;
+  if exists (select from holdfast.job j where j.id = p_id) then
+    return p_id;
+  end if;
+  -- Never a whole second, which may be a time of the schedule's own.
+  while v_slot = date_trunc('second', v_slot) or exists (select from holdfast.schedule_run r where r.schedule = p_name and r.slot = v_slot) loop
+    v_slot := v_slot + interval '1 microsecond';
+  end loop;
+  select e.job_id, e.created into v_id, v_created
+    from holdfast.enqueue_many(jsonb_build_array(holdfast.job_of_schedule(v_schedule, v_id, v_slot, v_by) || jsonb_build_object('requested_by', v_by))) as e;
+  insert into holdfast.schedule_run (schedule, slot, last_slot, outcome, at, job_id, actor)
+  values (p_name, v_slot, v_slot, case when v_created then 'manual' else 'duplicate' end, v_now, v_id, v_by);
+  return v_id;
+end $$;
 
 --
 -- Name: save_checkpoint(uuid, integer, uuid, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -3227,6 +3658,24 @@ begin
 end $$;
 
 --
+-- Name: undeclared_schedules(timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.undeclared_schedules(p_now timestamp with time zone) RETURNS TABLE(name text, is_gone boolean)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select s.name,
+         not exists (select from holdfast.worker w where coalesce(w.died_at, p_now) >= p_now - interval '10 minutes' and s.name = any (w.schedules))
+    from holdfast.schedule s
+   where s.paused_at is null and s.withdrawn_at is null and (s.next_at is null or s.next_at <= p_now) and s.declared
+     and exists (select from holdfast.worker w
+                  where w.died_at is null and w.seen_at + w.lease >= p_now and s.task = any (w.tasks) and w.schedules is not null)
+     and not exists (select from holdfast.worker w
+                      where w.died_at is null and w.seen_at + w.lease >= p_now and s.name = any (w.schedules))
+$$;
+
+--
 -- Name: unknown_outcome(text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3267,6 +3716,7 @@ begin
   partitions := holdfast.ensure_history_partitions();
   removed := holdfast.apply_retention(p_limit);
   delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
+  perform holdfast.forget_schedule_runs(p_limit);
   perform holdfast.drop_empty_history_partitions();
   delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
   with gone as (
@@ -3727,6 +4177,25 @@ CREATE TABLE holdfast.rate_wait (
 );
 
 --
+-- Name: schedule_run; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.schedule_run (
+    schedule holdfast.name NOT NULL,
+    slot timestamp with time zone NOT NULL,
+    last_slot timestamp with time zone NOT NULL,
+    times integer DEFAULT 1 NOT NULL,
+    outcome text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    job_id uuid,
+    actor text NOT NULL,
+    detail text,
+    CONSTRAINT schedule_run_counts_its_times CHECK (((times >= 1) AND (last_slot >= slot))),
+    CONSTRAINT schedule_run_names_its_job CHECK (((outcome <> ALL (ARRAY['fired'::text, 'manual'::text, 'overlap'::text, 'duplicate'::text])) OR (job_id IS NOT NULL))),
+    CONSTRAINT schedule_run_outcome_is_known CHECK ((outcome = ANY (ARRAY['fired'::text, 'manual'::text, 'overlap'::text, 'missed'::text, 'duplicate'::text, 'refused'::text])))
+);
+
+--
 -- Name: sleeper; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -3810,6 +4279,7 @@ CREATE TABLE holdfast.worker (
     clock_skew interval DEFAULT '00:00:00'::interval NOT NULL,
     stopped_at timestamp with time zone,
     died_at timestamp with time zone,
+    schedules text[],
     CONSTRAINT lease_is_at_least_a_second CHECK ((lease >= '00:00:01'::interval))
 )
 WITH (fillfactor='50');
@@ -3924,6 +4394,20 @@ ALTER TABLE ONLY holdfast.rate_slot
 
 ALTER TABLE ONLY holdfast.rate_wait
     ADD CONSTRAINT rate_wait_pkey PRIMARY KEY (key);
+
+--
+-- Name: schedule schedule_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.schedule
+    ADD CONSTRAINT schedule_pkey PRIMARY KEY (name);
+
+--
+-- Name: schedule_run schedule_run_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.schedule_run
+    ADD CONSTRAINT schedule_run_pkey PRIMARY KEY (schedule, slot);
 
 --
 -- Name: sleeper sleeper_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -4120,6 +4604,24 @@ CREATE INDEX rate_slot_granted ON holdfast.rate_slot USING btree (job_id) WHERE 
 CREATE INDEX rate_wait_by_time ON holdfast.rate_wait USING btree (next_at);
 
 --
+-- Name: schedule_in_order; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX schedule_in_order ON holdfast.schedule USING btree (next_at NULLS FIRST) WHERE ((paused_at IS NULL) AND (withdrawn_at IS NULL));
+
+--
+-- Name: schedule_run_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX schedule_run_by_age ON holdfast.schedule_run USING btree (at);
+
+--
+-- Name: schedule_run_by_job; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX schedule_run_by_job ON holdfast.schedule_run USING btree (schedule, slot DESC) WHERE (outcome = ANY (ARRAY['fired'::text, 'manual'::text]));
+
+--
 -- Name: task_paused; Type: INDEX; Schema: holdfast; Owner: -
 --
 
@@ -4292,6 +4794,30 @@ ALTER TABLE holdfast.job ENABLE ALWAYS TRIGGER record_births;
 CREATE TRIGGER record_moves AFTER UPDATE ON holdfast.job REFERENCING NEW TABLE AS moved FOR EACH STATEMENT EXECUTE FUNCTION holdfast.record_moves();
 
 ALTER TABLE holdfast.job ENABLE ALWAYS TRIGGER record_moves;
+
+--
+-- Name: schedule_run schedule_run_is_append_only; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER schedule_run_is_append_only BEFORE UPDATE ON holdfast.schedule_run FOR EACH ROW EXECUTE FUNCTION holdfast.refuse('what became of a schedule''s times never changes: UPDATE is refused');
+
+ALTER TABLE holdfast.schedule_run ENABLE ALWAYS TRIGGER schedule_run_is_append_only;
+
+--
+-- Name: schedule_run schedule_run_is_kept; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER schedule_run_is_kept BEFORE DELETE ON holdfast.schedule_run FOR EACH ROW EXECUTE FUNCTION holdfast.guard_removal('what became of a schedule''s times is kept: DELETE is for upkeep only');
+
+ALTER TABLE holdfast.schedule_run ENABLE ALWAYS TRIGGER schedule_run_is_kept;
+
+--
+-- Name: schedule_run schedule_run_is_not_truncated; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER schedule_run_is_not_truncated BEFORE TRUNCATE ON holdfast.schedule_run FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('what became of a schedule''s times is kept: TRUNCATE is refused');
+
+ALTER TABLE holdfast.schedule_run ENABLE ALWAYS TRIGGER schedule_run_is_not_truncated;
 
 --
 -- Name: step step_is_append_only; Type: TRIGGER; Schema: holdfast; Owner: -
@@ -4503,6 +5029,13 @@ GRANT ALL ON FUNCTION holdfast.complete_here(p_job uuid, p_attempt integer, p_cl
 REVOKE ALL ON FUNCTION holdfast.count_running(p_queue text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION create_schedule(p_definition jsonb, p_replace boolean); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.create_schedule(p_definition jsonb, p_replace boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.create_schedule(p_definition jsonb, p_replace boolean) TO holdfast_api;
+
+--
 -- Name: FUNCTION declare_tasks(p_tasks jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -4518,6 +5051,13 @@ GRANT ALL ON FUNCTION holdfast.declare_tasks(p_tasks jsonb) TO holdfast_api;
 REVOKE ALL ON FUNCTION holdfast.definitions(p_tasks jsonb) FROM PUBLIC;
 
 --
+-- Name: FUNCTION delete_schedule(p_name text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.delete_schedule(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.delete_schedule(p_name text) TO holdfast_api;
+
+--
 -- Name: FUNCTION drop_empty_history_partitions(); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -4528,6 +5068,13 @@ REVOKE ALL ON FUNCTION holdfast.drop_empty_history_partitions() FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.due_of(p_claim_order timestamp with time zone, p_priority integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION due_schedules(p_limit integer, p_except text[], OUT due jsonb, OUT next_in double precision); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.due_schedules(p_limit integer, p_except text[], OUT due jsonb, OUT next_in double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.due_schedules(p_limit integer, p_except text[], OUT due jsonb, OUT next_in double precision) TO holdfast_worker;
 
 --
 -- Name: FUNCTION emit(p_name text, p_payload jsonb, p_tenant text, p_actor text); Type: ACL; Schema: holdfast; Owner: -
@@ -4601,6 +5148,25 @@ GRANT ALL ON FUNCTION holdfast.fall_asleep(p_worker uuid, p_queues text[]) TO ho
 REVOKE ALL ON FUNCTION holdfast.filled_key(p_template text, p_payload jsonb, p_tenant text, p_subject text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION fire_schedule(p_name text, p_version integer, p_settled_to timestamp with time zone, p_slots timestamp with time zone[], p_missed timestamp with time zone[], p_times integer, p_next timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.fire_schedule(p_name text, p_version integer, p_settled_to timestamp with time zone, p_slots timestamp with time zone[], p_missed timestamp with time zone[], p_times integer, p_next timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.fire_schedule(p_name text, p_version integer, p_settled_to timestamp with time zone, p_slots timestamp with time zone[], p_missed timestamp with time zone[], p_times integer, p_next timestamp with time zone) TO holdfast_worker;
+
+--
+-- Name: TABLE schedule; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.schedule TO holdfast_api;
+
+--
+-- Name: FUNCTION fire_slot(p_schedule holdfast.schedule, p_slot timestamp with time zone, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.fire_slot(p_schedule holdfast.schedule, p_slot timestamp with time zone, p_now timestamp with time zone) FROM PUBLIC;
+
+--
 -- Name: FUNCTION flag_share(p_flag text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -4617,6 +5183,12 @@ REVOKE ALL ON FUNCTION holdfast.flags_from_environment(p_tasks jsonb) FROM PUBLI
 --
 
 REVOKE ALL ON FUNCTION holdfast.follow_up(p_ids uuid[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION forget_schedule_runs(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.forget_schedule_runs(p_limit integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION free_rate_slot(p_key text, p_most integer, p_period interval, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -4720,6 +5292,12 @@ GRANT ALL ON FUNCTION holdfast.is_terminal(p_status holdfast.job_status) TO hold
 GRANT ALL ON FUNCTION holdfast.is_terminal(p_status holdfast.job_status) TO holdfast_viewer;
 
 --
+-- Name: FUNCTION job_of_schedule(p_schedule holdfast.schedule, p_id uuid, p_slot timestamp with time zone, p_by text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.job_of_schedule(p_schedule holdfast.schedule, p_id uuid, p_slot timestamp with time zone, p_by text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION job_outcome(p_id uuid, OUT status holdfast.job_status, OUT result text, OUT error text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -4810,6 +5388,12 @@ REVOKE ALL ON FUNCTION holdfast.lock_job(p_id uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.might_conflict(p_jobs jsonb) FROM PUBLIC;
 
 --
+-- Name: FUNCTION no_schedule(p_name text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.no_schedule(p_name text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION note(p_job uuid, p_kind text, p_actor text, p_data jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -4826,6 +5410,12 @@ REVOKE ALL ON FUNCTION holdfast.offer_slots(p_keys text[]) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.open_again(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION open_jobs(p_schedule text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.open_jobs(p_schedule text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION open_tasks(p_tasks text[]); Type: ACL; Schema: holdfast; Owner: -
@@ -4853,6 +5443,13 @@ REVOKE ALL ON FUNCTION holdfast.pause_queue(p_queue text, p_actor text, p_reason
 GRANT ALL ON FUNCTION holdfast.pause_queue(p_queue text, p_actor text, p_reason text, p_resume_in interval) TO holdfast_api;
 
 --
+-- Name: FUNCTION pause_schedule(p_name text, p_actor text, p_reason text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.pause_schedule(p_name text, p_actor text, p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.pause_schedule(p_name text, p_actor text, p_reason text) TO holdfast_api;
+
+--
 -- Name: FUNCTION pause_task(p_task text, p_actor text, p_reason text, p_resume_in interval); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -4870,6 +5467,12 @@ REVOKE ALL ON FUNCTION holdfast.place_in_line(p_due timestamp with time zone, p_
 --
 
 REVOKE ALL ON FUNCTION holdfast.put_aside(p_job holdfast.job, p_due_at timestamp with time zone, p_held_by text, p_reason text, p_logs jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION put_schedule(p_definition jsonb, p_declared boolean, p_replace boolean); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.put_schedule(p_definition jsonb, p_declared boolean, p_replace boolean) FROM PUBLIC;
 
 --
 -- Name: TABLE queue; Type: ACL; Schema: holdfast; Owner: -
@@ -4925,6 +5528,13 @@ REVOKE ALL ON FUNCTION holdfast.refuse() FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.refuse_rule(p_job uuid, p_status holdfast.job_status, p_rule text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION register_schedules(p_worker uuid, p_definitions jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.register_schedules(p_worker uuid, p_definitions jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.register_schedules(p_worker uuid, p_definitions jsonb) TO holdfast_worker;
+
+--
 -- Name: FUNCTION register_tasks(p_tasks jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -4978,6 +5588,13 @@ REVOKE ALL ON FUNCTION holdfast.resume_queue(p_queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.resume_queue(p_queue text) TO holdfast_api;
 
 --
+-- Name: FUNCTION resume_schedule(p_name text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.resume_schedule(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.resume_schedule(p_name text) TO holdfast_api;
+
+--
 -- Name: FUNCTION resume_task(p_task text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -5023,6 +5640,13 @@ GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_producer
 GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_viewer;
+
+--
+-- Name: FUNCTION run_schedule(p_name text, p_actor text, p_id uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.run_schedule(p_name text, p_actor text, p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.run_schedule(p_name text, p_actor text, p_id uuid) TO holdfast_api;
 
 --
 -- Name: FUNCTION save_checkpoint(p_job uuid, p_attempt integer, p_claim_id uuid, p_value jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -5114,6 +5738,12 @@ REVOKE ALL ON FUNCTION holdfast.task_is_paused(p_task holdfast.task) FROM PUBLIC
 --
 
 REVOKE ALL ON FUNCTION holdfast.tell_followers(p_ids uuid[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION undeclared_schedules(p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.undeclared_schedules(p_now timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION unknown_outcome(p_outcome text); Type: ACL; Schema: holdfast; Owner: -
@@ -5259,6 +5889,12 @@ GRANT SELECT ON TABLE holdfast.rate_slot TO holdfast_api;
 --
 
 GRANT SELECT ON TABLE holdfast.rate_wait TO holdfast_api;
+
+--
+-- Name: TABLE schedule_run; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.schedule_run TO holdfast_api;
 
 --
 -- Name: TABLE sleeper; Type: ACL; Schema: holdfast; Owner: -

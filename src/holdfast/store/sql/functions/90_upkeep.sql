@@ -246,6 +246,7 @@ begin
   partitions := holdfast.ensure_history_partitions();
   removed := holdfast.apply_retention(p_limit);
   delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
+  perform holdfast.forget_schedule_runs(p_limit);
   perform holdfast.drop_empty_history_partitions();
   delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
   with gone as (

@@ -44,4 +44,9 @@ begin
   grant execute on function holdfast.rollout_position, holdfast.rollout_bucket
     to holdfast_producer, holdfast_worker, holdfast_api, holdfast_viewer;
   grant select on holdfast.flag, holdfast.slot, holdfast.rate_slot, holdfast.rate_wait to holdfast_api;
+  grant execute on function holdfast.register_schedules, holdfast.due_schedules, holdfast.fire_schedule to holdfast_worker;
+  grant execute on function
+    holdfast.create_schedule, holdfast.delete_schedule, holdfast.pause_schedule, holdfast.resume_schedule, holdfast.run_schedule
+    to holdfast_api;
+  grant select on holdfast.schedule, holdfast.schedule_run to holdfast_api;
 end $$;
