@@ -126,13 +126,20 @@ CREATE FUNCTION holdfast.admit_due(p_limit integer, OUT admitted bigint, OUT nex
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
+  c_gated constant int := 250;
   v_now timestamptz := holdfast.clock();
   v_queues text[];
+  v_gated uuid[];
+  v_job holdfast.job;
+  v_answer text;
+  v_full text[] := '{}';
+  v_more boolean;
+  v_others bigint;
 begin
   with due as materialized (
-    select j.id
+    select j.id, j.ties & 1 = 1 as gated
       from holdfast.job j
-     where j.due_at <= v_now and j.due_at is not null and j.claim_order is null
+     where j.due_at <= v_now and j.due_at is not null and j.claim_order is null and j.held_by is null
      order by j.due_at
      limit p_limit
        for no key update skip locked),
@@ -140,17 +147,217 @@ begin
     update holdfast.job j
        set claim_order = holdfast.place_in_line(j.due_at, j.priority)
       from due
-     where j.id = any (array[due.id::uuid]) and j.claim_order is null and coalesce(j.due_at, 'infinity') <= v_now
+     where not due.gated and j.id = any (array[due.id::uuid]) and j.claim_order is null and coalesce(j.due_at, 'infinity') <= v_now
     returning j.queue)
-  select count(*), array_agg(distinct queue) into admitted, v_queues from entered;
-  if admitted > 0 then
+  select (select count(*) from entered), (select array_agg(distinct e.queue::text) from entered e),
+         (select array_agg(d.id::uuid) from due d where d.gated)
+    into admitted, v_queues, v_gated;
+  v_more := coalesce(cardinality(v_gated), 0) > c_gated;
+  for v_job in
+    select j.* from unnest(v_gated[1:c_gated]) as g (id) join holdfast.job j on j.id = any (array[g.id])
+     order by holdfast.place_in_line(j.due_at, j.priority), j.id
+  loop
+    v_answer := holdfast.admit_one(v_job, v_now, v_full);
+    if v_answer = '' then
+      admitted := admitted + 1;
+      v_queues := v_queues || v_job.queue::text;
+    elsif v_answer like 'limit:%' then
+      v_full := v_full || substr(v_answer, 7);
+    end if;
+  end loop;
+  v_others := holdfast.admit_rated(c_gated) + holdfast.open_again(c_gated);
+  admitted := admitted + v_others;
+  if cardinality(v_queues) > 0 then
     perform holdfast.wake(v_queues);
   end if;
-  select extract(epoch from j.due_at - v_now) into next_in
-    from holdfast.job j
-   where j.due_at > v_now and j.claim_order is null   -- what is due already is locked by somebody who is at it
-   order by j.due_at
-   limit 1;
+  if v_more or v_others > 0 or holdfast.clear_closed(p_limit) >= p_limit then
+    next_in := 0;
+    return;
+  end if;
+  select extract(epoch from least(
+           (select j.due_at
+              from holdfast.job j
+             where j.due_at > v_now and j.claim_order is null and j.held_by is null   -- what is due already is locked by somebody who is at it
+             order by j.due_at
+             limit 1),
+           (select w.next_at from holdfast.rate_wait w where w.next_at > v_now order by w.next_at limit 1)) - v_now)
+    into next_in;
+end $$;
+
+--
+-- Name: clock(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.clock() RETURNS timestamp with time zone
+    LANGUAGE sql PARALLEL SAFE
+    RETURN clock_timestamp();
+
+--
+-- Name: new_id(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.new_id() RETURNS uuid
+    LANGUAGE plpgsql PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_micros bigint := (date_part('epoch', holdfast.clock()) * 1000000)::bigint;
+begin
+  return encode(
+    substring(int8send(v_micros / 1000) from 3)
+    || int2send((28672 + v_micros % 1000 * 4096 / 1000)::int2)   -- 0x7000: version 7
+    || substring(uuid_send(gen_random_uuid()) from 9),           -- the variant bits as gen_random_uuid sets them
+    'hex')::uuid;
+end $$;
+
+--
+-- Name: job; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.job (
+    id holdfast.job_id DEFAULT holdfast.new_id() NOT NULL,
+    created_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    updated_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    claim_order timestamp with time zone DEFAULT holdfast.clock(),
+    due_at timestamp with time zone,
+    deadline_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    claim_id uuid,
+    holder uuid,
+    approval_id uuid,
+    retry_of uuid,
+    status holdfast.job_status DEFAULT 'PENDING'::holdfast.job_status NOT NULL,
+    came_from holdfast.job_status,
+    attempt integer DEFAULT 0 NOT NULL,
+    seq integer DEFAULT 1 NOT NULL,
+    priority holdfast.priority DEFAULT 0 NOT NULL,
+    retry_count smallint DEFAULT 0 NOT NULL,
+    max_retries holdfast.small_count DEFAULT 3 NOT NULL,
+    crash_count smallint DEFAULT 0 NOT NULL,
+    suspect boolean DEFAULT false NOT NULL,
+    key_held boolean DEFAULT false NOT NULL,
+    task holdfast.name NOT NULL,
+    queue holdfast.name DEFAULT 'default'::text NOT NULL,
+    tenant holdfast.name,
+    subject holdfast.long_name,
+    key holdfast.long_name,
+    key_scope holdfast.key_scope,
+    held_by text,
+    reason text,
+    label holdfast.long_name,
+    requested_by text,
+    trace_parent text,
+    timeout interval,
+    tags holdfast.tags,
+    metadata holdfast."json_object",
+    payload holdfast."json_object" DEFAULT '{}'::jsonb NOT NULL,
+    result holdfast."json_value",
+    error jsonb,
+    ties smallint DEFAULT 0 NOT NULL,
+    parent_id uuid,
+    compensates uuid
+)
+WITH (fillfactor='85', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.2', autovacuum_analyze_scale_factor='0.1', autovacuum_vacuum_cost_delay='0');
+
+--
+-- Name: admit_one(holdfast.job, timestamp with time zone, text[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.admit_one(p_job holdfast.job, p_now timestamp with time zone, p_full text[] DEFAULT '{}'::text[]) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_answer record := holdfast.pass_gates(p_job, p_now, p_full);
+begin
+  if v_answer.busy then
+    -- Out of the parking and due at once, or due a little later. A job that waits for a person has no time: the sweeper looks after it.
+    update holdfast.job j
+       set held_by = case when j.status = 'WAITING_FOR_APPROVAL' then 'limit:?' else null end,
+           due_at = case when j.status <> 'WAITING_FOR_APPROVAL'
+                         then case when p_job.held_by is null then p_now + interval '0.2 seconds' else coalesce(j.due_at, p_now) end end
+     where j.id = p_job.id;
+    return null;
+  elsif v_answer.held is not null then
+    update holdfast.job j
+       set held_by = v_answer.held, claim_order = null
+     where j.id = p_job.id and (j.held_by is distinct from v_answer.held or j.claim_order is not null);
+    return v_answer.held;
+  end if;
+  update holdfast.job j
+     set held_by = null, claim_order = holdfast.place_in_line(coalesce(j.due_at, p_now), j.priority), ties = v_answer.ties
+   where j.id = p_job.id;
+  return '';
+end $$;
+
+--
+-- Name: admit_rated(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.admit_rated(p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_key text;
+  v_queues text[] := '{}';
+begin
+  for v_key in
+    select w.key from holdfast.rate_wait w where w.next_at <= v_now order by w.next_at limit 100 for update skip locked
+  loop
+    v_queues := v_queues || holdfast.admit_waiters('rate:' || v_key, p_limit - cardinality(v_queues));
+    -- Parked again they have written the next time; otherwise nobody waits any more, or all who do come another time.
+    if not exists (select from holdfast.job j where j.held_by collate "C" = 'rate:' || v_key and j.held_by is not null) then
+      delete from holdfast.rate_wait w where w.key = v_key;
+    else
+      update holdfast.rate_wait w set next_at = v_now + interval '20 milliseconds' where w.key = v_key and w.next_at <= v_now;
+    end if;
+    exit when cardinality(v_queues) >= p_limit;
+  end loop;
+  if cardinality(v_queues) > 0 then
+    perform holdfast.wake(v_queues);
+  end if;
+  return cardinality(v_queues);
+end $$;
+
+--
+-- Name: admit_waiters(text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.admit_waiters(p_held text, p_many integer) RETURNS text[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_job holdfast.job;
+  v_answer text;
+  v_queues text[] := '{}';
+  v_in int := 0;
+begin
+  for v_try in 1..p_many + 100 loop   -- some of them go from this parking place to another
+    select * into v_job
+      from holdfast.job j
+     where j.held_by collate "C" = p_held and j.held_by is not null and j.claim_order is null
+     order by j.held_by collate "C", holdfast.parked_place(j.due_at, j.created_at, j.priority), j.id
+     limit 1
+       for no key update skip locked;
+    exit when not found;
+    v_answer := holdfast.admit_one(v_job, v_now);
+    exit when v_answer = p_held;
+    if v_answer is null or v_answer = '' then
+      v_queues := v_queues || v_job.queue::text;
+      v_in := v_in + 1;
+    end if;
+    exit when v_in >= p_many;
+  end loop;
+  return v_queues;
 end $$;
 
 --
@@ -197,6 +404,23 @@ end $$;
 CREATE FUNCTION holdfast.are_strings(p_list jsonb) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN (jsonb_typeof(p_list) = 'array'::text) THEN (NOT (EXISTS (SELECT FROM jsonb_array_elements(are_strings.p_list) e(value) WHERE (jsonb_typeof(e.value) <> 'string'::text)))) ELSE false END;
+
+--
+-- Name: await_rate(text, interval, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.await_rate(p_key text, p_period interval, p_now timestamp with time zone) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  insert into holdfast.rate_wait as w (key, next_at)
+  select p_key,
+         least((select min(r.used_at) + p_period from holdfast.rate_slot r where r.key = p_key and r.used_at > p_now - p_period),
+               case when exists (select from holdfast.rate_slot r where r.key = p_key and r.used_at is null)
+                    then p_now + greatest(least(p_period / 4, interval '1 second'), interval '20 milliseconds') end,
+               p_now + p_period)
+  on conflict (key) do update set next_at = excluded.next_at where w.next_at is distinct from excluded.next_at
+$$;
 
 --
 -- Name: bad_input(bigint, text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -281,8 +505,11 @@ CREATE FUNCTION holdfast.claim(p_worker uuid, p_claim_id uuid, p_queue text, p_t
     AS $$
 declare
   v_now timestamptz;
+  -- What came into the line before its queue had a limit holds no slot yet.
+  v_needs_slots boolean := exists (select from holdfast.queue q where q.name = p_queue and q.job_limit is not null);
 begin
-  if holdfast.queue_is_paused(p_queue) then
+  p_tasks := holdfast.open_tasks(p_tasks);
+  if holdfast.queue_is_paused(p_queue) or cardinality(p_tasks) = 0 then
     return;
   end if;
   perform holdfast.act_as_worker(p_worker);
@@ -292,6 +519,7 @@ begin
     select j.id, j.claim_order
       from holdfast.job j
      where j.queue = p_queue and j.claim_order >= p_after and not j.suspect and j.task = any (p_tasks)
+       and (not v_needs_slots or holdfast.has_slot(j.id, 'queue:' || p_queue))
      order by j.claim_order, j.id
      limit p_limit
        for no key update skip locked)
@@ -318,6 +546,7 @@ CREATE FUNCTION holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_queues 
     SET enable_bitmapscan TO 'off'
     AS $$
 begin
+  p_tasks := holdfast.open_tasks(p_tasks);
   perform holdfast.act_as_worker(p_worker);
   with taken as materialized (
     select j.id
@@ -337,12 +566,117 @@ begin
 end $$;
 
 --
--- Name: clock(); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: clear_closed(integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.clock() RETURNS timestamp with time zone
-    LANGUAGE sql PARALLEL SAFE
-    RETURN clock_timestamp();
+CREATE FUNCTION holdfast.clear_closed(p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+  v_closed text[];
+  v_job holdfast.job;
+  v_held text;
+  v_count bigint := 0;
+begin
+  if not exists (select from holdfast.task t where t.paused_at is not null)
+     and not exists (select from holdfast.flag f where not f.enabled or f.percent < 100) then
+    return 0;
+  end if;
+  v_closed := array(select t.name::text from holdfast.task t
+                     where holdfast.task_is_paused(t) or (t.options ? 'flag' and holdfast.flag_share(t.options ->> 'flag') < 100));
+  for v_job in
+    select h.*
+      from holdfast.queue q
+      cross join lateral (
+        select j.*
+          from holdfast.job j
+         where j.queue = q.name and j.claim_order is not null and not j.suspect
+         limit 10000) as h
+     where h.task = any (v_closed)
+     limit p_limit
+  loop
+    perform from holdfast.job j where j.id = v_job.id and j.claim_order = v_job.claim_order for no key update skip locked;
+    continue when not found;
+    v_held := holdfast.closed_by(v_job);
+    if v_held is not null then
+      perform holdfast.leave_line(v_job, v_held);
+      v_count := v_count + 1;
+    end if;
+  end loop;
+  return v_count;
+end $$;
+
+--
+-- Name: clear_line(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.clear_line(p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+  v_gated text[] := array(select t.name::text from holdfast.task t where t.options ?| array['limits', 'rates', 'flag']);
+  v_limited text[] := array(select q.name::text from holdfast.queue q where q.job_limit is not null);
+  v_job holdfast.job;
+  v_queue text;
+  v_count bigint := holdfast.clear_closed(p_limit);
+begin
+  if cardinality(v_gated) + cardinality(v_limited) = 0 then
+    return v_count;
+  end if;
+  for v_job in
+    select h.*
+      from holdfast.queue q
+      cross join lateral (
+        select j.*
+          from holdfast.job j
+         where j.queue = q.name and j.claim_order is not null and not j.suspect
+         limit 10000) as h
+     where (h.ties & 1 = 0 and h.task = any (v_gated))
+        or (h.queue = any (v_limited) and not holdfast.has_slot(h.id, 'queue:' || h.queue))
+     limit p_limit
+  loop
+    perform from holdfast.job j where j.id = v_job.id and j.claim_order = v_job.claim_order for no key update skip locked;
+    continue when not found;
+    perform holdfast.leave_line(v_job, null);
+    v_count := v_count + 1;
+  end loop;
+  foreach v_queue in array v_limited loop
+    perform holdfast.count_running(v_queue);
+  end loop;
+  return v_count;
+end $$;
+
+--
+-- Name: closed_by(holdfast.job); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.closed_by(p_job holdfast.job) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_task holdfast.task;
+  v_share int;
+begin
+  select * into v_task from holdfast.task t where t.name = p_job.task;
+  if holdfast.task_is_paused(v_task) then
+    return 'task:' || v_task.name;
+  end if;
+  if v_task.options ? 'flag' then
+    v_share := holdfast.flag_share(v_task.options ->> 'flag');
+    if v_share < 100
+       and holdfast.rollout_position(coalesce(p_job.payload ->> (v_task.options ->> 'rollout_by'), p_job.id::text)) >= v_share then
+      return 'flag:' || (v_task.options ->> 'flag') || ':' || v_share;
+    end if;
+  end if;
+  return null;
+end $$;
 
 --
 -- Name: complete(uuid, uuid[], integer[], uuid[], text[], text[]); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -418,16 +752,48 @@ begin
 end $$;
 
 --
+-- Name: count_running(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.count_running(p_queue text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  v_ids uuid[];
+begin
+  select array_agg(r.id::uuid) into v_ids
+    from (select j.id
+            from holdfast.job j
+           where j.holder is not null and j.queue = p_queue and not holdfast.has_slot(j.id, 'queue:' || p_queue)
+             for no key update skip locked) as r;
+  if v_ids is null then
+    return;
+  end if;
+  -- Waited for with jobs in hand: whoever holds it waits for no job.
+  perform pg_advisory_xact_lock(hashtextextended('holdfast:limit:queue:' || p_queue, 0));
+  insert into holdfast.slot as s (job_id, key, n)
+  select u.id, 'queue:' || p_queue, u.nth + coalesce((select max(o.n) from holdfast.slot o where o.key = 'queue:' || p_queue), 0)
+    from unnest(v_ids) with ordinality as u (id, nth)
+  on conflict (job_id, key) do update set n = excluded.n;
+  update holdfast.job j set ties = j.ties | 5 where j.id = any (v_ids);
+end $$;
+
+--
 -- Name: declare_tasks(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
 CREATE FUNCTION holdfast.declare_tasks(p_tasks jsonb) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
-    AS $$
+    AS $_$
 declare
   v_missing jsonb;
 begin
+  if p_tasks @? '$[*].flag_is_on' then
+    perform holdfast.flags_from_environment(p_tasks);
+  end if;
   select jsonb_agg(d) into v_missing
     from jsonb_array_elements(p_tasks) as d
    where not exists (select from holdfast.task t where t.name = d ->> 'name');
@@ -441,7 +807,7 @@ begin
      order by d.name
     on conflict (name) do nothing;
   end if;
-end $$;
+end $_$;
 
 --
 -- Name: definitions(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -504,6 +870,14 @@ begin
   end loop;
   return v_dropped;
 end $_$;
+
+--
+-- Name: due_of(timestamp with time zone, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.due_of(p_claim_order timestamp with time zone, p_priority integer) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN (p_claim_order + ((p_priority)::double precision * '00:00:36'::interval));
 
 --
 -- Name: end_overdue(integer); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -590,6 +964,9 @@ declare
   v_careful boolean;
   v_born bigint;
   v_wakes text[];
+  v_gated uuid[];
+  v_flows boolean;
+  v_made jsonb;
 begin
   if jsonb_typeof(p_jobs) is distinct from 'array' then
     raise exception 'enqueue_many takes an array of jobs, not %', coalesce(jsonb_typeof(p_jobs), 'null') using errcode = 'HF005';
@@ -608,51 +985,70 @@ begin
   if not v_careful then
     begin
       with born as (
-        insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, priority, max_retries, task, queue, tenant,
-               subject, label, requested_by, trace_parent, timeout, tags, metadata, payload)
-        select w.id, v_now, v_now, case when w.run_at > v_now then null else holdfast.place_in_line(v_now, w.priority) end,
-               case when w.run_at > v_now then w.run_at end, w.priority, w.max_retries, w.task, w.queue, w.tenant,
-               w.subject, w.label, w.requested_by, w.trace_parent, w.timeout, w.tags, w.metadata, w.payload
+        insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, held_by, priority, max_retries, ties, task, queue, tenant,
+               subject, parent_id, label, requested_by, trace_parent, timeout, tags, metadata, payload)
+        select w.id, v_now, v_now,
+               case when w.run_at > v_now or w.ties > 0 or w.needs_jobs then null else holdfast.place_in_line(v_now, w.priority) end,
+               case when w.needs_jobs then null when w.run_at > v_now then w.run_at when w.ties > 0 then v_now end,
+               case when w.needs_jobs then 'jobs' end, w.priority, w.max_retries, w.ties, w.task, w.queue, w.tenant,
+               w.subject, w.parent_id, w.label, w.requested_by, w.trace_parent, w.timeout, w.tags, w.metadata, w.payload
           from holdfast.wanted(v_jobs, v_now) as w
-        returning case when job.claim_order is not null then job.queue end::text as wakes)
-      select count(*), array_agg(distinct born.wakes) into v_born, v_wakes from born;
+        returning case when job.claim_order is not null or job.due_at = v_now then job.queue end::text as wakes,
+                  case when job.ties > 0 then job.id end::uuid as gated, job.held_by is not null as waits)
+      select count(*), array_agg(distinct born.wakes), array_agg(born.gated) filter (where born.gated is not null), bool_or(born.waits)
+        into v_born, v_wakes, v_gated, v_flows
+        from born;
     exception when unique_violation then
       v_careful := true;   -- an id is in it twice, or in a transaction that commits at this moment: the answer to it was lost
     end;
   end if;
   if v_careful then
     with born as (
-      insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, priority, max_retries, key_held, task, queue, tenant,
-             subject, key, key_scope, label, requested_by, trace_parent, timeout, tags, metadata, payload)
-      select w.id, v_now, v_now, case when w.run_at > v_now then null else holdfast.place_in_line(v_now, w.priority) end,
-             case when w.run_at > v_now then w.run_at end, w.priority, w.max_retries, w.key is not null, w.task, w.queue, w.tenant,
-             w.subject, w.key, case when w.key is not null then w.key_scope end, w.label, w.requested_by, w.trace_parent, w.timeout,
+      insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, held_by, priority, max_retries, ties, key_held, task, queue, tenant,
+             subject, parent_id, key, key_scope, label, requested_by, trace_parent, timeout, tags, metadata, payload)
+      select w.id, v_now, v_now,
+             case when w.run_at > v_now or w.ties > 0 or w.needs_jobs then null else holdfast.place_in_line(v_now, w.priority) end,
+             case when w.needs_jobs then null when w.run_at > v_now then w.run_at when w.ties > 0 then v_now end,
+             case when w.needs_jobs then 'jobs' end, w.priority, w.max_retries, w.ties, w.key is not null, w.task, w.queue, w.tenant,
+             w.subject, w.parent_id, w.key, case when w.key is not null then w.key_scope end, w.label, w.requested_by, w.trace_parent, w.timeout,
              w.tags, w.metadata, w.payload
         from holdfast.wanted(v_jobs, v_now) as w
        order by w.tenant, w.task, w.key, w.nth   -- one order for all: two batches with common keys must not deadlock
           on conflict do nothing
-      returning case when job.claim_order is not null then job.queue end::text as wakes)
-    select count(*), array_agg(distinct born.wakes) into v_born, v_wakes from born;
+      returning case when job.claim_order is not null or job.due_at = v_now then job.queue end::text as wakes,
+                case when job.ties > 0 then job.id end::uuid as gated, job.held_by is not null as waits)
+    select count(*), array_agg(distinct born.wakes), array_agg(born.gated) filter (where born.gated is not null), bool_or(born.waits)
+      into v_born, v_wakes, v_gated, v_flows
+      from born;
+  end if;
+  if v_gated is not null then
+    perform holdfast.join_limits(v_gated);
   end if;
 
   if exists (select from holdfast.sleeper s where s.queue = any (v_wakes)) then
     perform holdfast.wake(v_wakes);
   end if;
   if v_born = v_many then
+    if v_flows then
+      perform holdfast.join_parents(v_jobs, '{}', v_now);
+    end if;
     return query
       select w.nth, (w.one ->> 'id')::uuid, true
         from jsonb_array_elements(v_jobs) with ordinality as w (one, nth);
-  else
-    return query
-      select w.nth, s.job_id, s.created
-        from (select e.nth, e.one
-                from jsonb_array_elements(v_jobs) with ordinality as e (one, nth)
-                join holdfast.task t on t.name = e.one ->> 'task'
-               -- The order of the insert above: replacing locks the keys' holders.
-               order by e.one ->> 'tenant', t.name, coalesce(e.one ->> 'key', holdfast.key_of(e.one -> 'payload', t.unique_by)), e.nth) as w
-        cross join lateral holdfast.settle_conflict((w.one ->> 'id')::uuid, w.one, v_now) as s
-       order by w.nth;
+    return;
   end if;
+  select jsonb_agg(jsonb_build_object('nth', w.nth, 'asked', w.one ->> 'id', 'job_id', s.job_id, 'created', s.created) order by w.nth) into v_made
+    from (select e.nth, e.one
+            from jsonb_array_elements(v_jobs) with ordinality as e (one, nth)
+            join holdfast.task t on t.name = e.one ->> 'task'
+           -- The order of the insert above: replacing locks the keys' holders.
+           order by e.one ->> 'tenant', t.name, coalesce(e.one ->> 'key', holdfast.key_of(e.one -> 'payload', t.unique_by)), e.nth) as w
+    cross join lateral holdfast.settle_conflict((w.one ->> 'id')::uuid, w.one, v_now) as s;
+  if v_flows then
+    perform holdfast.join_parents(v_jobs, (select jsonb_object_agg(m ->> 'asked', m ->> 'job_id') from jsonb_array_elements(v_made) as m), v_now);
+  end if;
+  return query
+    select m.nth, m.job_id, m.created from jsonb_to_recordset(v_made) as m (nth bigint, job_id uuid, created boolean) order by m.nth;
 end $_$;
 
 --
@@ -732,6 +1128,51 @@ CREATE FUNCTION holdfast.fall_asleep(p_worker uuid, p_queues text[]) RETURNS voi
 $$;
 
 --
+-- Name: filled_key(text, jsonb, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.filled_key(p_template text, p_payload jsonb, p_tenant text, p_subject text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select case when length(k.key) <= 500 then k.key else left(k.key, 400) || ':' || md5(k.key) end
+    from (select coalesce(string_agg(
+                   case when part[1] not like '{%' then part[1]
+                        else coalesce(p_payload ->> btrim(part[1], '{}'),
+                                      case part[1] when '{tenant}' then p_tenant when '{subject}' then p_subject end, '')
+                   end, '' order by nth), '') as key
+            from regexp_matches(p_template, '\{[^{}]*\}|[^{}]+', 'g') with ordinality as m (part, nth)) as k
+$$;
+
+--
+-- Name: flag_share(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.flag_share(p_flag text) RETURNS integer
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select coalesce((select case when f.enabled then f.percent else 0 end from holdfast.flag f where f.name = p_flag), 100)
+$$;
+
+--
+-- Name: flags_from_environment(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.flags_from_environment(p_tasks jsonb) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  insert into holdfast.flag as f (name, enabled, set_by)
+  select distinct on (d.options ->> 'flag') d.options ->> 'flag', d.flag_is_on, 'environment'
+    from jsonb_to_recordset(p_tasks) as d (options jsonb, flag_is_on boolean)
+    left join holdfast.flag old on old.name = d.options ->> 'flag'
+   where d.flag_is_on is not null and d.options ? 'flag' and old.enabled is distinct from d.flag_is_on
+   order by d.options ->> 'flag'
+  on conflict (name) do update set enabled = excluded.enabled, set_by = excluded.set_by, reason = null, at = excluded.at
+$$;
+
+--
 -- Name: follow_up(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -754,9 +1195,76 @@ begin
     delete from holdfast.wait w
      where w.job_id = any (v_ids)
        and (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = w.job_id);
+    perform holdfast.release_slots(v_ids);
     v_ids := holdfast.tell_followers(v_ids);
   end loop;
   perform set_config('holdfast.following', '', true);
+end $$;
+
+--
+-- Name: free_rate_slot(text, integer, interval, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.free_rate_slot(p_key text, p_most integer, p_period interval, p_now timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_taken bigint;
+  v_gap int;
+  v_free int;
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('holdfast:rate:' || p_key, 0)) then
+    return null;
+  end if;
+  -- A rate that was lowered a moment ago still has starts beyond its last place.
+  if exists (select from holdfast.rate_slot r
+              where r.key = p_key and r.n > p_most and (r.used_at is null or r.used_at > p_now - p_period)) then
+    return 0;
+  end if;
+  select r.n into v_free
+    from holdfast.rate_slot r
+   where r.key = p_key and r.used_at <= p_now - p_period and r.n <= p_most
+   order by r.used_at
+   limit 1;
+  if found then
+    return v_free;
+  end if;
+  select count(*), min(r.nth) filter (where r.n <> r.nth) into v_taken, v_gap
+    from (select f.n, row_number() over (order by f.n) as nth
+            from (select r.n from holdfast.rate_slot r where r.key = p_key order by r.n limit p_most) as f) as r;
+  return case when v_taken < p_most then coalesce(v_gap, v_taken + 1) else 0 end;
+end $$;
+
+--
+-- Name: free_slot(text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.free_slot(p_key text, p_most integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_taken bigint;
+  v_gap int;
+  v_kept bigint;
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('holdfast:limit:' || p_key, 0)) then
+    return null;
+  end if;
+  select count(*), min(s.nth) filter (where s.n <> s.nth) into v_taken, v_gap
+    from (select f.n, row_number() over (order by f.n) as nth
+            from (select s.n from holdfast.slot s where s.key = p_key and s.n is not null order by s.n limit p_most) as f) as s;
+  if v_taken < p_most then
+    return coalesce(v_gap, v_taken + 1);
+  end if;
+  perform from holdfast.slot s
+    where s.key = p_key and s.n is not null
+    order by s.n
+    limit p_most
+      for key share skip locked;
+  get diagnostics v_kept = row_count;
+  return case when v_kept = p_most then 0 end;
 end $$;
 
 --
@@ -866,71 +1374,110 @@ begin
 end $$;
 
 --
--- Name: new_id(); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: has_slot(uuid, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.new_id() RETURNS uuid
-    LANGUAGE plpgsql PARALLEL SAFE
+CREATE FUNCTION holdfast.has_slot(p_job uuid, p_key text) RETURNS boolean
+    LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
+  select exists (select from holdfast.slot s where s.job_id = p_job and s.key = p_key and s.n is not null)
+$$;
+
+--
+-- Name: heal(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.heal(p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
 declare
-  v_micros bigint := (date_part('epoch', holdfast.clock()) * 1000000)::bigint;
+  v_held text;
+  v_freed text[];
+  v_queues text[] := '{}';
+  v_reached text;
 begin
-  return encode(
-    substring(int8send(v_micros / 1000) from 3)
-    || int2send((28672 + v_micros % 1000 * 4096 / 1000)::int2)   -- 0x7000: version 7
-    || substring(uuid_send(gen_random_uuid()) from 9),           -- the variant bits as gen_random_uuid sets them
-    'hex')::uuid;
+  select h.reached into v_reached from holdfast.heal h for update skip locked;
+  if not found then
+    return 0;
+  end if;
+  with gone as (
+    delete from holdfast.slot s
+     where s.job_id in (select looked.job_id
+                          from (select o.job_id from holdfast.slot o where o.key > v_reached order by o.key limit p_limit) as looked
+                         where coalesce((select j.finished_at is not null from holdfast.job j where j.id = looked.job_id), true))
+    returning s.key, s.n)
+  select array_agg(g.key) filter (where g.n is not null) into v_freed from gone g;
+  if v_freed is not null then
+    perform holdfast.offer_slots(v_freed);
+  end if;
+  update holdfast.rate_slot r
+     set used_at = coalesce((select j.updated_at from holdfast.job j where j.id = r.job_id and j.status = 'RUNNING'), '-infinity')
+   where r.used_at is null
+     and (select j.claim_order is not null from holdfast.job j where j.id = r.job_id) is not true;
+  for v_try in 1..p_limit loop
+    select j.held_by into v_held
+      from holdfast.job j
+     where j.held_by collate "C" > 'limit:' || v_reached and j.held_by is not null
+     order by j.held_by collate "C"
+     limit 1;
+    v_reached := case when found and v_held like 'limit:%' then substr(v_held, 7) else '' end;
+    exit when v_reached = '';
+    v_queues := v_queues || holdfast.admit_waiters(v_held, 100);
+  end loop;
+  insert into holdfast.rate_wait (key, next_at)
+  select w.key, holdfast.clock()
+    from (select distinct substr(p.held_by, 6) as key
+            from (select j.held_by
+                    from holdfast.job j
+                   where j.held_by collate "C" >= 'rate:' and j.held_by collate "C" < 'rate;' and j.held_by is not null
+                   limit p_limit) as p) as w
+   where not exists (select from holdfast.rate_wait r where r.key = w.key)
+     and pg_try_advisory_xact_lock(hashtextextended('holdfast:rate:' || w.key, 0))   -- who writes it otherwise holds this
+  on conflict (key) do nothing;
+  update holdfast.heal h set reached = v_reached where h.reached <> v_reached;
+  if cardinality(v_queues) > 0 then
+    perform holdfast.wake(v_queues);
+  end if;
+  return cardinality(v_queues) + coalesce(cardinality(v_freed), 0);
 end $$;
 
 --
--- Name: job; Type: TABLE; Schema: holdfast; Owner: -
+-- Name: hold_facts(uuid, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE TABLE holdfast.job (
-    id holdfast.job_id DEFAULT holdfast.new_id() NOT NULL,
-    created_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
-    updated_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
-    claim_order timestamp with time zone DEFAULT holdfast.clock(),
-    due_at timestamp with time zone,
-    deadline_at timestamp with time zone,
-    finished_at timestamp with time zone,
-    claim_id uuid,
-    holder uuid,
-    approval_id uuid,
-    retry_of uuid,
-    status holdfast.job_status DEFAULT 'PENDING'::holdfast.job_status NOT NULL,
-    came_from holdfast.job_status,
-    attempt integer DEFAULT 0 NOT NULL,
-    seq integer DEFAULT 1 NOT NULL,
-    priority holdfast.priority DEFAULT 0 NOT NULL,
-    retry_count smallint DEFAULT 0 NOT NULL,
-    max_retries holdfast.small_count DEFAULT 3 NOT NULL,
-    crash_count smallint DEFAULT 0 NOT NULL,
-    suspect boolean DEFAULT false NOT NULL,
-    key_held boolean DEFAULT false NOT NULL,
-    task holdfast.name NOT NULL,
-    queue holdfast.name DEFAULT 'default'::text NOT NULL,
-    tenant holdfast.name,
-    subject holdfast.long_name,
-    key holdfast.long_name,
-    key_scope holdfast.key_scope,
-    held_by text,
-    reason text,
-    label holdfast.long_name,
-    requested_by text,
-    trace_parent text,
-    timeout interval,
-    tags holdfast.tags,
-    metadata holdfast."json_object",
-    payload holdfast."json_object" DEFAULT '{}'::jsonb NOT NULL,
-    result holdfast."json_value",
-    error jsonb,
-    ties smallint DEFAULT 0 NOT NULL,
-    parent_id uuid,
-    compensates uuid
-)
-WITH (fillfactor='85', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.2', autovacuum_analyze_scale_factor='0.1', autovacuum_vacuum_cost_delay='0');
+CREATE FUNCTION holdfast.hold_facts(p_job uuid, p_held text) RETURNS jsonb
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select case split_part(p_held, ':', 1)
+    when 'limit' then (
+      select jsonb_build_object('key', substr(p_held, 7), 'most', (select l.most from holdfast.limits_of(j) as l where l.key = substr(p_held, 7)),
+               'taken', count(s.n), 'by', min(s.job_id::text) filter (where s.n = 1))
+        from holdfast.slot s
+       where s.key = substr(p_held, 7) and s.n is not null)
+    when 'rate' then (
+      select jsonb_build_object('key', substr(p_held, 6), 'next_in', extract(epoch from max(w.next_at) - holdfast.clock()))
+        from holdfast.rate_wait w
+       where w.key = substr(p_held, 6))
+    when 'task' then (
+      select jsonb_build_object('by', coalesce(t.paused_by, '?'), 'reason', t.pause_reason, 'ago', extract(epoch from holdfast.clock() - t.paused_at),
+               'resumes_in', extract(epoch from t.resume_at - holdfast.clock()))
+        from holdfast.task t
+       where t.name = substr(p_held, 6) and t.paused_at is not null)
+    when 'flag' then (
+      select jsonb_build_object('flag', f.name, 'share', holdfast.flag_share(f.name), 'by', f.set_by, 'reason', f.reason)
+        from holdfast.flag f
+       where f.name = (select t.options ->> 'flag' from holdfast.task t where t.name = j.task))
+    end
+    from holdfast.job j
+   where j.id = p_job
+$$;
 
 --
 -- Name: hold_fence(uuid, integer, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -976,6 +1523,18 @@ CREATE FUNCTION holdfast.insert_queues(p_tasks jsonb) RETURNS void
 $$;
 
 --
+-- Name: is_gated(text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.is_gated(p_task text, p_queue text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select exists (select from holdfast.task t where t.name = p_task and t.options ?| array['limits', 'rates', 'flag'])
+      or exists (select from holdfast.queue q where q.name = p_queue and q.job_limit is not null)
+$$;
+
+--
 -- Name: is_legal(holdfast.job_status, holdfast.job_status); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1003,6 +1562,145 @@ CREATE FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_status, 
 $$;
 
 --
+-- Name: join_limits(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.join_limits(p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  v_limit record;
+  v_many bigint;
+  v_other uuid;
+begin
+  insert into holdfast.slot (job_id, key)
+  select j.id, l.key
+    from unnest(p_ids) as b (id)
+    join holdfast.job j on j.id = any (array[b.id])
+    cross join lateral holdfast.limits_of(j) as l
+  on conflict do nothing;
+  for v_limit in
+    select j.id, j.task, l.key, l.most
+      from unnest(p_ids) as b (id)
+      join holdfast.job j on j.id = any (array[b.id])
+      cross join lateral holdfast.limits_of(j) as l
+     where l.policy = 'reject'
+     order by l.key collate "C", j.id   -- one order for all
+  loop
+    -- A snapshot from before the wait would not show who came first.
+    if current_setting('transaction_isolation') = 'repeatable read' then
+      raise exception 'a limit with the policy reject cannot be kept in a REPEATABLE READ transaction'
+        using errcode = 'HF005', hint = 'Enqueue task ' || v_limit.task || ' in a READ COMMITTED or SERIALIZABLE transaction. Nothing was enqueued.';
+    end if;
+    perform pg_advisory_xact_lock(hashtextextended('holdfast:reject:' || v_limit.key, 0));
+    select count(*), (array_agg(o.job_id order by o.job_id = any (p_ids), o.n nulls last, o.job_id))[1] into v_many, v_other
+      from (select s.job_id, s.n
+              from holdfast.slot s
+             where s.key = v_limit.key and s.job_id <> v_limit.id
+             order by s.n
+             limit v_limit.most) as o;
+    if v_many >= v_limit.most then
+      raise exception 'the limit of % (at most %) is reached: job % is in the way', v_limit.key, v_limit.most, v_other
+        using errcode = 'HF012', detail = jsonb_build_object('job', v_other, 'key', v_limit.key)::text,
+              hint = 'Wait for that job''s end, or cancel it. Nothing was enqueued.';
+    end if;
+  end loop;
+end $$;
+
+--
+-- Name: join_parents(jsonb, jsonb, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.join_parents(p_jobs jsonb, p_made jsonb, p_now timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+declare
+  v_nths bigint[];
+  v_jobs uuid[];
+  v_needs uuid[];
+  v_places int[];
+  v_policies text[];
+  v_open uuid[];
+  v_wrong record;
+  v_queues text[];
+begin
+  if p_jobs @? '$[*].after[*] ? (!(@ like_regex "^[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}$"))' then
+    raise exception 'after must be a list of job ids' using errcode = 'HF005', hint = 'Nothing was enqueued.';
+  end if;
+  select array_agg(n.nth), array_agg(n.job_id), array_agg(n.needs), array_agg(n.place), array_agg(n.policy)
+    into v_nths, v_jobs, v_needs, v_places, v_policies
+    from (select distinct on (c.id, r.needs) c.nth, c.id as job_id, r.needs, r.place::int, c.policy
+            from (select e.nth, (e.one ->> 'id')::uuid as id, coalesce(e.one ->> 'on_parent_failure', 'cancel') as policy, e.one -> 'after' as after
+                    from jsonb_array_elements(p_jobs) with ordinality as e (one, nth)
+                   where e.one ? 'after') as c
+            cross join lateral (select coalesce(p_made ->> a.id, a.id)::uuid as needs, a.place
+                                  from jsonb_array_elements_text(c.after) with ordinality as a (id, place)) as r
+           where (select j.held_by = 'jobs' from holdfast.job j where j.id = c.id)
+             and not exists (select from holdfast.wait w where w.job_id = c.id)
+           order by c.id, r.needs, r.place) as n;
+  -- A job may need what stands before it in the call, never itself or what stands behind it: so no circle can close.
+  with later as materialized (
+    select (e.one ->> 'id')::uuid as id, e.nth from jsonb_array_elements(p_jobs) with ordinality as e (one, nth)),
+  first as materialized (
+    select u.needs, min(u.nth) as nth from unnest(v_nths, v_needs) as u (nth, needs) group by u.needs)
+  select f.nth, f.needs into v_wrong from first f join later l on l.id = f.needs where l.nth >= f.nth limit 1;
+  if found then
+    perform holdfast.bad_input(v_wrong.nth, format('it is to run after job %s, which is itself or comes later in the same call: a cycle', v_wrong.needs));
+  end if;
+  with parent as materialized (
+    select p.id, p.status
+      from (select distinct u.needs from unnest(v_needs) as u (needs) order by u.needs) as n
+      join holdfast.job p on p.id = any (array[n.needs])
+     order by p.id
+       for no key update of p)
+  select array_agg(p.id::uuid) filter (where not holdfast.is_terminal(p.status)) into v_open from parent p;
+  select u.nth, u.needs, p.status into v_wrong
+    from unnest(v_nths, v_needs, v_policies) as u (nth, needs, policy)
+    left join holdfast.job p on p.id = any (array[u.needs])
+   where p.id is null or (p.status in ('FAILED', 'CANCELLED') and u.policy = 'cancel')
+   limit 1;
+  if found then
+    perform holdfast.bad_input(v_wrong.nth, case
+      when v_wrong.status is null then format('it is to run after job %s, which does not exist', v_wrong.needs)
+      else format('it is to run after job %s, which is %s: it would never start (on_parent_failure=run starts it anyway)', v_wrong.needs, v_wrong.status) end);
+  end if;
+  insert into holdfast.dependency (needs, job_id, position, policy)
+  select u.needs, u.job_id, u.place, u.policy
+    from unnest(v_needs, v_jobs, v_places, v_policies) as u (needs, job_id, place, policy);
+  update holdfast.job p set ties = p.ties | 2 where p.id = any (v_open) and p.ties & 2 = 0;
+  with child as (
+    select u.job_id, count(o.id) as remaining
+      from unnest(v_jobs, v_needs) as u (job_id, needs)
+      left join unnest(v_open) as o (id) on o.id = u.needs
+     group by u.job_id),
+  told as (
+    select c.job_id, c.remaining, w.run_at
+      from child c
+      join holdfast.wanted(p_jobs, p_now) as w on w.id = c.job_id),
+  waiting as (
+    insert into holdfast.wait (job_id, remaining, run_at)
+    select t.job_id, t.remaining, t.run_at from told t where t.remaining > 0),
+  ready as (
+    update holdfast.job j
+       set held_by = null,
+           due_at = case when t.run_at > p_now then t.run_at when j.ties & 1 = 1 then p_now end,
+           claim_order = case when j.ties & 1 = 0 and coalesce(t.run_at, p_now) <= p_now then holdfast.place_in_line(p_now, j.priority) end
+      from told t
+     where j.id = any (array[t.job_id]) and t.remaining = 0
+    returning j.queue)
+  select array_agg(distinct r.queue::text) into v_queues from ready r;
+  if v_queues is not null then
+    perform holdfast.wake(v_queues);
+  end if;
+end $_$;
+
+--
 -- Name: key_of(jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1019,6 +1717,108 @@ CREATE FUNCTION holdfast.last_checkpoint(p_job uuid) RETURNS text
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
   select c.value::text from holdfast.checkpoint c where c.job_id = p_job
+$$;
+
+--
+-- Name: leave_line(holdfast.job, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.leave_line(p_job holdfast.job, p_held text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_freed text[];
+begin
+  update holdfast.job j
+     set claim_order = null, held_by = p_held, ties = j.ties | case when p_held is null then 1 else 0 end,
+         due_at = case when j.status <> 'WAITING_FOR_APPROVAL' then coalesce(j.due_at, holdfast.due_of(j.claim_order, j.priority)) end
+   where j.id = p_job.id;
+  update holdfast.rate_slot r set used_at = '-infinity' where r.job_id = p_job.id and r.used_at is null;
+  if p_job.status = 'PENDING' and p_job.ties & 4 > 0 then
+    with given as (
+      update holdfast.slot s set n = null where s.job_id = p_job.id and s.n is not null returning s.key)
+    select array_agg(g.key) into v_freed from given g;
+    if v_freed is not null then
+      perform holdfast.offer_slots(v_freed);
+    end if;
+  end if;
+end $$;
+
+--
+-- Name: let_out(text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.let_out(p_held text, p_limit integer) RETURNS text[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_queues text[];
+begin
+  with parked as materialized (
+    select j.id
+      from holdfast.job j
+     where j.held_by collate "C" = p_held and j.held_by is not null and j.claim_order is null and j.status <> 'WAITING_FOR_APPROVAL'
+     order by j.held_by collate "C", holdfast.parked_place(j.due_at, j.created_at, j.priority), j.id
+     limit p_limit
+       for no key update skip locked),
+  out as (
+    update holdfast.job j
+       set held_by = null, due_at = coalesce(j.due_at, v_now)
+      from parked p
+     where j.id = any (array[p.id::uuid]) and j.held_by = p_held
+    returning j.queue)
+  select array_agg(o.queue::text) into v_queues from out o;
+  return coalesce(v_queues, '{}');
+end $$;
+
+--
+-- Name: limit_queue(text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.limit_queue(p_queue text, p_most integer) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if p_most not between 1 and 100000 then
+    raise exception 'a queue can be limited to 1 to 100,000 jobs at once, not %', p_most
+      using errcode = 'HF005', hint = 'To let nothing run, pause it: holdfast queue pause ' || p_queue;
+  end if;
+  insert into holdfast.queue as q (name, job_limit) values (p_queue, p_most)
+  on conflict (name) do update set job_limit = excluded.job_limit;
+  if p_most is not null then
+    perform holdfast.count_running(p_queue);
+    perform holdfast.clear_line(1000);
+  end if;
+  perform holdfast.open_again(100);
+  perform holdfast.wake(array[p_queue]);
+end $$;
+
+--
+-- Name: limits_of(holdfast.job); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.limits_of(p_job holdfast.job) RETURNS TABLE(key text, most integer, policy text, release_while_waiting boolean)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select distinct on (l.key) l.key, l.most, l.policy, l.release_while_waiting
+    from (select holdfast.filled_key(d.key, p_job.payload, p_job.tenant, p_job.subject) as key, d.max as most,
+                 coalesce(d.policy, 'wait') as policy, coalesce(d.release_while_waiting, false) as release_while_waiting
+            from holdfast.task t
+            cross join lateral jsonb_to_recordset(t.options -> 'limits') as d (key text, max int, policy text, release_while_waiting boolean)
+           where t.name = p_job.task
+          union all
+          select 'queue:' || q.name, q.job_limit, 'wait', false
+            from holdfast.queue q
+           where q.name = p_job.queue and q.job_limit is not null) as l
+   order by l.key, l.most
 $$;
 
 --
@@ -1072,6 +1872,151 @@ CREATE FUNCTION holdfast.note(p_job uuid, p_kind text, p_actor text, p_data json
 $$;
 
 --
+-- Name: offer_slots(text[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.offer_slots(p_keys text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_key record;
+  v_queues text[] := '{}';
+begin
+  for v_key in
+    select k.key, count(*)::int as free, row_number() over () as nth from unnest(p_keys) as k (key) group by k.key
+  loop
+    -- Each key costs an entry of the server's lock table: what is beyond a hundred goes through admission.
+    if v_key.nth <= 100 then
+      v_queues := v_queues || holdfast.admit_waiters('limit:' || v_key.key, v_key.free);
+    else
+      v_queues := v_queues || holdfast.let_out('limit:' || v_key.key, v_key.free);
+    end if;
+  end loop;
+  if cardinality(v_queues) > 0 then
+    perform holdfast.wake(v_queues);
+  end if;
+end $$;
+
+--
+-- Name: open_again(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.open_again(p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+  v_held text;
+  v_queues text[] := '{}';
+begin
+  if not exists (select from holdfast.job j where j.held_by is not null) then
+    return 0;
+  end if;
+  for v_held in
+    select 'task:' || t.name from holdfast.task t where not holdfast.task_is_paused(t)
+    union all
+    select 'flag:' || f.name || ':' || share from holdfast.flag f, generate_series(0, 99) as share where share <> holdfast.flag_share(f.name)
+    union all
+    select 'limit:queue:' || q.name from holdfast.queue q
+  loop
+    continue when not exists (select from holdfast.job j where j.held_by collate "C" = v_held and j.held_by is not null);
+    v_queues := v_queues || holdfast.admit_waiters(v_held, p_limit - cardinality(v_queues));
+    exit when cardinality(v_queues) >= p_limit;
+  end loop;
+  if cardinality(v_queues) > 0 then
+    perform holdfast.wake(v_queues);
+  end if;
+  return cardinality(v_queues);
+end $$;
+
+--
+-- Name: open_tasks(text[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.open_tasks(p_tasks text[]) RETURNS text[]
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if not exists (select from holdfast.task t where t.paused_at is not null)
+     and not exists (select from holdfast.flag f where not f.enabled) then
+    return p_tasks;
+  end if;
+  return array(select n.name
+                 from unnest(p_tasks) with ordinality as n (name, nth)
+                 left join holdfast.task t on t.name = n.name
+                where holdfast.task_is_paused(t) is not true
+                  and not exists (select from holdfast.flag f where f.name = t.options ->> 'flag' and not f.enabled)
+                order by n.nth);
+end $$;
+
+--
+-- Name: parked_place(timestamp with time zone, timestamp with time zone, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.parked_place(p_due timestamp with time zone, p_created timestamp with time zone, p_priority integer) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (COALESCE(p_due, p_created) - ((p_priority)::double precision * '00:00:36'::interval));
+
+--
+-- Name: pass_gates(holdfast.job, timestamp with time zone, text[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.pass_gates(p_job holdfast.job, p_now timestamp with time zone, p_full text[], OUT held text, OUT busy boolean, OUT ties integer) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_gate record;
+  v_n int;
+  v_slots jsonb := '[]';
+  v_starts jsonb := '[]';
+begin
+  ties := p_job.ties;
+  busy := false;
+  held := holdfast.closed_by(p_job);
+  if held is not null then
+    return;
+  end if;
+  for v_gate in
+    select l.key, l.most
+      from holdfast.limits_of(p_job) as l
+     where not exists (select from holdfast.slot s where s.job_id = p_job.id and s.key = l.key and s.n is not null)
+  loop
+    v_n := case when v_gate.key = any (p_full) then 0 else holdfast.free_slot(v_gate.key, v_gate.most) end;
+    busy := v_n is null;
+    held := case when v_n = 0 then 'limit:' || v_gate.key end;
+    if busy or held is not null then
+      return;
+    end if;
+    v_slots := v_slots || jsonb_build_object('key', v_gate.key, 'n', v_n);
+  end loop;
+  for v_gate in select r.key, r.most, r.period from holdfast.rates_of(p_job) as r loop
+    v_n := holdfast.free_rate_slot(v_gate.key, v_gate.most, v_gate.period, p_now);
+    busy := v_n is null;
+    if v_n = 0 then
+      held := 'rate:' || v_gate.key;
+      perform holdfast.await_rate(v_gate.key, v_gate.period, p_now);
+    end if;
+    if busy or held is not null then
+      return;
+    end if;
+    v_starts := v_starts || jsonb_build_object('key', v_gate.key, 'n', v_n, 'period', v_gate.period);
+  end loop;
+
+  insert into holdfast.slot as s (job_id, key, n)
+  select p_job.id, g.key, g.n from jsonb_to_recordset(v_slots) as g (key text, n int)
+  on conflict (job_id, key) do update set n = excluded.n;
+  insert into holdfast.rate_slot as r (key, n, job_id, period)
+  select g.key, g.n, p_job.id, g.period from jsonb_to_recordset(v_starts) as g (key text, n int, period interval)
+  on conflict (key, n) do update set job_id = excluded.job_id, used_at = null, period = excluded.period;
+  ties := ties | case when v_slots = '[]' then 0 else 4 end | case when v_starts = '[]' then 0 else 8 end;
+end $$;
+
+--
 -- Name: pause_queue(text, text, text, interval); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1085,6 +2030,24 @@ begin
   on conflict (name) do update
      set paused_at = coalesce(queue.paused_at, excluded.paused_at), paused_by = excluded.paused_by,
          reason = excluded.reason, resume_at = excluded.resume_at;
+end $$;
+
+--
+-- Name: pause_task(text, text, text, interval); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.pause_task(p_task text, p_actor text DEFAULT NULL::text, p_reason text DEFAULT NULL::text, p_resume_in interval DEFAULT NULL::interval) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  update holdfast.task t
+     set paused_at = coalesce(t.paused_at, holdfast.clock()), paused_by = coalesce(p_actor, session_user), pause_reason = p_reason,
+         resume_at = holdfast.clock() + p_resume_in
+   where t.name = p_task;
+  if not found then
+    raise exception 'no task is called %', quote_literal(p_task) using errcode = 'HF004', hint = 'holdfast task list shows them.';
+  end if;
 end $$;
 
 --
@@ -1105,6 +2068,8 @@ CREATE TABLE holdfast.queue (
     paused_by text,
     reason text,
     resume_at timestamp with time zone,
+    job_limit integer,
+    CONSTRAINT queue_limit_is_positive CHECK ((job_limit > 0)),
     CONSTRAINT resume_needs_a_pause CHECK (((resume_at IS NULL) OR (paused_at IS NOT NULL)))
 );
 
@@ -1115,6 +2080,23 @@ CREATE TABLE holdfast.queue (
 CREATE FUNCTION holdfast.queue_is_paused(p_queue text) RETURNS boolean
     LANGUAGE sql STABLE
     RETURN (EXISTS (SELECT FROM holdfast.queue q WHERE (((q.name)::text = queue_is_paused.p_queue) AND (q.paused_at IS NOT NULL) AND ((q.resume_at IS NULL) OR (q.resume_at > holdfast.clock())))));
+
+--
+-- Name: rates_of(holdfast.job); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.rates_of(p_job holdfast.job) RETURNS TABLE(key text, most integer, period interval)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select distinct on (r.key) r.key, r.most, r.period
+    from (select holdfast.filled_key(d.key, p_job.payload, p_job.tenant, p_job.subject) as key, d.max as most,
+                 make_interval(secs => d.per) as period
+            from holdfast.task t
+            cross join lateral jsonb_to_recordset(t.options -> 'rates') as d (key text, max int, per float8)
+           where t.name = p_job.task) as r
+   order by r.key, r.most
+$$;
 
 --
 -- Name: record_births(); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1238,6 +2220,7 @@ CREATE FUNCTION holdfast.register_tasks(p_tasks jsonb) RETURNS void
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
+  perform holdfast.flags_from_environment(p_tasks);
   perform holdfast.insert_queues(p_tasks);
   insert into holdfast.task as old (name, queue, priority, max_retries, crash_cap, timeout, retention, unique_by, key_scope,
                                     manual_retries, manual_retries_per, options)
@@ -1268,6 +2251,45 @@ CREATE FUNCTION holdfast.register_worker(p_id uuid, p_name text, p_host text, p_
   values (p_id, p_name, p_host, p_pid, p_version, p_queues, p_tasks, p_lease, p_its_clock - clock_timestamp())
   on conflict (id) do nothing
 $$;
+
+--
+-- Name: release_slots(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.release_slots(p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  v_freed text[];
+  v_given text[];
+begin
+  update holdfast.rate_slot r
+     set used_at = case when j.status = 'RUNNING' then j.updated_at else '-infinity' end
+    from holdfast.job j
+   where r.job_id = any (p_ids) and r.used_at is null and j.id = any (array[r.job_id])
+     and j.claim_order is null;
+  with gone as (
+    delete from holdfast.slot s
+     where s.job_id = any (p_ids) and (select j.finished_at is not null from holdfast.job j where j.id = s.job_id)
+    returning s.key, s.n)
+  select array_agg(g.key) filter (where g.n is not null) into v_freed from gone g;
+  with given as (
+    update holdfast.slot s
+       set n = null
+     where s.job_id = any (p_ids) and s.n is not null
+       and exists (select from holdfast.job j cross join lateral holdfast.limits_of(j) as l
+                    where j.id = s.job_id and j.status in ('RETRY', 'WAITING', 'WAITING_FOR_APPROVAL')
+                      and l.key = s.key and l.release_while_waiting)
+    returning s.key)
+  select array_agg(g.key) into v_given from given g;
+  if v_freed is not null or v_given is not null then
+    perform holdfast.offer_slots(coalesce(v_freed, '{}') || coalesce(v_given, '{}'));
+  end if;
+end $$;
 
 --
 -- Name: report_progress(uuid, integer, uuid, double precision, double precision, text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1303,6 +2325,29 @@ begin
    where q.name = p_queue;
   perform holdfast.wake(array[p_queue]);
   return coalesce(v_was_paused, false);
+end $$;
+
+--
+-- Name: resume_task(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.resume_task(p_task text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_was_paused boolean;
+begin
+  select t.paused_at is not null into v_was_paused from holdfast.task t where t.name = p_task for no key update;
+  if not found then
+    raise exception 'no task is called %', quote_literal(p_task) using errcode = 'HF004', hint = 'holdfast task list shows them.';
+  end if;
+  update holdfast.task t
+     set paused_at = null, paused_by = null, pause_reason = null, resume_at = null
+   where t.name = p_task and t.paused_at is not null;
+  perform holdfast.open_again(100);
+  perform holdfast.wake(array(select s.queue from holdfast.sleeper s));
+  return v_was_paused;
 end $$;
 
 --
@@ -1342,6 +2387,7 @@ declare
   v_new uuid := coalesce(p_new_id, holdfast.new_id());
   v_other uuid;
   v_count bigint;
+  v_gated boolean := holdfast.is_gated(v_old.task, v_old.queue);
 begin
   select j.id into v_other from holdfast.job j where j.retry_of = p_id;
   if found then
@@ -1389,15 +2435,19 @@ begin
   end if;
   perform set_config('holdfast.actor', coalesce(p_actor, ''), true);
   begin
-    insert into holdfast.job (id, created_at, updated_at, claim_order, retry_of, priority, max_retries, key_held, task, queue, tenant, subject, key,
+    insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, ties, retry_of, priority, max_retries, key_held, task, queue, tenant, subject, key,
            key_scope, reason, label, requested_by, trace_parent, timeout, tags, metadata, payload)
-    values (v_new, v_now, v_now, holdfast.place_in_line(v_now, v_old.priority), p_id, v_old.priority, v_old.max_retries, v_old.key is not null, v_old.task,
+    values (v_new, v_now, v_now, case when not v_gated then holdfast.place_in_line(v_now, v_old.priority) end,
+            case when v_gated then v_now end, v_gated::int, p_id, v_old.priority, v_old.max_retries, v_old.key is not null, v_old.task,
             v_old.queue, v_old.tenant, v_old.subject, v_old.key, v_old.key_scope, coalesce(p_reason, 'retried by hand'), v_old.label,
             coalesce(p_actor, v_old.requested_by), v_old.trace_parent, v_old.timeout, v_old.tags, v_old.metadata, v_old.payload);
   exception when unique_violation then
     raise exception 'job % cannot be retried: another job took its key at this moment', p_id
       using errcode = 'HF008', hint = 'See what became of that one.';
   end;
+  if v_gated then
+    perform holdfast.join_limits(array[v_new]);
+  end if;
   perform set_config('holdfast.actor', '', true);
   perform holdfast.wake(array[v_old.queue]);
   return v_new;
@@ -1463,6 +2513,22 @@ begin
 end $$;
 
 --
+-- Name: rollout_bucket(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.rollout_bucket(p_key text) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((((('x'::text || "right"(md5(p_key), 8)))::bit(32))::bigint % (10)::bigint))::integer;
+
+--
+-- Name: rollout_position(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.rollout_position(p_key text) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((((((('x'::text || "right"(md5(p_key), 8)))::bit(32))::bigint % (10)::bigint) * 10) + ((((('x'::text || "right"(md5(p_key), 8)))::bit(32))::bigint / 10) % (10)::bigint)))::integer;
+
+--
 -- Name: save_checkpoint(uuid, integer, uuid, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1516,6 +2582,27 @@ CREATE FUNCTION holdfast.saved_steps(p_job uuid) RETURNS TABLE(name text, kind t
    where s.job_id = p_job
    order by s.finished_at, s.name
 $$;
+
+--
+-- Name: set_flag(text, boolean, integer, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.set_flag(p_flag text, p_enabled boolean, p_percent integer DEFAULT NULL::integer, p_actor text DEFAULT NULL::text, p_reason text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if p_percent not between 0 and 100 then
+    raise exception 'a flag is on for 0 to 100 %%, not %', p_percent using errcode = 'HF005';
+  end if;
+  insert into holdfast.flag as f (name, enabled, percent, set_by, reason)
+  values (p_flag, coalesce(p_enabled, true), coalesce(p_percent, 100), coalesce(p_actor, session_user), p_reason)
+  on conflict (name) do update
+     set enabled = coalesce(p_enabled, f.enabled), percent = coalesce(p_percent, f.percent), set_by = excluded.set_by,
+         reason = excluded.reason, at = excluded.at;
+  perform holdfast.open_again(100);
+  perform holdfast.wake(array(select s.queue from holdfast.sleeper s));
+end $$;
 
 --
 -- Name: settle(uuid, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1690,7 +2777,46 @@ begin
   select count(*) into died from silent;
   returned := holdfast.return_jobs(null, p_limit);
   overdue := holdfast.end_overdue(p_limit);
+  perform holdfast.clear_line(p_limit);
+  perform holdfast.heal(p_limit);
 end $$;
+
+--
+-- Name: task; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.task (
+    name holdfast.name NOT NULL,
+    queue holdfast.name DEFAULT 'default'::text NOT NULL,
+    priority holdfast.priority DEFAULT 0 NOT NULL,
+    max_retries holdfast.small_count DEFAULT 3 NOT NULL,
+    crash_cap holdfast.small_count DEFAULT 3 NOT NULL,
+    timeout interval,
+    retention interval,
+    unique_by holdfast.tags,
+    key_scope holdfast.key_scope DEFAULT 'active'::text NOT NULL,
+    manual_retries holdfast.small_count DEFAULT 3 NOT NULL,
+    manual_retries_per text DEFAULT 'job'::text NOT NULL,
+    registered_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    options jsonb DEFAULT '{}'::jsonb NOT NULL,
+    paused_at timestamp with time zone,
+    paused_by text,
+    pause_reason text,
+    resume_at timestamp with time zone,
+    CONSTRAINT resume_needs_a_pause CHECK (((resume_at IS NULL) OR (paused_at IS NOT NULL))),
+    CONSTRAINT task_crash_cap_is_positive CHECK (((crash_cap)::smallint > 0)),
+    CONSTRAINT task_manual_retries_are_counted_per_job_or_subject CHECK ((manual_retries_per = ANY (ARRAY['job'::text, 'subject'::text]))),
+    CONSTRAINT task_retention_is_positive CHECK (((retention > '00:00:00'::interval) AND (retention <= '100 years'::interval))),
+    CONSTRAINT task_timeout_is_positive CHECK (((timeout > '00:00:00'::interval) AND (timeout <= '1 year'::interval)))
+);
+
+--
+-- Name: task_is_paused(holdfast.task); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.task_is_paused(p_task holdfast.task) RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN (((p_task).paused_at IS NOT NULL) AND (((p_task).resume_at IS NULL) OR ((p_task).resume_at > holdfast.clock())));
 
 --
 -- Name: tell_followers(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1704,6 +2830,7 @@ declare
   v_now timestamptz := holdfast.clock();
   v_cancelled uuid[];
   v_queues text[];
+  v_started uuid[];
 begin
   -- A follower that never started is cancelled with what it needs, unless it says otherwise.
   with doomed as materialized (
@@ -1744,7 +2871,7 @@ begin
     returning w.job_id, w.remaining, w.run_at, w.step),
   -- A waiting attempt's row stays until the attempt has read it; one that never started needs it no more.
   freed as (
-    select c.job_id, greatest(c.run_at, v_now) as due from counted c where c.remaining <= 0),
+    select c.job_id, c.step, greatest(c.run_at, v_now) as due from counted c where c.remaining <= 0),
   ready as (
     update holdfast.job j
        set held_by = null, due_at = case when j.ties & 1 = 1 or f.due > v_now then f.due end,
@@ -1752,7 +2879,9 @@ begin
       from (select f.job_id, f.due from freed f join holdfast.job j on j.id = any (array[f.job_id]) order by f.job_id for no key update of j) as f
      where j.id = any (array[f.job_id]) and j.status in ('PENDING', 'WAITING') and j.claim_order is null
     returning j.queue)
-  select array_agg(distinct r.queue) into v_queues from ready r;
+  select (select array_agg(distinct r.queue) from ready r), (select array_agg(f.job_id) from freed f where f.step is null)
+    into v_queues, v_started;
+  delete from holdfast.wait w where w.job_id = any (v_started);
   if v_queues is not null then
     perform holdfast.wake(v_queues);
   end if;
@@ -1800,6 +2929,7 @@ begin
   partitions := holdfast.ensure_history_partitions();
   removed := holdfast.apply_retention(p_limit);
   perform holdfast.drop_empty_history_partitions();
+  delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
   with gone as (
     delete from holdfast.worker w
      where w.died_at < holdfast.clock() - interval '1 day'
@@ -1837,34 +2967,10 @@ begin
 end $$;
 
 --
--- Name: task; Type: TABLE; Schema: holdfast; Owner: -
---
-
-CREATE TABLE holdfast.task (
-    name holdfast.name NOT NULL,
-    queue holdfast.name DEFAULT 'default'::text NOT NULL,
-    priority holdfast.priority DEFAULT 0 NOT NULL,
-    max_retries holdfast.small_count DEFAULT 3 NOT NULL,
-    crash_cap holdfast.small_count DEFAULT 3 NOT NULL,
-    timeout interval,
-    retention interval,
-    unique_by holdfast.tags,
-    key_scope holdfast.key_scope DEFAULT 'active'::text NOT NULL,
-    manual_retries holdfast.small_count DEFAULT 3 NOT NULL,
-    manual_retries_per text DEFAULT 'job'::text NOT NULL,
-    registered_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
-    options jsonb DEFAULT '{}'::jsonb NOT NULL,
-    CONSTRAINT task_crash_cap_is_positive CHECK (((crash_cap)::smallint > 0)),
-    CONSTRAINT task_manual_retries_are_counted_per_job_or_subject CHECK ((manual_retries_per = ANY (ARRAY['job'::text, 'subject'::text]))),
-    CONSTRAINT task_retention_is_positive CHECK (((retention > '00:00:00'::interval) AND (retention <= '100 years'::interval))),
-    CONSTRAINT task_timeout_is_positive CHECK (((timeout > '00:00:00'::interval) AND (timeout <= '1 year'::interval)))
-);
-
---
 -- Name: wanted(jsonb, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time zone) RETURNS TABLE(nth bigint, id uuid, run_at timestamp with time zone, priority integer, max_retries integer, task text, queue text, tenant text, subject text, key text, key_scope text, label text, requested_by text, trace_parent text, timeout interval, tags jsonb, metadata jsonb, payload jsonb)
+CREATE FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time zone) RETURNS TABLE(nth bigint, id uuid, run_at timestamp with time zone, priority integer, max_retries integer, task text, queue text, tenant text, subject text, key text, key_scope text, label text, requested_by text, trace_parent text, timeout interval, tags jsonb, metadata jsonb, payload jsonb, ties smallint, parent_id uuid, needs_jobs boolean)
     LANGUAGE sql STABLE
     BEGIN ATOMIC
  SELECT w.nth,
@@ -1888,8 +2994,17 @@ CREATE FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time zone) RE
      COALESCE(make_interval(secs => w.timeout), t.timeout) AS "coalesce",
      w.tags,
      w.metadata,
-     w.payload
-    FROM (ROWS FROM(jsonb_to_recordset(wanted.p_jobs) AS (id uuid, task text, payload jsonb, queue text, priority integer, run_at timestamp with time zone, run_in double precision, key text, key_scope text, on_conflict text, tenant text, subject text, tags jsonb, label text, metadata jsonb, requested_by text, trace_parent text, max_retries integer, timeout double precision)) WITH ORDINALITY w(id, task, payload, queue, priority, run_at, run_in, key, key_scope, on_conflict, tenant, subject, tags, label, metadata, requested_by, trace_parent, max_retries, timeout, nth)
+     w.payload,
+     (
+         CASE
+             WHEN ((t.options ?| ARRAY['limits'::text, 'rates'::text, 'flag'::text]) OR (COALESCE(w.queue, (t.queue)::text) = ANY ((ARRAY( SELECT q.name
+                FROM holdfast.queue q
+               WHERE (q.job_limit IS NOT NULL)))::text[]))) THEN 1
+             ELSE 0
+         END)::smallint AS int2,
+     w.parent,
+     ((w.after IS NOT NULL) AND (w.after <> '[]'::jsonb))
+    FROM (ROWS FROM(jsonb_to_recordset(wanted.p_jobs) AS (id uuid, task text, payload jsonb, queue text, priority integer, run_at timestamp with time zone, run_in double precision, key text, key_scope text, on_conflict text, tenant text, subject text, tags jsonb, label text, metadata jsonb, requested_by text, trace_parent text, max_retries integer, timeout double precision, parent uuid, after jsonb, on_parent_failure text)) WITH ORDINALITY w(id, task, payload, queue, priority, run_at, run_in, key, key_scope, on_conflict, tenant, subject, tags, label, metadata, requested_by, trace_parent, max_retries, timeout, parent, after, on_parent_failure, nth)
       LEFT JOIN holdfast.task t ON (((t.name)::text = w.task)))
    WHERE
          CASE
@@ -1909,6 +3024,8 @@ CREATE FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time zone) RE
              WHEN ((((''::text = w.queue) OR (''::text = w.tenant)) OR (''::text = w.subject)) OR (''::text = w.key)) THEN holdfast.bad_input(w.nth, 'queue, tenant, subject and key must not be empty: leave out what it does not have'::text)
              WHEN ((GREATEST(length(w.queue), length(w.tenant)) > 200) OR (GREATEST(length(w.subject), length(w.key), length(w.label)) > 500)) THEN holdfast.bad_input(w.nth, 'a queue or tenant may have 200 characters, a subject, key or label 500'::text)
              WHEN (w.key_scope <> ALL (ARRAY['active'::text, 'success'::text, 'ever'::text])) THEN holdfast.bad_input(w.nth, format('key scope %L is not one of active, success, ever'::text, w.key_scope))
+             WHEN ((w.after IS NOT NULL) AND (NOT holdfast.are_strings(w.after))) THEN holdfast.bad_input(w.nth, 'after must be a list of job ids'::text)
+             WHEN (w.on_parent_failure <> ALL (ARRAY['cancel'::text, 'run'::text])) THEN holdfast.bad_input(w.nth, format('on_parent_failure %L is not one of cancel, run'::text, w.on_parent_failure))
              WHEN (w.on_conflict <> ALL (ARRAY['return'::text, 'raise'::text, 'replace'::text])) THEN holdfast.bad_input(w.nth, format('on_conflict %L is not one of return, raise, replace'::text, w.on_conflict))
              ELSE true
          END;
@@ -2018,6 +3135,30 @@ ALTER TABLE holdfast.event ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY 
 );
 
 --
+-- Name: flag; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.flag (
+    name holdfast.name NOT NULL,
+    enabled boolean NOT NULL,
+    percent smallint DEFAULT 100 NOT NULL,
+    set_by text NOT NULL,
+    reason text,
+    at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    CONSTRAINT flag_percent_is_a_share CHECK (((percent >= 0) AND (percent <= 100)))
+);
+
+--
+-- Name: heal; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.heal (
+    only_one boolean DEFAULT true NOT NULL,
+    reached text DEFAULT ''::text NOT NULL,
+    CONSTRAINT heal_only_one_check CHECK (only_one)
+);
+
+--
 -- Name: job_history; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -2118,12 +3259,45 @@ CREATE TABLE holdfast.progress (
 WITH (fillfactor='70');
 
 --
+-- Name: rate_slot; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.rate_slot (
+    key text NOT NULL COLLATE pg_catalog."C",
+    n integer NOT NULL,
+    job_id uuid NOT NULL,
+    used_at timestamp with time zone,
+    period interval NOT NULL,
+    CONSTRAINT rate_slots_are_counted_from_1 CHECK ((n > 0))
+);
+
+--
+-- Name: rate_wait; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.rate_wait (
+    key text NOT NULL COLLATE pg_catalog."C",
+    next_at timestamp with time zone NOT NULL
+);
+
+--
 -- Name: sleeper; Type: TABLE; Schema: holdfast; Owner: -
 --
 
 CREATE TABLE holdfast.sleeper (
     queue text NOT NULL,
     worker_id uuid NOT NULL
+);
+
+--
+-- Name: slot; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.slot (
+    job_id uuid NOT NULL,
+    key text NOT NULL COLLATE pg_catalog."C",
+    n integer,
+    CONSTRAINT slots_are_counted_from_1 CHECK ((n > 0))
 );
 
 --
@@ -2236,6 +3410,20 @@ ALTER TABLE ONLY holdfast.event
     ADD CONSTRAINT event_pkey PRIMARY KEY (id);
 
 --
+-- Name: flag flag_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.flag
+    ADD CONSTRAINT flag_pkey PRIMARY KEY (name);
+
+--
+-- Name: heal heal_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.heal
+    ADD CONSTRAINT heal_pkey PRIMARY KEY (only_one);
+
+--
 -- Name: installed installed_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -2278,11 +3466,39 @@ ALTER TABLE ONLY holdfast.queue
     ADD CONSTRAINT queue_pkey PRIMARY KEY (name);
 
 --
+-- Name: rate_slot rate_slot_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.rate_slot
+    ADD CONSTRAINT rate_slot_pkey PRIMARY KEY (key, n);
+
+--
+-- Name: rate_wait rate_wait_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.rate_wait
+    ADD CONSTRAINT rate_wait_pkey PRIMARY KEY (key);
+
+--
 -- Name: sleeper sleeper_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
 ALTER TABLE ONLY holdfast.sleeper
     ADD CONSTRAINT sleeper_pkey PRIMARY KEY (queue, worker_id);
+
+--
+-- Name: slot slot_has_one_holder; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.slot
+    ADD CONSTRAINT slot_has_one_holder UNIQUE (key, n);
+
+--
+-- Name: slot slot_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.slot
+    ADD CONSTRAINT slot_pkey PRIMARY KEY (job_id, key);
 
 --
 -- Name: step step_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -2395,7 +3611,7 @@ CREATE INDEX job_compensating ON holdfast.job USING btree (compensates, id) WHER
 -- Name: job_due; Type: INDEX; Schema: holdfast; Owner: -
 --
 
-CREATE INDEX job_due ON holdfast.job USING btree (due_at) WHERE ((due_at IS NOT NULL) AND (claim_order IS NULL));
+CREATE INDEX job_due ON holdfast.job USING btree (due_at) WHERE ((due_at IS NOT NULL) AND (claim_order IS NULL) AND (held_by IS NULL));
 
 --
 -- Name: job_held; Type: INDEX; Schema: holdfast; Owner: -
@@ -2416,6 +3632,12 @@ CREATE INDEX job_in_line ON holdfast.job USING btree (queue, claim_order, id) WH
 CREATE UNIQUE INDEX job_key ON holdfast.job USING btree (COALESCE((tenant)::text, ''::text), task, key) WHERE key_held;
 
 --
+-- Name: job_parked; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX job_parked ON holdfast.job USING btree (held_by COLLATE "C", holdfast.parked_place(due_at, created_at, (priority)::integer), id) WHERE (held_by IS NOT NULL);
+
+--
 -- Name: job_retried_once; Type: INDEX; Schema: holdfast; Owner: -
 --
 
@@ -2426,6 +3648,30 @@ CREATE UNIQUE INDEX job_retried_once ON holdfast.job USING btree (retry_of) WHER
 --
 
 CREATE INDEX job_suspect ON holdfast.job USING btree (queue, claim_order, id) WHERE ((claim_order IS NOT NULL) AND suspect);
+
+--
+-- Name: rate_slot_by_use; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX rate_slot_by_use ON holdfast.rate_slot USING btree (key, used_at);
+
+--
+-- Name: rate_slot_granted; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX rate_slot_granted ON holdfast.rate_slot USING btree (job_id) WHERE (used_at IS NULL);
+
+--
+-- Name: rate_wait_by_time; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX rate_wait_by_time ON holdfast.rate_wait USING btree (next_at);
+
+--
+-- Name: task_paused; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX task_paused ON holdfast.task USING btree (name) WHERE (paused_at IS NOT NULL);
 
 --
 -- Name: wait_for_event; Type: INDEX; Schema: holdfast; Owner: -
@@ -2657,6 +3903,45 @@ GRANT ALL ON FUNCTION holdfast.admit_due(p_limit integer, OUT admitted bigint, O
 GRANT ALL ON FUNCTION holdfast.admit_due(p_limit integer, OUT admitted bigint, OUT next_in double precision) TO holdfast_maint;
 
 --
+-- Name: FUNCTION clock(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.clock() FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.clock() TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.clock() TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.clock() TO holdfast_viewer;
+
+--
+-- Name: FUNCTION new_id(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.new_id() FROM PUBLIC;
+
+--
+-- Name: TABLE job; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.job TO holdfast_api;
+
+--
+-- Name: FUNCTION admit_one(p_job holdfast.job, p_now timestamp with time zone, p_full text[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.admit_one(p_job holdfast.job, p_now timestamp with time zone, p_full text[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION admit_rated(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.admit_rated(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION admit_waiters(p_held text, p_many integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.admit_waiters(p_held text, p_many integer) FROM PUBLIC;
+
+--
 -- Name: FUNCTION apply_retention(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -2667,6 +3952,12 @@ REVOKE ALL ON FUNCTION holdfast.apply_retention(p_limit integer) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.are_strings(p_list jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION await_rate(p_key text, p_period interval, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.await_rate(p_key text, p_period interval, p_now timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION bad_input(p_position bigint, p_problem text); Type: ACL; Schema: holdfast; Owner: -
@@ -2709,13 +4000,22 @@ REVOKE ALL ON FUNCTION holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_
 GRANT ALL ON FUNCTION holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_queues text[], p_tasks text[]) TO holdfast_worker;
 
 --
--- Name: FUNCTION clock(); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION clear_closed(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.clock() FROM PUBLIC;
-GRANT ALL ON FUNCTION holdfast.clock() TO holdfast_worker;
-GRANT ALL ON FUNCTION holdfast.clock() TO holdfast_api;
-GRANT ALL ON FUNCTION holdfast.clock() TO holdfast_viewer;
+REVOKE ALL ON FUNCTION holdfast.clear_closed(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION clear_line(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.clear_line(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION closed_by(p_job holdfast.job); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.closed_by(p_job holdfast.job) FROM PUBLIC;
 
 --
 -- Name: FUNCTION complete(p_worker uuid, p_ids uuid[], p_attempts integer[], p_claim_ids uuid[], p_results text[], p_logs text[]); Type: ACL; Schema: holdfast; Owner: -
@@ -2729,6 +4029,12 @@ GRANT ALL ON FUNCTION holdfast.complete(p_worker uuid, p_ids uuid[], p_attempts 
 --
 
 REVOKE ALL ON FUNCTION holdfast.complete_here(p_job uuid, p_attempt integer, p_claim_id uuid, p_result jsonb, p_logs jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION count_running(p_queue text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.count_running(p_queue text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION declare_tasks(p_tasks jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -2750,6 +4056,12 @@ REVOKE ALL ON FUNCTION holdfast.definitions(p_tasks jsonb) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.drop_empty_history_partitions() FROM PUBLIC;
+
+--
+-- Name: FUNCTION due_of(p_claim_order timestamp with time zone, p_priority integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.due_of(p_claim_order timestamp with time zone, p_priority integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION end_overdue(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
@@ -2801,10 +4113,40 @@ REVOKE ALL ON FUNCTION holdfast.fall_asleep(p_worker uuid, p_queues text[]) FROM
 GRANT ALL ON FUNCTION holdfast.fall_asleep(p_worker uuid, p_queues text[]) TO holdfast_worker;
 
 --
+-- Name: FUNCTION filled_key(p_template text, p_payload jsonb, p_tenant text, p_subject text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.filled_key(p_template text, p_payload jsonb, p_tenant text, p_subject text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION flag_share(p_flag text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.flag_share(p_flag text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION flags_from_environment(p_tasks jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.flags_from_environment(p_tasks jsonb) FROM PUBLIC;
+
+--
 -- Name: FUNCTION follow_up(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.follow_up(p_ids uuid[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION free_rate_slot(p_key text, p_most integer, p_period interval, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.free_rate_slot(p_key text, p_most integer, p_period interval, p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION free_slot(p_key text, p_most integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.free_slot(p_key text, p_most integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION guard_history_partition(p_partition regclass); Type: ACL; Schema: holdfast; Owner: -
@@ -2831,16 +4173,23 @@ REVOKE ALL ON FUNCTION holdfast.guard_removal() FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.guard_stay() FROM PUBLIC;
 
 --
--- Name: FUNCTION new_id(); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION has_slot(p_job uuid, p_key text); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.new_id() FROM PUBLIC;
+REVOKE ALL ON FUNCTION holdfast.has_slot(p_job uuid, p_key text) FROM PUBLIC;
 
 --
--- Name: TABLE job; Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION heal(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
-GRANT SELECT ON TABLE holdfast.job TO holdfast_api;
+REVOKE ALL ON FUNCTION holdfast.heal(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION hold_facts(p_job uuid, p_held text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.hold_facts(p_job uuid, p_held text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.hold_facts(p_job uuid, p_held text) TO holdfast_api;
 
 --
 -- Name: FUNCTION hold_fence(p_job uuid, p_attempt integer, p_claim_id uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -2859,6 +4208,12 @@ REVOKE ALL ON FUNCTION holdfast.holder_name(p_holder uuid) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.insert_queues(p_tasks jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION is_gated(p_task text, p_queue text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.is_gated(p_task text, p_queue text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION is_legal(p_from holdfast.job_status, p_to holdfast.job_status); Type: ACL; Schema: holdfast; Owner: -
@@ -2885,6 +4240,18 @@ GRANT ALL ON FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_st
 GRANT ALL ON FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_status, OUT result text, OUT error text) TO holdfast_api;
 
 --
+-- Name: FUNCTION join_limits(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.join_limits(p_ids uuid[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION join_parents(p_jobs jsonb, p_made jsonb, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.join_parents(p_jobs jsonb, p_made jsonb, p_now timestamp with time zone) FROM PUBLIC;
+
+--
 -- Name: FUNCTION key_of(p_payload jsonb, p_fields jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -2895,6 +4262,31 @@ REVOKE ALL ON FUNCTION holdfast.key_of(p_payload jsonb, p_fields jsonb) FROM PUB
 --
 
 REVOKE ALL ON FUNCTION holdfast.last_checkpoint(p_job uuid) FROM PUBLIC;
+
+--
+-- Name: FUNCTION leave_line(p_job holdfast.job, p_held text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.leave_line(p_job holdfast.job, p_held text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION let_out(p_held text, p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.let_out(p_held text, p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION limit_queue(p_queue text, p_most integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.limit_queue(p_queue text, p_most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.limit_queue(p_queue text, p_most integer) TO holdfast_api;
+
+--
+-- Name: FUNCTION limits_of(p_job holdfast.job); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.limits_of(p_job holdfast.job) FROM PUBLIC;
 
 --
 -- Name: FUNCTION lock_job(p_id uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -2915,11 +4307,48 @@ REVOKE ALL ON FUNCTION holdfast.might_conflict(p_jobs jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.note(p_job uuid, p_kind text, p_actor text, p_data jsonb) FROM PUBLIC;
 
 --
+-- Name: FUNCTION offer_slots(p_keys text[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.offer_slots(p_keys text[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION open_again(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.open_again(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION open_tasks(p_tasks text[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.open_tasks(p_tasks text[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION parked_place(p_due timestamp with time zone, p_created timestamp with time zone, p_priority integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.parked_place(p_due timestamp with time zone, p_created timestamp with time zone, p_priority integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION pass_gates(p_job holdfast.job, p_now timestamp with time zone, p_full text[], OUT held text, OUT busy boolean, OUT ties integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.pass_gates(p_job holdfast.job, p_now timestamp with time zone, p_full text[], OUT held text, OUT busy boolean, OUT ties integer) FROM PUBLIC;
+
+--
 -- Name: FUNCTION pause_queue(p_queue text, p_actor text, p_reason text, p_resume_in interval); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.pause_queue(p_queue text, p_actor text, p_reason text, p_resume_in interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.pause_queue(p_queue text, p_actor text, p_reason text, p_resume_in interval) TO holdfast_api;
+
+--
+-- Name: FUNCTION pause_task(p_task text, p_actor text, p_reason text, p_resume_in interval); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.pause_task(p_task text, p_actor text, p_reason text, p_resume_in interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.pause_task(p_task text, p_actor text, p_reason text, p_resume_in interval) TO holdfast_api;
 
 --
 -- Name: FUNCTION place_in_line(p_due timestamp with time zone, p_priority integer); Type: ACL; Schema: holdfast; Owner: -
@@ -2942,6 +4371,12 @@ GRANT SELECT ON TABLE holdfast.queue TO holdfast_maint;
 --
 
 REVOKE ALL ON FUNCTION holdfast.queue_is_paused(p_queue text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION rates_of(p_job holdfast.job); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.rates_of(p_job holdfast.job) FROM PUBLIC;
 
 --
 -- Name: FUNCTION record_births(); Type: ACL; Schema: holdfast; Owner: -
@@ -2989,6 +4424,12 @@ REVOKE ALL ON FUNCTION holdfast.register_worker(p_id uuid, p_name text, p_host t
 GRANT ALL ON FUNCTION holdfast.register_worker(p_id uuid, p_name text, p_host text, p_pid integer, p_version text, p_queues jsonb, p_tasks text[], p_lease interval, p_its_clock timestamp with time zone) TO holdfast_worker;
 
 --
+-- Name: FUNCTION release_slots(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.release_slots(p_ids uuid[]) FROM PUBLIC;
+
+--
 -- Name: FUNCTION report_progress(p_job uuid, p_attempt integer, p_claim_id uuid, p_done double precision, p_total double precision, p_note text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -3000,6 +4441,13 @@ REVOKE ALL ON FUNCTION holdfast.report_progress(p_job uuid, p_attempt integer, p
 
 REVOKE ALL ON FUNCTION holdfast.resume_queue(p_queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.resume_queue(p_queue text) TO holdfast_api;
+
+--
+-- Name: FUNCTION resume_task(p_task text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.resume_task(p_task text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.resume_task(p_task text) TO holdfast_api;
 
 --
 -- Name: FUNCTION retire_worker(p_worker uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -3022,6 +4470,26 @@ GRANT ALL ON FUNCTION holdfast.retry(p_id uuid, p_actor text, p_reason text, p_n
 REVOKE ALL ON FUNCTION holdfast.return_jobs(p_worker uuid, p_limit integer) FROM PUBLIC;
 
 --
+-- Name: FUNCTION rollout_bucket(p_key text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.rollout_bucket(p_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.rollout_bucket(p_key text) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.rollout_bucket(p_key text) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.rollout_bucket(p_key text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.rollout_bucket(p_key text) TO holdfast_viewer;
+
+--
+-- Name: FUNCTION rollout_position(p_key text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.rollout_position(p_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_viewer;
+
+--
 -- Name: FUNCTION save_checkpoint(p_job uuid, p_attempt integer, p_claim_id uuid, p_value jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -3038,6 +4506,13 @@ REVOKE ALL ON FUNCTION holdfast.save_step(p_job uuid, p_attempt integer, p_claim
 --
 
 REVOKE ALL ON FUNCTION holdfast.saved_steps(p_job uuid) FROM PUBLIC;
+
+--
+-- Name: FUNCTION set_flag(p_flag text, p_enabled boolean, p_percent integer, p_actor text, p_reason text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.set_flag(p_flag text, p_enabled boolean, p_percent integer, p_actor text, p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.set_flag(p_flag text, p_enabled boolean, p_percent integer, p_actor text, p_reason text) TO holdfast_api;
 
 --
 -- Name: FUNCTION settle(p_worker uuid, p_settlements jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -3066,6 +4541,22 @@ GRANT ALL ON FUNCTION holdfast.stay_awake(p_worker uuid, p_queues text[]) TO hol
 REVOKE ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint) TO holdfast_maint;
+
+--
+-- Name: TABLE task; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.task TO holdfast_producer;
+GRANT SELECT ON TABLE holdfast.task TO holdfast_worker;
+GRANT SELECT ON TABLE holdfast.task TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.task TO holdfast_viewer;
+GRANT SELECT ON TABLE holdfast.task TO holdfast_maint;
+
+--
+-- Name: FUNCTION task_is_paused(p_task holdfast.task); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.task_is_paused(p_task holdfast.task) FROM PUBLIC;
 
 --
 -- Name: FUNCTION tell_followers(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
@@ -3109,16 +4600,6 @@ GRANT ALL ON FUNCTION holdfast.uuid_at(p_at timestamp with time zone) TO holdfas
 REVOKE ALL ON FUNCTION holdfast.wake(p_queues text[]) FROM PUBLIC;
 
 --
--- Name: TABLE task; Type: ACL; Schema: holdfast; Owner: -
---
-
-GRANT SELECT ON TABLE holdfast.task TO holdfast_producer;
-GRANT SELECT ON TABLE holdfast.task TO holdfast_worker;
-GRANT SELECT ON TABLE holdfast.task TO holdfast_api;
-GRANT SELECT ON TABLE holdfast.task TO holdfast_viewer;
-GRANT SELECT ON TABLE holdfast.task TO holdfast_maint;
-
---
 -- Name: FUNCTION wanted(p_jobs jsonb, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -3135,6 +4616,12 @@ REVOKE ALL ON FUNCTION holdfast.with_ids(p_jobs jsonb) FROM PUBLIC;
 --
 
 GRANT SELECT ON TABLE holdfast.attempt TO holdfast_api;
+
+--
+-- Name: TABLE flag; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.flag TO holdfast_api;
 
 --
 -- Name: TABLE job_history; Type: ACL; Schema: holdfast; Owner: -
@@ -3167,10 +4654,28 @@ GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_viewer;
 GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_api;
 
 --
+-- Name: TABLE rate_slot; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.rate_slot TO holdfast_api;
+
+--
+-- Name: TABLE rate_wait; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.rate_wait TO holdfast_api;
+
+--
 -- Name: TABLE sleeper; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.sleeper TO holdfast_api;
+
+--
+-- Name: TABLE slot; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.slot TO holdfast_api;
 
 --
 -- Name: TABLE upkeep; Type: ACL; Schema: holdfast; Owner: -
