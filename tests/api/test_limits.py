@@ -163,7 +163,9 @@ def test_after_takes_jobs_only(app: Holdfast) -> None:
         work.using(on_parent_failure="hope").enqueue()  # type: ignore[arg-type]
 
 
-async def test_a_limited_job_starts_soon_after_it_was_enqueued_to_a_sleeping_worker(app: Holdfast) -> None:
+async def test_a_limited_job_starts_soon_after_it_was_enqueued_to_a_sleeping_worker(
+    app: Holdfast, owner: psycopg.Connection
+) -> None:
     @app.task(limit={"max": 1})
     async def work() -> None: ...
 
@@ -172,7 +174,9 @@ async def test_a_limited_job_starts_soon_after_it_was_enqueued_to_a_sleeping_wor
     try:
         warm = await work.aenqueue()
         await warm.wait(timeout=10)
-        await asyncio.sleep(0.3)  # until its lanes have fallen asleep: nothing tells of that
+        async with asyncio.timeout(10):
+            while owner.execute("select count(*) from holdfast.sleeper").fetchone() == (0,):  # noqa: ASYNC110 - the sign comes from the database
+                await asyncio.sleep(0.01)
         handle = await work.aenqueue()
         assert await handle.wait(timeout=10) is Status.COMPLETED
     finally:

@@ -43,6 +43,15 @@ class Racer(Hands):
     def admit(self) -> None:
         self.connection.execute("select holdfast.admit_due(1000)")
 
+    def admit_and_claim(self) -> list[dict[str, Any]]:
+        self.admit()
+        return self.claim()
+
+    def admit_and_count(self) -> int:
+        self.admit()
+        number: int = self._one("select count(*) from holdfast.slot where n is not null")
+        return number
+
     def held_by(self, job_id: UUID) -> str | None:
         text: str | None = self._one("select held_by from holdfast.job where id = %s", job_id)
         return text
@@ -175,12 +184,7 @@ def test_nothing_is_parked_behind_a_job_that_is_ending(pair: tuple[Racer, Racer]
         admitting.admit()
 
     assert admitting.held_by(waiter) is None
-
-    def admitted() -> list[dict[str, Any]]:
-        admitting.admit()
-        return admitting.claim()
-
-    until("it is admitted", admitted)
+    until("it is admitted", admitting.admit_and_claim)
 
 
 def test_an_end_waits_for_who_is_parking_and_lets_that_job_in(pair: tuple[Racer, Racer]) -> None:
@@ -216,13 +220,7 @@ def test_a_completion_does_not_wait_for_an_open_transaction_that_ended_another_o
         assert quick.complete(second) is None
         quick.admit()
 
-    taken = "select count(*) from holdfast.slot where n is not null"
-
-    def both_have_one() -> bool:
-        quick.admit()
-        return bool(quick._one(taken) == 2)
-
-    until("both others have a slot", both_have_one)
+    until("both others have a slot", lambda: quick.admit_and_count() == 2)
 
 
 def test_a_killed_worker_keeps_its_jobs_slot_for_the_next_attempt_and_leaks_none(
