@@ -30,82 +30,98 @@ begin
   return v_name;
 end $$;
 
--- Tenants with jobs in line, in the order of their names from p_from to before p_below (null: to the end), p_most of them at most.
+-- Tenants with jobs in line, and where their lines begin, by name from p_from to before p_below (null: to the end), p_most at most.
 -- Hops along the index: what it costs depends on how many tenants it answers, not on how many jobs they have.
-create or replace function holdfast.tenants_in_line(p_queue text, p_from text, p_below text, p_most int) returns text[]
+create or replace function holdfast.tenants_in_line(
+  p_queue text, p_from text, p_below text, p_most int, out tenants text[], out heads timestamptz[])
 language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
-  return array(
-    with recursive hop as (
-      select 1 as number,
-             (select coalesce(j.tenant, '')
-                from holdfast.job j
-               where j.queue = p_queue and coalesce(j.tenant, '') >= p_from and j.claim_order is not null and not j.suspect
-               order by coalesce(j.tenant, '')
-               limit 1) as tenant
-      union all
-      select h.number + 1,
-             (select coalesce(j.tenant, '')
-                from holdfast.job j
-               where j.queue = p_queue and coalesce(j.tenant, '') > h.tenant and j.claim_order is not null and not j.suspect
-               order by coalesce(j.tenant, '')
-               limit 1)
-        from hop h
-       where h.tenant is not null and h.number < p_most and (p_below is null or h.tenant < p_below))
-    select h.tenant
+  with recursive hop as (
+    (select 1 as number, coalesce(j.tenant, '') as tenant, j.claim_order
+       from holdfast.job j
+      where j.queue = p_queue and coalesce(j.tenant, '') >= p_from and coalesce(j.tenant, '') > '' and j.claim_order is not null and not j.suspect
+      order by coalesce(j.tenant, ''), j.claim_order
+      limit 1)
+    union all
+    select h.number + 1, further.tenant, further.claim_order
       from hop h
-     where h.tenant is not null and (p_below is null or h.tenant < p_below));
+     cross join lateral (
+       select coalesce(j.tenant, '') as tenant, j.claim_order
+         from holdfast.job j
+        where j.queue = p_queue and coalesce(j.tenant, '') > h.tenant and j.claim_order is not null and not j.suspect
+        order by coalesce(j.tenant, ''), j.claim_order
+        limit 1) as further
+     where h.number < p_most and (p_below is null or h.tenant < p_below))
+  select coalesce(array_agg(h.tenant order by h.number), '{}'), coalesce(array_agg(h.claim_order order by h.number), '{}')
+    into tenants, heads
+    from hop h
+   where p_below is null or h.tenant < p_below;
 end $$;
 
--- The next turns of a queue: round robin over tenants with jobs in line, a turn being as many jobs as the tenant's weight.
--- It begins with p_tenant, which has had p_used jobs of its turn; answers how many of p_limit jobs each may have, and where it ended.
--- Looks at p_most tenants at most, and then serves those a little longer: finding a tenant costs as much as claiming a job.
-create or replace function holdfast.next_turns(
-  p_queue text, p_limit int, p_most int, p_tenant text, p_used int,
-  out tenants text[], out shares int[], out tenant text, out used int, out is_whole boolean)
-language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp as $$
+-- The tenants whose turns come next, from p_tenant on and around, p_most at most, and where their lines begin. Jobs without a tenant
+-- are the tenant '', whose line begins at p_after. p_known, unless it is null, says which others there are.
+create or replace function holdfast.next_tenants(
+  p_queue text, p_tenant text, p_most int, p_after timestamptz, p_known holdfast.ring, out tenants text[], out heads timestamptz[])
+language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
-  v_ring text[] := holdfast.tenants_in_line(p_queue, p_tenant, null, p_most);
+  v_has_none boolean := exists (select from holdfast.job j
+                                 where j.queue = p_queue and coalesce(j.tenant, '') = '' and j.claim_order >= p_after and not j.suspect);
+  v_none text[] := case when v_has_none then array[''] else '{}' end;
+  v_its_head timestamptz[] := case when v_has_none then array[p_after] else '{}' end;
+  v_rest record;
 begin
-  if cardinality(v_ring) < p_most and p_tenant > '' then
-    v_ring := v_ring || holdfast.tenants_in_line(p_queue, '', p_tenant, p_most - cardinality(v_ring));
+  if p_known.queue is not null then
+    select array_agg(k.tenant order by k.tenant < p_tenant, k.tenant), array_agg(k.head order by k.tenant < p_tenant, k.tenant)
+      into tenants, heads
+      from unnest(v_none || p_known.tenants, v_its_head || p_known.heads) as k (tenant, head);
+    tenants := tenants[:p_most];
+    heads := heads[:p_most];
+    return;
   end if;
-  is_whole := cardinality(v_ring) < p_most;
+  select t.tenants, t.heads into tenants, heads from holdfast.tenants_in_line(p_queue, p_tenant, null, p_most) as t;
+  if p_tenant = '' then
+    tenants := v_none || tenants;
+    heads := v_its_head || heads;
+  elsif cardinality(tenants) < p_most then
+    select t.tenants, t.heads into v_rest from holdfast.tenants_in_line(p_queue, '', p_tenant, p_most - cardinality(tenants)) as t;
+    tenants := tenants || v_none || v_rest.tenants;
+    heads := heads || v_its_head || v_rest.heads;
+  end if;
+end $$;
+
+-- The next turns: round robin over tenants with jobs in line, a turn being as many jobs as the tenant's weight. They begin with
+-- p_tenant, which has had p_used jobs of its turn; answers how many of p_limit jobs each may have, and where the turns end.
+create or replace function holdfast.share_out(
+  p_tenants text[], p_is_whole boolean, p_limit int, p_tenant text, p_used int, out shares int[], out tenant text, out used int)
+language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp set plan_cache_mode = force_generic_plan as $$
+begin
   with weighed as (
-    select r.name, r.place, coalesce(t.weight, 1)::int as weight,
-           case when r.name = p_tenant then least(p_used, coalesce(t.weight, 1)) else 0 end as had
-      from unnest(v_ring) with ordinality as r (name, place)
+    select r.name, r.place, coalesce(t.weight, 1) as weight, case when r.name = p_tenant then least(p_used, coalesce(t.weight, 1)) else 0 end as had
+      from unnest(p_tenants) with ordinality as r (name, place)
       left join holdfast.tenant t on t.name = r.name),
   lap as (
-    select w.*, p_limit / sum(w.weight) over () as laps, p_limit % sum(w.weight) over () as rest,
-           sum(w.weight - w.had) over (order by w.place) - (w.weight - w.had) as before,
-           sum(w.weight - w.had) over () as after
+    select w.name, w.place, w.weight, w.had, p_limit / sum(w.weight) over () as laps, p_limit % sum(w.weight) over () as rest,
+           sum(w.weight - w.had) over (order by w.place) - (w.weight - w.had) as before, sum(w.weight - w.had) over () as all_but_had
       from weighed w),
-  -- What is left after whole laps goes by turns again; the one who was in its turn gets the rest of it first, its start last.
+  -- What whole laps leave over goes by turns again: first the rest of the turn that was begun, and its beginning last.
+  part as (
+    select l.*, greatest(least(l.rest - l.before, l.weight - l.had), 0) as now, greatest(least(l.rest - l.all_but_had, l.had), 0) as again
+      from lap l),
   shared as (
-    select l.*, greatest(least(l.rest - l.before, l.weight - l.had), 0) as now, greatest(least(l.rest - l.after, l.had), 0) as again
-      from lap l)
-  select array_agg(s.name order by s.place) filter (where s.laps * s.weight + s.now + s.again > 0),
-         array_agg((s.laps * s.weight + s.now + s.again)::int order by s.place) filter (where s.laps * s.weight + s.now + s.again > 0),
-         (array_agg(s.name order by s.again > 0 desc, s.place desc) filter (where s.now + s.again > 0 or (s.laps > 0 and not is_whole)))[1],
-         (array_agg(case when s.again > 0 then s.again when s.now > 0 then s.had + s.now else s.weight end order by s.again > 0 desc, s.place desc)
-           filter (where s.now + s.again > 0 or (s.laps > 0 and not is_whole)))[1]::int
-    into tenants, shares, tenant, used
+    select p.name, p.place, p.again > 0 as is_last, (p.laps * p.weight + p.now + p.again)::int as share,
+           case when p.again > 0 then p.again when p.now > 0 then p.had + p.now when p.laps > 0 and not p_is_whole then p.weight end::int as used
+      from part p)
+  select array_agg(s.share order by s.place),
+         (array_agg(s.name order by s.is_last desc, s.place desc) filter (where s.used is not null))[1],
+         (array_agg(s.used order by s.is_last desc, s.place desc) filter (where s.used is not null))[1]
+    into shares, tenant, used
     from shared s;
-  if tenant is null then   -- whole laps: it ended where it began
+  if tenant is null then   -- whole laps end where they began
     tenant := p_tenant;
     used := p_used;
   end if;
-end $$;
-
-create or replace function holdfast.last_turn(p_queue text) returns holdfast.turn
-language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp as $$
-declare
-  v_turn holdfast.turn;
-begin
-  select t.* into v_turn from holdfast.turn t where t.queue = p_queue;
-  return case when found then v_turn else row(p_queue, '', 0)::holdfast.turn end;
 end $$;
 
 -- Writes down where the turns ended, unless another claim is at it: claims never wait for each other.
@@ -120,27 +136,62 @@ begin
   end if;
 end $$;
 
+-- A look that took long serves all claims for twenty times as long, half a second at most: so long may a new tenant go unseen.
+create or replace function holdfast.keep_ring(p_queue text, p_took interval) returns void
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_until timestamptz := holdfast.clock() + least(p_took * 20, interval '0.5 seconds');
+begin
+  perform from holdfast.ring r where r.queue = p_queue for update skip locked;
+  if found then
+    update holdfast.ring r set tenants = t.tenants, heads = t.heads, until = v_until
+      from holdfast.tenants_in_line(p_queue, '', null, 2000) as t
+     where r.queue = p_queue;
+  elsif not exists (select from holdfast.ring r where r.queue = p_queue) then
+    insert into holdfast.ring (queue, tenants, heads, until)
+    select p_queue, t.tenants, t.heads, v_until from holdfast.tenants_in_line(p_queue, '', null, 2000) as t
+    on conflict (queue) do nothing;
+  end if;
+end $$;
+
+-- Jobs in turn for claim, which asks again and again until it has enough: p_left of them now.
+create or replace function holdfast.next_turns(
+  p_queue text, p_left int, p_after timestamptz, p_is_dry boolean, p_known holdfast.ring, inout tenant text, inout used int,
+  out tenants text[], out heads timestamptz[], out shares int[], out is_whole boolean)
+language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp set plan_cache_mode = force_generic_plan as $$
+declare
+  -- A tenant is found at the price of a job: of very many some are served, a little longer, unless those had nothing.
+  v_most int := case when p_is_dry then 1000000 else least(p_left, 128) + 1 end;
+begin
+  select n.tenants, n.heads into tenants, heads from holdfast.next_tenants(p_queue, tenant, v_most, p_after, p_known) as n;
+  is_whole := cardinality(tenants) < v_most;
+  select o.shares, o.tenant, o.used into shares, tenant, used from holdfast.share_out(tenants, is_whole, p_left, tenant, used) as o;
+end $$;
+
 -- "= any (array[…])" finds a row by its id as "=" does, but is nothing to merge by: the planner has no reason left to read all jobs
 -- in the order of their ids, as a plan made while the table was empty would do ever after. So in all functions of the worker.
 -- p_after skips what is already dead at the head of the line of jobs without a tenant; the caller asks with -infinity now and then.
--- The settings leave only the ordered index scan: no statistics can talk the planner into sorting the whole line.
+-- The settings leave only the ordered index scan: no statistics can talk the planner into sorting the whole line; so a plan can be kept.
 create or replace function holdfast.claim(
   p_worker uuid, p_claim_id uuid, p_queue text, p_tasks text[], p_limit int, p_after timestamptz default '-infinity')
 returns table (id uuid, task text, payload text, attempt int, claim_order timestamptz, retry_count smallint, max_retries smallint,
                tenant text, subject text, timeout float8, extras text)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
   v_now timestamptz;
-  v_is_fair boolean;
+  v_known holdfast.ring;
   v_turn holdfast.turn;
   v_tenant text;
   v_used int;
-  v_is_whole boolean := true;
-  v_tenants text[] := array[''];
-  v_shares int[] := array[p_limit];
+  v_tenants text[];
+  v_heads timestamptz[];
+  v_shares int[];
+  v_has_tenants boolean;
+  v_is_whole boolean;
+  v_began timestamptz;
+  v_looked interval := interval '0';
   v_left bigint := p_limit;
-  v_most int := 128;
   v_count bigint;
 begin
   if holdfast.queue_is_paused(p_queue) then
@@ -148,28 +199,37 @@ begin
   end if;
   perform holdfast.act_as_worker(p_worker);
   v_now := holdfast.clock();
-  v_is_fair := exists (select from holdfast.job j
-                        where j.queue = p_queue and coalesce(j.tenant, '') > '' and j.claim_order is not null and not j.suspect);
-  if v_is_fair then
-    v_turn := holdfast.last_turn(p_queue);
-    v_tenant := v_turn.tenant;
-    v_used := v_turn.used;
-  end if;
+  select r.* into v_known from holdfast.ring r where r.queue = p_queue and r.until > v_now;
   loop
-    if v_is_fair then
-      select n.tenants, n.shares, n.tenant, n.used, n.is_whole
-        into v_tenants, v_shares, v_tenant, v_used, v_is_whole
-        from holdfast.next_turns(p_queue, v_left::int, least(v_left, v_most)::int + 1, v_tenant, v_used) as n;
+    v_began := holdfast.clock();
+    v_has_tenants := case when v_known.queue is not null then v_known.tenants <> '{}'
+                          else exists (select from holdfast.job j
+                                        where j.queue = p_queue and coalesce(j.tenant, '') > '' and j.claim_order is not null and not j.suspect)
+                     end;
+    if v_has_tenants then
+      if v_tenant is null then
+        select t.* into v_turn from holdfast.turn t where t.queue = p_queue;
+        v_tenant := coalesce(v_turn.tenant, '');
+        v_used := coalesce(v_turn.used, 0);
+      end if;
+      select n.tenants, n.heads, n.shares, n.tenant, n.used, n.is_whole
+        into v_tenants, v_heads, v_shares, v_tenant, v_used, v_is_whole
+        from holdfast.next_turns(p_queue, v_left::int, p_after, v_count = 0, v_known, v_tenant, v_used) as n;
+    else
+      v_tenants := array[''];
+      v_heads := array[p_after];
+      v_shares := array[v_left];
+      v_is_whole := true;
     end if;
+    v_looked := greatest(v_looked, holdfast.clock() - v_began);
     return query
     with taken as materialized (
       select line.id, line.claim_order
-        from unnest(v_tenants, v_shares) as t (name, share)
+        from unnest(v_tenants, v_heads, v_shares) as t (name, head, share)
        cross join lateral (
          select j.id, j.claim_order
            from holdfast.job j
-          where j.queue = p_queue and coalesce(j.tenant, '') = t.name and not j.suspect and j.task = any (p_tasks)
-            and j.claim_order >= case when t.name = '' then p_after else '-infinity' end
+          where j.queue = p_queue and coalesce(j.tenant, '') = t.name and j.claim_order >= t.head and not j.suspect and j.task = any (p_tasks)
           order by j.claim_order, j.id
           limit t.share
             for no key update skip locked) as line)
@@ -185,11 +245,14 @@ begin
               holdfast.extras_of(j.label, j.requested_by, j.trace_parent, j.key, j.metadata);
     get diagnostics v_count = row_count;
     v_left := v_left - v_count;
-    exit when not v_is_fair or v_left <= 0 or (v_count = 0 and v_is_whole);
-    v_most := case when v_count = 0 then 1000000 else v_most end;   -- nobody of those had a job for us: ask everybody
+    exit when v_left <= 0 or (v_known.queue is null and v_is_whole and (v_count = 0 or not v_has_tenants));
+    v_known := null;   -- what those have not, others may have
   end loop;
-  if v_is_fair and (v_tenant, v_used) is distinct from (v_turn.tenant, v_turn.used) then
+  if (v_tenant, v_used) is distinct from (v_turn.tenant, v_turn.used) then
     perform holdfast.keep_turn(p_queue, v_tenant, v_used);
+  end if;
+  if v_looked > interval '5 milliseconds' and v_known.queue is null then
+    perform holdfast.keep_ring(p_queue, v_looked);
   end if;
 end $$;
 

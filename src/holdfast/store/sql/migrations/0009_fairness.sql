@@ -19,3 +19,12 @@ create table holdfast.turn (
   tenant text not null,
   used   int not null                                    -- jobs of this turn that it has had
 ) with (fillfactor = 50);
+
+-- The tenants of a queue as a look found them that took long, and where their lines began: a held snapshot keeps dead rows there,
+-- and claims go by this until its time instead of walking them. A hint too.
+create table holdfast.ring (
+  queue   text primary key,
+  tenants text[] not null,
+  heads   timestamptz[] not null,
+  until   timestamptz not null
+) with (fillfactor = 50);
