@@ -48,6 +48,7 @@ MAY_CALL: dict[str, set[str]] = {
     "retry": _API,
     "pause_queue": _API,
     "resume_queue": _API,
+    "set_tenant_weight": _API,
     "clock": _READERS,
     "uuid_at": _READERS,
     "is_terminal": _READERS,
@@ -66,6 +67,7 @@ MAY_READ: dict[str, set[str]] = {
     "upkeep": _API,
     "job_overview": {"holdfast_viewer", "holdfast_api"},
     "history_overview": {"holdfast_viewer", "holdfast_api"},
+    "tenant": {"holdfast_viewer", "holdfast_api"},
 }
 
 

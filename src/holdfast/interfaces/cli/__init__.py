@@ -13,6 +13,7 @@ _COMMANDS = {
     "enqueue": ("enqueue:enqueue", "Enqueue one job."),
     "job": ("jobs:job", "List, show, wait for, retry and cancel jobs."),
     "queue": ("queues:queue", "List, pause and resume queues."),
+    "tenant": ("tenants:tenant", "List and set the weights of tenants."),
     "version": ("version:version", "Show the version."),
     "worker": ("workers:worker", "Run a worker, or list workers."),
 }

@@ -92,9 +92,11 @@ begin
 end $$;
 
 -- The next turns: round robin over tenants with jobs in line, a turn being as many jobs as the tenant's weight. They begin with
--- p_tenant, which has had p_used jobs of its turn; answers how many of p_limit jobs each may have, and where the turns end.
+-- p_tenant, which has had p_used jobs of its turn; answers how many of p_limit jobs each may have (p_least in any case), and where the
+-- turns end.
 create or replace function holdfast.share_out(
-  p_tenants text[], p_is_whole boolean, p_limit int, p_tenant text, p_used int, out shares int[], out tenant text, out used int)
+  p_tenants text[], p_is_whole boolean, p_limit int, p_least int, p_tenant text, p_used int,
+  out shares int[], out tenant text, out used int)
 language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp set plan_cache_mode = force_generic_plan as $$
 begin
   with weighed as (
@@ -110,7 +112,7 @@ begin
     select l.*, greatest(least(l.rest - l.before, l.weight - l.had), 0) as now, greatest(least(l.rest - l.all_but_had, l.had), 0) as again
       from lap l),
   shared as (
-    select p.name, p.place, p.again > 0 as is_last, (p.laps * p.weight + p.now + p.again)::int as share,
+    select p.name, p.place, p.again > 0 as is_last, greatest(p.laps * p.weight + p.now + p.again, p_least)::int as share,
            case when p.again > 0 then p.again when p.now > 0 then p.had + p.now when p.laps > 0 and not p_is_whole then p.weight end::int as used
       from part p)
   select array_agg(s.share order by s.place),
@@ -121,6 +123,24 @@ begin
   if tenant is null then   -- whole laps end where they began
     tenant := p_tenant;
     used := p_used;
+  end if;
+end $$;
+
+-- How many jobs a tenant gets in its turn: 1 for everybody who has no row here.
+create or replace function holdfast.set_tenant_weight(p_tenant text, p_weight int) returns void
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  if p_tenant is null or p_tenant = '' or length(p_tenant) > 200 then
+    raise exception 'a tenant has 1 to 200 characters' using errcode = 'HF005';
+  end if;
+  if p_weight is null or p_weight not between 1 and 1000 then
+    raise exception 'the weight of tenant % must be 1 to 1000, not %', p_tenant, coalesce(p_weight::text, 'null') using errcode = 'HF005';
+  end if;
+  if p_weight = 1 then
+    delete from holdfast.tenant t where t.name = p_tenant;
+  else
+    insert into holdfast.tenant as t (name, weight) values (p_tenant, p_weight)
+    on conflict (name) do update set weight = excluded.weight, set_at = excluded.set_at;
   end if;
 end $$;
 
@@ -160,12 +180,12 @@ create or replace function holdfast.next_turns(
   out tenants text[], out heads timestamptz[], out shares int[], out is_whole boolean)
 language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
-  -- A tenant is found at the price of a job: of very many some are served, a little longer, unless those had nothing.
+  -- A tenant is found at the price of a job: of very many some are served, a little longer. If those had nothing, anybody is.
   v_most int := case when p_is_dry then 1000000 else least(p_left, 128) + 1 end;
 begin
   select n.tenants, n.heads into tenants, heads from holdfast.next_tenants(p_queue, tenant, v_most, p_after, p_known) as n;
   is_whole := cardinality(tenants) < v_most;
-  select o.shares, o.tenant, o.used into shares, tenant, used from holdfast.share_out(tenants, is_whole, p_left, tenant, used) as o;
+  select o.shares, o.tenant, o.used into shares, tenant, used from holdfast.share_out(tenants, is_whole, p_left, p_is_dry::int, tenant, used) as o;
 end $$;
 
 -- "= any (array[…])" finds a row by its id as "=" does, but is nothing to merge by: the planner has no reason left to read all jobs
@@ -190,7 +210,7 @@ declare
   v_has_tenants boolean;
   v_is_whole boolean;
   v_began timestamptz;
-  v_looked interval := interval '0';
+  v_walked bigint := 0;
   v_left bigint := p_limit;
   v_count bigint;
 begin
@@ -202,6 +222,7 @@ begin
   select r.* into v_known from holdfast.ring r where r.queue = p_queue and r.until > v_now;
   loop
     v_began := holdfast.clock();
+    v_walked := pg_stat_get_xact_tuples_returned('holdfast.job_in_line'::regclass);
     v_has_tenants := case when v_known.queue is not null then v_known.tenants <> '{}'
                           else exists (select from holdfast.job j
                                         where j.queue = p_queue and coalesce(j.tenant, '') > '' and j.claim_order is not null and not j.suspect)
@@ -221,7 +242,10 @@ begin
       v_shares := array[v_left];
       v_is_whole := true;
     end if;
-    v_looked := greatest(v_looked, holdfast.clock() - v_began);
+    v_walked := pg_stat_get_xact_tuples_returned('holdfast.job_in_line'::regclass) - v_walked - cardinality(v_tenants);
+    if v_walked > 1000 then   -- entries of dead rows that a snapshot keeps
+      perform holdfast.keep_ring(p_queue, holdfast.clock() - v_began);
+    end if;
     return query
     with taken as materialized (
       select line.id, line.claim_order
@@ -232,7 +256,8 @@ begin
           where j.queue = p_queue and coalesce(j.tenant, '') = t.name and j.claim_order >= t.head and not j.suspect and j.task = any (p_tasks)
           order by j.claim_order, j.id
           limit t.share
-            for no key update skip locked) as line)
+            for no key update skip locked) as line
+       limit v_left)
     update holdfast.job j
        set status = 'RUNNING', came_from = j.status, seq = j.seq + 1, attempt = j.attempt + 1, updated_at = v_now,
            claim_order = null, due_at = null, approval_id = null, holder = p_worker, claim_id = p_claim_id, reason = null,
@@ -250,9 +275,6 @@ begin
   end loop;
   if (v_tenant, v_used) is distinct from (v_turn.tenant, v_turn.used) then
     perform holdfast.keep_turn(p_queue, v_tenant, v_used);
-  end if;
-  if v_looked > interval '5 milliseconds' and v_known.queue is null then
-    perform holdfast.keep_ring(p_queue, v_looked);
   end if;
 end $$;
 

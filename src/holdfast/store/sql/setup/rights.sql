@@ -31,4 +31,7 @@ begin
     to holdfast_producer, holdfast_worker, holdfast_api, holdfast_viewer, holdfast_maint;
   grant select on holdfast.job, holdfast.job_history, holdfast.attempt, holdfast.sleeper, holdfast.upkeep to holdfast_api;
   grant select on holdfast.job_overview, holdfast.history_overview to holdfast_viewer, holdfast_api;
+
+  grant execute on function holdfast.set_tenant_weight to holdfast_api;
+  grant select on holdfast.tenant to holdfast_viewer, holdfast_api;
 end $$;
