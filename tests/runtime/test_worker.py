@@ -181,3 +181,20 @@ def test_a_host_claims_and_completes_by_itself(app: Holdfast) -> None:
     claimed.complete({"pages": 12})  # a repeat by the same attempt is a success
     with pytest.raises(LeaseLost):
         claimed.fail("too late")
+
+
+async def test_a_late_tenants_job_is_not_the_last_to_run_behind_anothers_thousands(app: Holdfast) -> None:
+    order: list[str | None] = []
+
+    @app.task()
+    async def work(ctx: Context) -> None:
+        order.append(ctx.tenant)
+
+    await app.aenqueue_many([work.using(tenant="big").job() for _ in range(3000)])
+    await app.aenqueue_many([work.using(tenant="small").job(), work.job()])
+    await adrain(app)
+
+    assert len(order) == 3002
+    assert (
+        max(order.index("small"), order.index(None)) < 1600
+    )  # claimed at once, and at most a claim's other jobs ran before

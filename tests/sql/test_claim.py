@@ -361,7 +361,12 @@ def test_the_query_whose_plan_is_tested_is_the_one_that_claims(machine: Machine)
     )
 
     inner = INNER.format(
-        queue="p_queue", tenants="v_tenants", heads="v_heads", shares="v_shares", tasks="p_tasks", limit="v_left"
+        queue="p_queue",
+        tenants="v_tenants",
+        heads="v_heads",
+        shares="v_shares",
+        tasks="p_tasks",
+        limit="v_left",
     )
     assert " ".join(inner.split()) in " ".join(body.split())
 

@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 
+from holdfast.store.overview import homeless_tasks, queues
 from holdfast.testing import ScratchDatabase
 from sql.support import Machine, Row, machine_on, rows_read
 
@@ -373,8 +374,6 @@ def test_a_claim_by_turns_reads_what_it_takes_and_little_more_whatever_the_table
 
 
 def test_lists_of_queues_are_answered_from_the_heads_of_the_lines(machine: Machine) -> None:
-    from holdfast.store.overview import homeless_tasks, queues  # noqa: PLC0415 - the only test that asks them
-
     machine.run("alter table holdfast.job disable trigger user")
     machine.connection.execute(LOAD, {"finished": 0, "pending": 50_000})
     machine.run("analyze holdfast.job")
@@ -387,8 +386,6 @@ def test_lists_of_queues_are_answered_from_the_heads_of_the_lines(machine: Machi
 
 
 def test_the_oldest_wait_is_that_of_any_tenant(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
-    from holdfast.store.overview import queues  # noqa: PLC0415 - as above
-
     lasting.enqueue(tenant="zoe")
     holdfast_db.clock.advance(600)
     lasting.enqueue(tenant="ann")
