@@ -1,6 +1,7 @@
 """The driver: measures every system in one run, round robin, and writes the samples, the ratios and a table."""
 
 import argparse
+import dataclasses
 import datetime as dt
 import json
 import os
@@ -121,15 +122,22 @@ class Run:
                 for system in compared:
                     yield "latency", system, partial(cases.latency, server, system, sizes)
             case "pinned":
-                for pinned in (False, True):
-                    yield (
-                        "drain_pinned",
-                        HOLDFAST,
-                        partial(cases.drain_pinned, server, HOLDFAST, sizes, pinned),
-                    )
+                yield from self._plan_of_pinned()
             case "fairness":
-                for tenants in (0, 1, 10, 1000):
-                    yield "fairness", HOLDFAST, partial(cases.fairness, server, HOLDFAST, sizes, tenants)
+                yield from self._plan_of_fairness()
+
+    def _plan_of_pinned(self) -> Iterator[Measurement]:
+        for pinned in (False, True):
+            yield (
+                "drain_pinned",
+                HOLDFAST,
+                partial(cases.drain_pinned, self.server, HOLDFAST, self.sizes, pinned),
+            )
+
+    def _plan_of_fairness(self) -> Iterator[Measurement]:
+        sizes = dataclasses.replace(self.sizes, fair=self.sizes.fair // 5) if self.is_quick else self.sizes
+        for tenants in (0, 1, 10, 1000):
+            yield "fairness", HOLDFAST, partial(cases.fairness, self.server, HOLDFAST, sizes, tenants)
 
     def _plan_of_16(self) -> Iterator[Measurement]:
         server, sizes = self.server, self.sizes

@@ -1029,6 +1029,17 @@ CREATE FUNCTION holdfast.insert_queues(p_tasks jsonb) RETURNS void
 $$;
 
 --
+-- Name: is_first(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.is_first(p_what text) RETURNS boolean
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select pg_try_advisory_xact_lock(hashtextextended('holdfast.' || p_what, 0))
+$$;
+
+--
 -- Name: is_legal(holdfast.job_status, holdfast.job_status); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1071,7 +1082,7 @@ begin
     update holdfast.ring r set tenants = t.tenants, heads = t.heads, until = v_until
       from holdfast.tenants_in_line(p_queue, '', null, 2000) as t
      where r.queue = p_queue;
-  elsif not exists (select from holdfast.ring r where r.queue = p_queue) then
+  elsif not exists (select from holdfast.ring r where r.queue = p_queue) and holdfast.is_first('ring:' || p_queue) then
     insert into holdfast.ring (queue, tenants, heads, until)
     select p_queue, t.tenants, t.heads, v_until from holdfast.tenants_in_line(p_queue, '', null, 2000) as t
     on conflict (queue) do nothing;
@@ -1090,7 +1101,7 @@ begin
   perform from holdfast.turn t where t.queue = p_queue for update skip locked;
   if found then
     update holdfast.turn t set tenant = p_tenant, used = p_used where t.queue = p_queue;
-  elsif not exists (select from holdfast.turn t where t.queue = p_queue) then
+  elsif not exists (select from holdfast.turn t where t.queue = p_queue) and holdfast.is_first('turn:' || p_queue) then
     insert into holdfast.turn (queue, tenant, used) values (p_queue, p_tenant, p_used) on conflict (queue) do nothing;
   end if;
 end $$;
@@ -3158,6 +3169,12 @@ REVOKE ALL ON FUNCTION holdfast.holder_name(p_holder uuid) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.insert_queues(p_tasks jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION is_first(p_what text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.is_first(p_what text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION is_legal(p_from holdfast.job_status, p_to holdfast.job_status); Type: ACL; Schema: holdfast; Owner: -

@@ -144,6 +144,12 @@ begin
   end if;
 end $$;
 
+-- Two inserts of one key wait for each other; of two claims, one inserts and the other goes on.
+create or replace function holdfast.is_first(p_what text) returns boolean
+language sql volatile set search_path = pg_catalog, holdfast, pg_temp as $$
+  select pg_try_advisory_xact_lock(hashtextextended('holdfast.' || p_what, 0))
+$$;
+
 -- Writes down where the turns ended, unless another claim is at it: claims never wait for each other.
 create or replace function holdfast.keep_turn(p_queue text, p_tenant text, p_used int) returns void
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
@@ -151,7 +157,7 @@ begin
   perform from holdfast.turn t where t.queue = p_queue for update skip locked;
   if found then
     update holdfast.turn t set tenant = p_tenant, used = p_used where t.queue = p_queue;
-  elsif not exists (select from holdfast.turn t where t.queue = p_queue) then
+  elsif not exists (select from holdfast.turn t where t.queue = p_queue) and holdfast.is_first('turn:' || p_queue) then
     insert into holdfast.turn (queue, tenant, used) values (p_queue, p_tenant, p_used) on conflict (queue) do nothing;
   end if;
 end $$;
@@ -167,7 +173,7 @@ begin
     update holdfast.ring r set tenants = t.tenants, heads = t.heads, until = v_until
       from holdfast.tenants_in_line(p_queue, '', null, 2000) as t
      where r.queue = p_queue;
-  elsif not exists (select from holdfast.ring r where r.queue = p_queue) then
+  elsif not exists (select from holdfast.ring r where r.queue = p_queue) and holdfast.is_first('ring:' || p_queue) then
     insert into holdfast.ring (queue, tenants, heads, until)
     select p_queue, t.tenants, t.heads, v_until from holdfast.tenants_in_line(p_queue, '', null, 2000) as t
     on conflict (queue) do nothing;
