@@ -83,6 +83,7 @@ MAY_CALL: dict[str, set[str]] = {
     "pause_schedule": _API,
     "resume_schedule": _API,
     "run_schedule": _API,
+    "set_tenant_weight": _API,
     "clock": _READERS,
     "uuid_at": _READERS,
     "is_terminal": _READERS,
@@ -108,6 +109,7 @@ MAY_READ: dict[str, set[str]] = {
     "schedule_run": _API,
     "job_overview": {"holdfast_viewer", "holdfast_api"},
     "history_overview": {"holdfast_viewer", "holdfast_api"},
+    "tenant": {"holdfast_viewer", "holdfast_api"},
 }
 
 

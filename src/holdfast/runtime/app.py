@@ -56,6 +56,7 @@ from holdfast.store.enqueue import chunks, enqueue_many
 from holdfast.store.foreign import aask_through, aenqueue_through, ask_through, enqueue_through
 from holdfast.store.ids import new_id
 from holdfast.store.steps import emit
+from holdfast.store.tenants import set_tenant_weight
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -260,6 +261,14 @@ class Holdfast:
         """Retry a FAILED job as a new job that names it."""
         new = self.link.perform(finish.retry(as_uuid(job_id), actor, reason, new_id()))
         return Handle(self.link, new, created=True, decode=json.loads)
+
+    def set_tenant_weight(self, tenant: str, weight: int) -> None:
+        """Give a tenant that many jobs, 1 to 1000, for every one that another tenant gets."""
+        self.link.perform(set_tenant_weight(tenant, weight))
+
+    async def aset_tenant_weight(self, tenant: str, weight: int) -> None:
+        """Give a tenant that many jobs, 1 to 1000, for every one that another tenant gets."""
+        await self.link.aperform(set_tenant_weight(tenant, weight))
 
     def ahandle(self, job_id: UUID | str) -> AsyncHandle[Any]:
         """Get a handle on a job by its id, for asynchronous code."""

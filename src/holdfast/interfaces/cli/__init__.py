@@ -16,6 +16,7 @@ _COMMANDS = {
     "queue": ("queues:queue", "List, pause, resume and limit queues."),
     "schedule": ("schedules:schedule", "List, show, run, pause and resume schedules."),
     "task": ("tasks:task", "List, pause and resume tasks."),
+    "tenant": ("tenants:tenant", "List and set the weights of tenants."),
     "version": ("version:version", "Show the version."),
     "worker": ("workers:worker", "Run a worker, or list workers."),
 }

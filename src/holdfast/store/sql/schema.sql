@@ -532,6 +532,7 @@ end $$;
 CREATE FUNCTION holdfast.claim(p_worker uuid, p_claim_id uuid, p_queue text, p_tasks text[], p_limit integer, p_after timestamp with time zone DEFAULT '-infinity'::timestamp with time zone) RETURNS TABLE(id uuid, task text, payload text, attempt integer, claim_order timestamp with time zone, retry_count smallint, max_retries smallint, tenant text, subject text, timeout double precision, extras text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
@@ -540,6 +541,19 @@ declare
   v_now timestamptz;
   -- What came into the line before its queue had a limit holds no slot yet.
   v_needs_slots boolean := exists (select from holdfast.queue q where q.name = p_queue and q.job_limit is not null);
+  v_known holdfast.ring;
+  v_turn holdfast.turn;
+  v_tenant text;
+  v_used int;
+  v_tenants text[];
+  v_heads timestamptz[];
+  v_shares int[];
+  v_has_tenants boolean;
+  v_is_whole boolean;
+  v_began timestamptz;
+  v_walked bigint := 0;
+  v_left bigint := p_limit;
+  v_count bigint;
 begin
   p_tasks := holdfast.open_tasks(p_tasks);
   if holdfast.queue_is_paused(p_queue) or cardinality(p_tasks) = 0 then
@@ -547,25 +561,64 @@ begin
   end if;
   perform holdfast.act_as_worker(p_worker);
   v_now := holdfast.clock();
-  return query
-  with taken as materialized (
-    select j.id, j.claim_order
-      from holdfast.job j
-     where j.queue = p_queue and j.claim_order >= p_after and not j.suspect and j.task = any (p_tasks)
-       and (not v_needs_slots or holdfast.has_slot(j.id, 'queue:' || p_queue))
-     order by j.claim_order, j.id
-     limit p_limit
-       for no key update skip locked)
-  update holdfast.job j
-     set status = 'RUNNING', came_from = j.status, seq = j.seq + 1, attempt = j.attempt + 1, updated_at = v_now,
-         claim_order = null, due_at = null, approval_id = null, holder = p_worker, claim_id = p_claim_id, reason = null,
-         deadline_at = v_now + j.timeout + interval '10 seconds'
-    from taken
-   where j.id = any (array[taken.id::uuid])
-     and coalesce(j.claim_order, 'infinity') < 'infinity'   -- again, and opaque: the planner must not drive the join from the line
-  returning j.id::uuid, j.task::text, j.payload::text, j.attempt, taken.claim_order, j.retry_count, j.max_retries::smallint, j.tenant::text, j.subject::text,
-            extract(epoch from j.timeout)::float8,
-            holdfast.extras_of(j.label, j.requested_by, j.trace_parent, j.key, j.metadata, j.compensates);
+  select r.* into v_known from holdfast.ring r where r.queue = p_queue and r.until > v_now;
+  loop
+    v_began := holdfast.clock();
+    v_walked := pg_stat_get_xact_tuples_returned('holdfast.job_in_line'::regclass);
+    v_has_tenants := case when v_known.queue is not null then v_known.tenants <> '{}'
+                          else exists (select from holdfast.job j
+                                        where j.queue = p_queue and coalesce(j.tenant, '') > '' and j.claim_order is not null and not j.suspect)
+                     end;
+    if v_has_tenants then
+      if v_tenant is null then
+        select t.* into v_turn from holdfast.turn t where t.queue = p_queue;
+        v_tenant := coalesce(v_turn.tenant, '');
+        v_used := coalesce(v_turn.used, 0);
+      end if;
+      select n.tenants, n.heads, n.shares, n.tenant, n.used, n.is_whole
+        into v_tenants, v_heads, v_shares, v_tenant, v_used, v_is_whole
+        from holdfast.next_turns(p_queue, v_left::int, p_after, v_count = 0, v_known, v_tenant, v_used) as n;
+    else
+      v_tenants := array[''];
+      v_heads := array[p_after];
+      v_shares := array[v_left];
+      v_is_whole := true;
+    end if;
+    v_walked := pg_stat_get_xact_tuples_returned('holdfast.job_in_line'::regclass) - v_walked - cardinality(v_tenants);
+    if v_walked > 1000 then   -- entries of dead rows that a snapshot keeps
+      perform holdfast.keep_ring(p_queue, holdfast.clock() - v_began);
+    end if;
+    return query
+    with taken as materialized (
+      select line.id, line.claim_order
+        from unnest(v_tenants, v_heads, v_shares) as t (name, head, share)
+       cross join lateral (
+         select j.id, j.claim_order
+           from holdfast.job j
+          where j.queue = p_queue and coalesce(j.tenant, '') = t.name and j.claim_order >= t.head and not j.suspect and j.task = any (p_tasks)
+            and (not v_needs_slots or holdfast.has_slot(j.id, 'queue:' || p_queue))
+          order by j.claim_order, j.id
+          limit t.share
+            for no key update skip locked) as line
+       limit v_left)
+    update holdfast.job j
+       set status = 'RUNNING', came_from = j.status, seq = j.seq + 1, attempt = j.attempt + 1, updated_at = v_now,
+           claim_order = null, due_at = null, approval_id = null, holder = p_worker, claim_id = p_claim_id, reason = null,
+           deadline_at = v_now + j.timeout + interval '10 seconds'
+      from taken
+     where j.id = any (array[taken.id::uuid])
+       and coalesce(j.claim_order, 'infinity') < 'infinity'   -- again, and opaque: the planner must not drive the join from the line
+    returning j.id::uuid, j.task::text, j.payload::text, j.attempt, taken.claim_order, j.retry_count, j.max_retries::smallint, j.tenant::text, j.subject::text,
+              extract(epoch from j.timeout)::float8,
+              holdfast.extras_of(j.label, j.requested_by, j.trace_parent, j.key, j.metadata, j.compensates);
+    get diagnostics v_count = row_count;
+    v_left := v_left - v_count;
+    exit when v_left <= 0 or (v_known.queue is null and v_is_whole and (v_count = 0 or not v_has_tenants));
+    v_known := null;   -- what those have not, others may have
+  end loop;
+  if (v_tenant, v_used) is distinct from (v_turn.tenant, v_turn.used) then
+    perform holdfast.keep_turn(p_queue, v_tenant, v_used);
+  end if;
 end $$;
 
 --
@@ -1927,6 +1980,17 @@ CREATE FUNCTION holdfast.is_completed_by(p_job uuid, p_attempt integer, p_claim_
 $$;
 
 --
+-- Name: is_first(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.is_first(p_what text) RETURNS boolean
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select pg_try_advisory_xact_lock(hashtextextended('holdfast.' || p_what, 0))
+$$;
+
+--
 -- Name: is_gated(text, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2134,6 +2198,46 @@ begin
 end $_$;
 
 --
+-- Name: keep_ring(text, interval); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.keep_ring(p_queue text, p_took interval) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_until timestamptz := holdfast.clock() + least(p_took * 20, interval '0.5 seconds');
+begin
+  perform from holdfast.ring r where r.queue = p_queue for update skip locked;
+  if found then
+    update holdfast.ring r set tenants = t.tenants, heads = t.heads, until = v_until
+      from holdfast.tenants_in_line(p_queue, '', null, 2000) as t
+     where r.queue = p_queue;
+  elsif not exists (select from holdfast.ring r where r.queue = p_queue) and holdfast.is_first('ring:' || p_queue) then
+    insert into holdfast.ring (queue, tenants, heads, until)
+    select p_queue, t.tenants, t.heads, v_until from holdfast.tenants_in_line(p_queue, '', null, 2000) as t
+    on conflict (queue) do nothing;
+  end if;
+end $$;
+
+--
+-- Name: keep_turn(text, text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.keep_turn(p_queue text, p_tenant text, p_used integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  perform from holdfast.turn t where t.queue = p_queue for update skip locked;
+  if found then
+    update holdfast.turn t set tenant = p_tenant, used = p_used where t.queue = p_queue;
+  elsif not exists (select from holdfast.turn t where t.queue = p_queue) and holdfast.is_first('turn:' || p_queue) then
+    insert into holdfast.turn (queue, tenant, used) values (p_queue, p_tenant, p_used) on conflict (queue) do nothing;
+  end if;
+end $$;
+
+--
 -- Name: key_of(jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2325,6 +2429,74 @@ begin
       or exists (select from jsonb_to_recordset(p_jobs) as w (id uuid)
                   where (select j.id from holdfast.job j where j.id = w.id) is not null);
 end $_$;
+
+--
+-- Name: ring; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.ring (
+    queue text NOT NULL,
+    tenants text[] NOT NULL,
+    heads timestamp with time zone[] NOT NULL,
+    until timestamp with time zone NOT NULL
+)
+WITH (fillfactor='50');
+
+--
+-- Name: next_tenants(text, text, integer, timestamp with time zone, holdfast.ring); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.next_tenants(p_queue text, p_tenant text, p_most integer, p_after timestamp with time zone, p_known holdfast.ring, OUT tenants text[], OUT heads timestamp with time zone[]) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    AS $$
+declare
+  v_has_none boolean := exists (select from holdfast.job j
+                                 where j.queue = p_queue and coalesce(j.tenant, '') = '' and j.claim_order >= p_after and not j.suspect);
+  v_none text[] := case when v_has_none then array[''] else '{}' end;
+  v_its_head timestamptz[] := case when v_has_none then array[p_after] else '{}' end;
+  v_rest record;
+begin
+  if p_known.queue is not null then
+    select array_agg(k.tenant order by k.tenant < p_tenant, k.tenant), array_agg(k.head order by k.tenant < p_tenant, k.tenant)
+      into tenants, heads
+      from unnest(v_none || p_known.tenants, v_its_head || p_known.heads) as k (tenant, head);
+    tenants := tenants[:p_most];
+    heads := heads[:p_most];
+    return;
+  end if;
+  select t.tenants, t.heads into tenants, heads from holdfast.tenants_in_line(p_queue, p_tenant, null, p_most) as t;
+  if p_tenant = '' then
+    tenants := v_none || tenants;
+    heads := v_its_head || heads;
+  elsif cardinality(tenants) < p_most then
+    select t.tenants, t.heads into v_rest from holdfast.tenants_in_line(p_queue, '', p_tenant, p_most - cardinality(tenants)) as t;
+    tenants := tenants || v_none || v_rest.tenants;
+    heads := heads || v_its_head || v_rest.heads;
+  end if;
+end $$;
+
+--
+-- Name: next_turns(text, integer, timestamp with time zone, boolean, holdfast.ring, text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.next_turns(p_queue text, p_left integer, p_after timestamp with time zone, p_is_dry boolean, p_known holdfast.ring, INOUT tenant text, INOUT used integer, OUT tenants text[], OUT heads timestamp with time zone[], OUT shares integer[], OUT is_whole boolean) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+declare
+  -- A tenant is found at the price of a job: of very many some are served, a little longer. If those had nothing, anybody is.
+  v_most int := case when p_is_dry then 1000000 else least(p_left, 128) + 1 end;
+begin
+  select n.tenants, n.heads into tenants, heads from holdfast.next_tenants(p_queue, tenant, v_most, p_after, p_known) as n;
+  is_whole := cardinality(tenants) < v_most;
+  select o.shares, o.tenant, o.used into shares, tenant, used from holdfast.share_out(tenants, is_whole, p_left, p_is_dry::int, tenant, used) as o;
+end $$;
 
 --
 -- Name: no_schedule(text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -3331,6 +3503,29 @@ begin
 end $$;
 
 --
+-- Name: set_tenant_weight(text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.set_tenant_weight(p_tenant text, p_weight integer) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if p_tenant is null or p_tenant = '' or length(p_tenant) > 200 then
+    raise exception 'a tenant has 1 to 200 characters' using errcode = 'HF005';
+  end if;
+  if p_weight is null or p_weight not between 1 and 1000 then
+    raise exception 'the weight of tenant % must be 1 to 1000, not %', p_tenant, coalesce(p_weight::text, 'null') using errcode = 'HF005';
+  end if;
+  if p_weight = 1 then
+    delete from holdfast.tenant t where t.name = p_tenant;
+  else
+    insert into holdfast.tenant as t (name, weight) values (p_tenant, p_weight)
+    on conflict (name) do update set weight = excluded.weight, set_at = excluded.set_at;
+  end if;
+end $$;
+
+--
 -- Name: settle(uuid, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3465,6 +3660,43 @@ begin
     end if;
   end loop;
   raise exception 'key % kept changing hands; try again', quote_literal(v_key) using errcode = '40001';
+end $$;
+
+--
+-- Name: share_out(text[], boolean, integer, integer, text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.share_out(p_tenants text[], p_is_whole boolean, p_limit integer, p_least integer, p_tenant text, p_used integer, OUT shares integer[], OUT tenant text, OUT used integer) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+begin
+  with weighed as (
+    select r.name, r.place, coalesce(t.weight, 1) as weight, case when r.name = p_tenant then least(p_used, coalesce(t.weight, 1)) else 0 end as had
+      from unnest(p_tenants) with ordinality as r (name, place)
+      left join holdfast.tenant t on t.name = r.name),
+  lap as (
+    select w.name, w.place, w.weight, w.had, p_limit / sum(w.weight) over () as laps, p_limit % sum(w.weight) over () as rest,
+           sum(w.weight - w.had) over (order by w.place) - (w.weight - w.had) as before, sum(w.weight - w.had) over () as all_but_had
+      from weighed w),
+  -- What whole laps leave over goes by turns again: first the rest of the turn that was begun, and its beginning last.
+  part as (
+    select l.*, greatest(least(l.rest - l.before, l.weight - l.had), 0) as now, greatest(least(l.rest - l.all_but_had, l.had), 0) as again
+      from lap l),
+  shared as (
+    select p.name, p.place, p.again > 0 as is_last, greatest(p.laps * p.weight + p.now + p.again, p_least)::int as share,
+           case when p.again > 0 then p.again when p.now > 0 then p.had + p.now when p.laps > 0 and not p_is_whole then p.weight end::int as used
+      from part p)
+  select array_agg(s.share order by s.place),
+         (array_agg(s.name order by s.is_last desc, s.place desc) filter (where s.used is not null))[1],
+         (array_agg(s.used order by s.is_last desc, s.place desc) filter (where s.used is not null))[1]
+    into shares, tenant, used
+    from shared s;
+  if tenant is null then   -- whole laps end where they began
+    tenant := p_tenant;
+    used := p_used;
+  end if;
 end $$;
 
 --
@@ -3655,6 +3887,41 @@ begin
     perform holdfast.wake(v_queues);
   end if;
   return v_cancelled;
+end $$;
+
+--
+-- Name: tenants_in_line(text, text, text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.tenants_in_line(p_queue text, p_from text, p_below text, p_most integer, OUT tenants text[], OUT heads timestamp with time zone[]) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    AS $$
+begin
+  with recursive hop as (
+    (select 1 as number, coalesce(j.tenant, '') as tenant, j.claim_order
+       from holdfast.job j
+      where j.queue = p_queue and coalesce(j.tenant, '') >= p_from and coalesce(j.tenant, '') > '' and j.claim_order is not null and not j.suspect
+      order by coalesce(j.tenant, ''), j.claim_order
+      limit 1)
+    union all
+    select h.number + 1, further.tenant, further.claim_order
+      from hop h
+     cross join lateral (
+       select coalesce(j.tenant, '') as tenant, j.claim_order
+         from holdfast.job j
+        where j.queue = p_queue and coalesce(j.tenant, '') > h.tenant and j.claim_order is not null and not j.suspect
+        order by coalesce(j.tenant, ''), j.claim_order
+        limit 1) as further
+     where h.number < p_most and (p_below is null or h.tenant < p_below))
+  select coalesce(array_agg(h.tenant order by h.number), '{}'), coalesce(array_agg(h.claim_order order by h.number), '{}')
+    into tenants, heads
+    from hop h
+   where p_below is null or h.tenant < p_below;
 end $$;
 
 --
@@ -4235,6 +4502,28 @@ CREATE TABLE holdfast.step (
 );
 
 --
+-- Name: tenant; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.tenant (
+    name holdfast.name NOT NULL,
+    weight smallint NOT NULL,
+    set_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    CONSTRAINT weight_is_within_1000 CHECK (((weight >= 1) AND (weight <= 1000)))
+);
+
+--
+-- Name: turn; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.turn (
+    queue text NOT NULL,
+    tenant text NOT NULL,
+    used integer NOT NULL
+)
+WITH (fillfactor='50');
+
+--
 -- Name: upkeep; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -4396,6 +4685,13 @@ ALTER TABLE ONLY holdfast.rate_wait
     ADD CONSTRAINT rate_wait_pkey PRIMARY KEY (key);
 
 --
+-- Name: ring ring_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.ring
+    ADD CONSTRAINT ring_pkey PRIMARY KEY (queue);
+
+--
 -- Name: schedule schedule_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -4443,6 +4739,20 @@ ALTER TABLE ONLY holdfast.step
 
 ALTER TABLE ONLY holdfast.task
     ADD CONSTRAINT task_pkey PRIMARY KEY (name);
+
+--
+-- Name: tenant tenant_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.tenant
+    ADD CONSTRAINT tenant_pkey PRIMARY KEY (name);
+
+--
+-- Name: turn turn_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.turn
+    ADD CONSTRAINT turn_pkey PRIMARY KEY (queue);
 
 --
 -- Name: upkeep upkeep_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -4553,7 +4863,7 @@ CREATE INDEX job_held ON holdfast.job USING btree (holder) WHERE (holder IS NOT 
 -- Name: job_in_line; Type: INDEX; Schema: holdfast; Owner: -
 --
 
-CREATE INDEX job_in_line ON holdfast.job USING btree (queue, claim_order, id) WHERE ((claim_order IS NOT NULL) AND (NOT suspect));
+CREATE INDEX job_in_line ON holdfast.job USING btree (queue, COALESCE((tenant)::text, ''::text), claim_order, id) WHERE ((claim_order IS NOT NULL) AND (NOT suspect));
 
 --
 -- Name: job_key; Type: INDEX; Schema: holdfast; Owner: -
@@ -5271,6 +5581,12 @@ REVOKE ALL ON FUNCTION holdfast.is_completed_by(p_job uuid, p_attempt integer, p
 GRANT ALL ON FUNCTION holdfast.is_completed_by(p_job uuid, p_attempt integer, p_claim_id uuid) TO holdfast_worker;
 
 --
+-- Name: FUNCTION is_first(p_what text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.is_first(p_what text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION is_gated(p_task text, p_queue text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -5324,6 +5640,18 @@ REVOKE ALL ON FUNCTION holdfast.join_limits(p_ids uuid[]) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.join_parents(p_jobs jsonb, p_made jsonb, p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION keep_ring(p_queue text, p_took interval); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.keep_ring(p_queue text, p_took interval) FROM PUBLIC;
+
+--
+-- Name: FUNCTION keep_turn(p_queue text, p_tenant text, p_used integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.keep_turn(p_queue text, p_tenant text, p_used integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION key_of(p_payload jsonb, p_fields jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -5386,6 +5714,18 @@ REVOKE ALL ON FUNCTION holdfast.lock_job(p_id uuid) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.might_conflict(p_jobs jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION next_tenants(p_queue text, p_tenant text, p_most integer, p_after timestamp with time zone, p_known holdfast.ring, OUT tenants text[], OUT heads timestamp with time zone[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.next_tenants(p_queue text, p_tenant text, p_most integer, p_after timestamp with time zone, p_known holdfast.ring, OUT tenants text[], OUT heads timestamp with time zone[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION next_turns(p_queue text, p_left integer, p_after timestamp with time zone, p_is_dry boolean, p_known holdfast.ring, INOUT tenant text, INOUT used integer, OUT tenants text[], OUT heads timestamp with time zone[], OUT shares integer[], OUT is_whole boolean); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.next_turns(p_queue text, p_left integer, p_after timestamp with time zone, p_is_dry boolean, p_known holdfast.ring, INOUT tenant text, INOUT used integer, OUT tenants text[], OUT heads timestamp with time zone[], OUT shares integer[], OUT is_whole boolean) FROM PUBLIC;
 
 --
 -- Name: FUNCTION no_schedule(p_name text); Type: ACL; Schema: holdfast; Owner: -
@@ -5677,6 +6017,13 @@ REVOKE ALL ON FUNCTION holdfast.set_flag(p_flag text, p_enabled boolean, p_perce
 GRANT ALL ON FUNCTION holdfast.set_flag(p_flag text, p_enabled boolean, p_percent integer, p_actor text, p_reason text) TO holdfast_api;
 
 --
+-- Name: FUNCTION set_tenant_weight(p_tenant text, p_weight integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.set_tenant_weight(p_tenant text, p_weight integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.set_tenant_weight(p_tenant text, p_weight integer) TO holdfast_api;
+
+--
 -- Name: FUNCTION settle(p_worker uuid, p_settlements jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -5688,6 +6035,12 @@ GRANT ALL ON FUNCTION holdfast.settle(p_worker uuid, p_settlements jsonb) TO hol
 --
 
 REVOKE ALL ON FUNCTION holdfast.settle_conflict(p_id uuid, p_wanted jsonb, p_now timestamp with time zone, OUT job_id uuid, OUT created boolean) FROM PUBLIC;
+
+--
+-- Name: FUNCTION share_out(p_tenants text[], p_is_whole boolean, p_limit integer, p_least integer, p_tenant text, p_used integer, OUT shares integer[], OUT tenant text, OUT used integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.share_out(p_tenants text[], p_is_whole boolean, p_limit integer, p_least integer, p_tenant text, p_used integer, OUT shares integer[], OUT tenant text, OUT used integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -5738,6 +6091,12 @@ REVOKE ALL ON FUNCTION holdfast.task_is_paused(p_task holdfast.task) FROM PUBLIC
 --
 
 REVOKE ALL ON FUNCTION holdfast.tell_followers(p_ids uuid[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION tenants_in_line(p_queue text, p_from text, p_below text, p_most integer, OUT tenants text[], OUT heads timestamp with time zone[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.tenants_in_line(p_queue text, p_from text, p_below text, p_most integer, OUT tenants text[], OUT heads timestamp with time zone[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION undeclared_schedules(p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -5913,6 +6272,13 @@ GRANT SELECT ON TABLE holdfast.slot TO holdfast_api;
 --
 
 GRANT SELECT ON TABLE holdfast.step TO holdfast_api;
+
+--
+-- Name: TABLE tenant; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.tenant TO holdfast_viewer;
+GRANT SELECT ON TABLE holdfast.tenant TO holdfast_api;
 
 --
 -- Name: TABLE upkeep; Type: ACL; Schema: holdfast; Owner: -

@@ -49,4 +49,6 @@ begin
     holdfast.create_schedule, holdfast.delete_schedule, holdfast.pause_schedule, holdfast.resume_schedule, holdfast.run_schedule
     to holdfast_api;
   grant select on holdfast.schedule, holdfast.schedule_run to holdfast_api;
+  grant execute on function holdfast.set_tenant_weight to holdfast_api;
+  grant select on holdfast.tenant to holdfast_viewer, holdfast_api;
 end $$;
