@@ -24,8 +24,11 @@ if TYPE_CHECKING:
         JobFailed,
         JobNotFound,
         LeaseLost,
+        LimitReached,
         NotAllowed,
         NotRetryable,
+        ScheduleExists,
+        ScheduleNotFound,
         SchemaMismatch,
         Unchangeable,
         UnknownTask,
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     )
     from holdfast.domain.failure import Rules
     from holdfast.domain.outcome import Cancel, Fail, Retry
+    from holdfast.domain.rollout import rollout_bucket, rollout_position
     from holdfast.domain.states import Status
     from holdfast.domain.step import StepsChanged
     from holdfast.runtime.app import Holdfast
@@ -71,10 +75,13 @@ __all__ = [
     "JobFailed",
     "JobNotFound",
     "LeaseLost",
+    "LimitReached",
     "NotAllowed",
     "NotRetryable",
     "Retry",
     "Rules",
+    "ScheduleExists",
+    "ScheduleNotFound",
     "SchemaMismatch",
     "Status",
     "StepsChanged",
@@ -82,6 +89,8 @@ __all__ = [
     "Unchangeable",
     "UnknownTask",
     "WaitTimedOut",
+    "rollout_bucket",
+    "rollout_position",
 ]
 
 # Imported when first used: `holdfast --help` and small scripts pay for neither the driver nor pydantic.
@@ -116,10 +125,13 @@ _HOMES = {
     "JobFailed": "holdfast.domain.errors",
     "JobNotFound": "holdfast.domain.errors",
     "LeaseLost": "holdfast.domain.errors",
+    "LimitReached": "holdfast.domain.errors",
     "NotAllowed": "holdfast.domain.errors",
     "NotRetryable": "holdfast.domain.errors",
     "Retry": "holdfast.domain.outcome",
     "Rules": "holdfast.domain.failure",
+    "ScheduleExists": "holdfast.domain.errors",
+    "ScheduleNotFound": "holdfast.domain.errors",
     "SchemaMismatch": "holdfast.domain.errors",
     "Status": "holdfast.domain.states",
     "StepsChanged": "holdfast.domain.step",
@@ -127,6 +139,8 @@ _HOMES = {
     "Unchangeable": "holdfast.domain.errors",
     "UnknownTask": "holdfast.domain.errors",
     "WaitTimedOut": "holdfast.domain.errors",
+    "rollout_bucket": "holdfast.domain.rollout",
+    "rollout_position": "holdfast.domain.rollout",
 }
 
 if not TYPE_CHECKING:  # a type checker would believe in any name

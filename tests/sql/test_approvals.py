@@ -177,6 +177,37 @@ def test_a_gated_job_enters_the_line_through_admission(machine: Machine) -> None
     assert (job["claim_order"], job["due_at"] is not None, job["held_by"]) == (None, True, None)
 
 
+def test_an_approved_job_waits_for_a_slot_as_any_other(each_machine: Machine) -> None:
+    each_machine.register("t", options={"limits": [{"key": "one", "max": 1, "release_while_waiting": True}]})
+    worker, job_id, other = each_machine.worker(), each_machine.enqueue(), each_machine.enqueue()
+    each_machine.one("select * from holdfast.admit_due(10)")
+    (first,) = each_machine.claim(worker)
+    approval_id = ask(each_machine, first)["approval_id"]
+    (second,) = each_machine.claim(worker)
+
+    decide(each_machine, approval_id, "ann")
+    each_machine.one("select * from holdfast.admit_due(10)")
+
+    assert (first["id"], second["id"]) == (job_id, other)
+    assert each_machine.job(job_id)["held_by"] == "limit:one"
+    assert each_machine.claim(worker) == []
+    each_machine.complete(worker, second)
+    assert [row["id"] for row in each_machine.claim(worker)] == [job_id]
+
+
+def test_an_approved_job_of_a_paused_task_goes_on_when_the_task_does(machine: Machine) -> None:
+    gate = asked(machine)
+    decide(machine, gate.approval_id, "ann")
+
+    machine.value("select holdfast.pause_task('t')")
+    machine.one("select * from holdfast.admit_due(10)")
+    assert machine.claim(machine.worker()) == []
+    machine.value("select holdfast.resume_task('t')")
+    machine.one("select * from holdfast.admit_due(10)")
+
+    assert [row["id"] for row in machine.claim(machine.worker())] == [gate.job_id]
+
+
 def test_whoever_sleeps_is_woken_by_an_approval(lasting: Machine) -> None:
     gate = asked(lasting)
     lasting.value("select holdfast.fall_asleep(%s, '{default}')", lasting.worker())

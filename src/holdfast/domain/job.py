@@ -55,6 +55,7 @@ class Job:
     parent_id: UUID | None
     compensates: UUID | None
     compensated_by: UUID | None
+    hold: dict[str, Any] | None
     now: datetime
     approval: dict[str, Any] | None = None  # what it asks while it is WAITING_FOR_APPROVAL
 

@@ -12,8 +12,12 @@ _COMMANDS = {
     "dev": ("dev:dev", "Run your app here: PostgreSQL, schema and worker in one command."),
     "doctor": ("doctor:doctor", "Is the queue stuck, and why?"),
     "enqueue": ("enqueue:enqueue", "Enqueue one job."),
+    "flag": ("flags:flag", "List and set flags: kill switches and rollouts."),
     "job": ("jobs:job", "List, show, wait for, retry and cancel jobs."),
-    "queue": ("queues:queue", "List, pause and resume queues."),
+    "queue": ("queues:queue", "List, pause, resume and limit queues."),
+    "schedule": ("schedules:schedule", "List, show, run, pause and resume schedules."),
+    "task": ("tasks:task", "List, pause and resume tasks."),
+    "tenant": ("tenants:tenant", "List and set the weights of tenants."),
     "version": ("version:version", "Show the version."),
     "worker": ("workers:worker", "Run a worker, or list workers."),
 }
