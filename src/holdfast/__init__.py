@@ -4,8 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from holdfast.domain.approval import Answer, Approval, Decision, Invitation
     from holdfast.domain.backoff import Backoff, Delays
     from holdfast.domain.errors import (
+        ApprovalChanged,
+        ApprovalClosed,
+        ApprovalNotFound,
+        ApprovalRefused,
         BadInput,
         BadPayload,
         Busy,
@@ -40,6 +45,12 @@ if TYPE_CHECKING:
     from holdfast.runtime.holding import Claimed
 
 __all__ = [
+    "Answer",
+    "Approval",
+    "ApprovalChanged",
+    "ApprovalClosed",
+    "ApprovalNotFound",
+    "ApprovalRefused",
     "AsyncHandle",
     "Backoff",
     "BadInput",
@@ -50,6 +61,7 @@ __all__ = [
     "Configuration",
     "Context",
     "DatabaseUnavailable",
+    "Decision",
     "Delays",
     "DuplicateKey",
     "EventTimedOut",
@@ -59,6 +71,7 @@ __all__ = [
     "HoldfastError",
     "IdReused",
     "IllegalMove",
+    "Invitation",
     "JobFailed",
     "JobNotFound",
     "LeaseLost",
@@ -82,6 +95,12 @@ __all__ = [
 
 # Imported when first used: `holdfast --help` and small scripts pay for neither the driver nor pydantic.
 _HOMES = {
+    "Answer": "holdfast.domain.approval",
+    "Approval": "holdfast.domain.approval",
+    "ApprovalChanged": "holdfast.domain.errors",
+    "ApprovalClosed": "holdfast.domain.errors",
+    "ApprovalNotFound": "holdfast.domain.errors",
+    "ApprovalRefused": "holdfast.domain.errors",
     "AsyncHandle": "holdfast.runtime.handle",
     "Backoff": "holdfast.domain.backoff",
     "BadInput": "holdfast.domain.errors",
@@ -92,6 +111,7 @@ _HOMES = {
     "Configuration": "holdfast.domain.errors",
     "Context": "holdfast.runtime.context",
     "DatabaseUnavailable": "holdfast.domain.errors",
+    "Decision": "holdfast.domain.approval",
     "Delays": "holdfast.domain.backoff",
     "DuplicateKey": "holdfast.domain.errors",
     "EventTimedOut": "holdfast.domain.errors",
@@ -101,6 +121,7 @@ _HOMES = {
     "HoldfastError": "holdfast.domain.errors",
     "IdReused": "holdfast.domain.errors",
     "IllegalMove": "holdfast.domain.errors",
+    "Invitation": "holdfast.domain.approval",
     "JobFailed": "holdfast.domain.errors",
     "JobNotFound": "holdfast.domain.errors",
     "LeaseLost": "holdfast.domain.errors",

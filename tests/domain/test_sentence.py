@@ -73,6 +73,20 @@ RETRY = replace(
     in_line=False,
     due_at=NOW + timedelta(seconds=42),
 )
+ASKING = replace(PENDING, status=Status.WAITING_FOR_APPROVAL, updated_at=before(minutes=3), in_line=False)
+DECIDE = f"decide: holdfast approval approve {ID}, or deny with --reason"
+GATE = {
+    "id": str(ID),
+    "name": "large",
+    "question": "Refund 900 €?",
+    "approvers": ["ann", "ben"],
+    "quorum": 1,
+    "approvals": 1,
+    "expires_at": "2030-01-31T12:00:00+00:00",
+    "on_expiry": "fail",
+    "decided_by": None,
+    "decided_at": None,
+}
 RUNNING = replace(
     PENDING,
     status=Status.RUNNING,
@@ -232,6 +246,22 @@ ENDED = replace(PENDING, attempt=3, in_line=False, finished_at=before(minutes=5)
                 reason="refund over 500",
             ),
             "WAITING_FOR_APPROVAL for 3 min: refund over 500",
+        ),
+        (
+            replace(ASKING, approval=GATE),
+            f"WAITING_FOR_APPROVAL for 3 min: asks ann or ben: Refund 900 €? until 2030-01-31 12:00 UTC (in 2 h 00 min), then the job fails; {DECIDE}",
+        ),
+        (
+            replace(ASKING, approval={**GATE, "approvers": [], "quorum": 2, "expires_at": None}),
+            f"WAITING_FOR_APPROVAL for 3 min: asks 2 of anybody authorised (1 so far): Refund 900 €?; {DECIDE}",
+        ),
+        (
+            replace(ASKING, approval={**GATE, "decided_by": "ann"}),
+            "WAITING_FOR_APPROVAL: approved by ann; a worker takes it in its turn",
+        ),
+        (
+            replace(ASKING, approval={**GATE, "decided_by": "ann"}, queue_has_worker=False),
+            "WAITING_FOR_APPROVAL: approved by ann; no live worker serves queue billing",
         ),
         (
             replace(ENDED, status=Status.COMPLETED, attempt=1),

@@ -294,3 +294,19 @@ async def saga(ctx: Context) -> None:
     for what in ("one", "two"):
         await ctx.step(what, _effect, ctx, what, compensate=lambda done: write("undo", ctx, what=done))
     raise Fail("both must go")
+
+
+@app.task(retries=0)
+async def refund(ctx: Context, amount: int) -> str:
+    """Ask between two steps."""
+
+    def done(what: str) -> str:
+        write(what, ctx, amount=amount)
+        return what
+
+    await ctx.step("look up", done, "look up")
+    decision = await ctx.approval(
+        "large", question=f"Refund {amount}?", facts={"amount": amount}, approvers=["ann", "ben"]
+    )
+    await ctx.step("pay", done, "pay")
+    return decision.decided_by

@@ -3,7 +3,7 @@ import logging
 import time
 from datetime import timedelta
 
-from holdfast import Fail, Holdfast
+from holdfast import Context, Fail, Holdfast
 
 app = Holdfast()
 empty = Holdfast()
@@ -32,3 +32,16 @@ async def slow(seconds: float) -> str:
 @app.task()
 def hang(seconds: float) -> None:
     time.sleep(seconds)  # a thread that nobody can stop
+
+
+@app.task(retries=0)
+async def refund(ctx: Context, amount: int, quorum: int = 1) -> str:
+    decision = await ctx.approval(
+        "large",
+        question=f"Refund {amount} €?\x1b[31m",
+        facts={"amount": amount, "invoice": "2030-17", "\x1b]0;owned\x07": "\r\nfake"},
+        approvers=["ann", "ben"],
+        quorum=quorum,
+        expires_in=timedelta(hours=2),
+    )
+    return decision.decided_by

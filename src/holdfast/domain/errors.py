@@ -1,5 +1,6 @@
 """Errors a caller can act on; each says what happened, to what, and what to do next."""
 
+from datetime import datetime
 from uuid import UUID
 
 
@@ -102,6 +103,32 @@ class JobFailed(HoldfastError):
         super().__init__(message)
         self.job_id = job_id
         self.status = status
+
+
+class ApprovalNotFound(HoldfastError):
+    """No approval has that id."""
+
+
+class ApprovalRefused(HoldfastError):
+    """This person may not decide, or not like this; the message says why. The approval is open as before."""
+
+
+class ApprovalClosed(HoldfastError):
+    """Somebody else, or the clock, has decided already; that decision stands."""
+
+    def __init__(
+        self, approval_id: UUID, decision: str, decided_by: str, decided_at: datetime | None
+    ) -> None:
+        when = f" at {decided_at:%Y-%m-%d %H:%M:%S %Z}" if decided_at else ""
+        super().__init__(f"approval {approval_id} is {decision} already, by {decided_by}{when}; that stands")
+        self.approval_id = approval_id
+        self.decision = decision
+        self.decided_by = decided_by
+        self.decided_at = decided_at
+
+
+class ApprovalChanged(HoldfastError):
+    """A task asks something else than what people approved; the decision does not count for it."""
 
 
 class EventTimedOut(HoldfastError, TimeoutError):

@@ -57,6 +57,7 @@ class Job:
     compensated_by: UUID | None
     hold: dict[str, Any] | None
     now: datetime
+    approval: dict[str, Any] | None = None  # what it asks while it is WAITING_FOR_APPROVAL
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,10 @@
 """The sentence that says why a job is where it is and what happens next; every door shows the same one."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, assert_never
 
+from holdfast.domain.approval import EXPIRED, asked_of
 from holdfast.domain.held import held_back
 from holdfast.domain.job import Job, Transition
 from holdfast.domain.spans import ago, span
@@ -76,7 +78,11 @@ def _running(job: Job) -> str:
 def _waiting(job: Job) -> str:
     since = f"for {span(job.now - job.updated_at)}"
     if job.status is Status.WAITING_FOR_APPROVAL:
-        return f"WAITING_FOR_APPROVAL {since}{_because(job.reason)}"
+        return (
+            _asking(job, job.approval)
+            if job.approval
+            else f"WAITING_FOR_APPROVAL {since}{_because(job.reason)}"
+        )
     until = (
         f", goes on in {span(job.due_at - job.now)}"
         if job.due_at is not None and job.due_at > job.now
@@ -84,6 +90,23 @@ def _waiting(job: Job) -> str:
     )
     held = f", {held_back(job)}" if job.held_by else ""
     return f"WAITING {since}{until}{held}{_because(job.reason)}"
+
+
+def _asking(job: Job, gate: Mapping[str, Any]) -> str:
+    if gate["decided_by"] is not None:
+        then = _obstacle(job) or "a worker takes it in its turn"
+        return f"WAITING_FOR_APPROVAL: approved by {gate['decided_by']}; {then}"
+    asked = asked_of(gate["approvers"], gate["quorum"], gate["approvals"])
+    until = datetime.fromisoformat(gate["expires_at"]) if gate["expires_at"] else None
+    limit = (
+        f" until {until:%Y-%m-%d %H:%M %Z} ({ago(until, job.now)}), {EXPIRED[gate['on_expiry']]}"
+        if until
+        else ""
+    )
+    return (
+        f"WAITING_FOR_APPROVAL for {span(job.now - job.updated_at)}: asks {asked}: {gate['question']}{limit}; "
+        f"decide: holdfast approval approve {gate['id']}, or deny with --reason"
+    )
 
 
 def _failed(job: Job) -> str:

@@ -27,6 +27,7 @@ from holdfast.domain.task import (
     unique_fields,
 )
 from holdfast.runtime import execute
+from holdfast.runtime.approvals import Approvals
 from holdfast.runtime.context import Context, JobContext, SyncContext
 from holdfast.runtime.handle import AsyncHandle, Handle, as_uuid
 from holdfast.runtime.holding import Claimed, Holding
@@ -71,6 +72,7 @@ class Holdfast:
         self._flags_told: set[str] = set()
         self._made_in: str = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - where children will find it
         self.link = Link(lambda: find_database(database_url))
+        self.approvals = Approvals(self.link)
         self._holding: Holding | None = None
         self.declarations = Declarations()
         self.schedules = Schedules(self)

@@ -1,15 +1,16 @@
 """What a task may do with the job it is running: steps, waits, transactions, and questions about itself."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
+from holdfast.domain.approval import Decision, OnExpiry
 from holdfast.domain.backoff import BackoffLike
 from holdfast.domain.errors import BadInput
 from holdfast.domain.job import NewJob
 from holdfast.domain.task import backoff_rule, seconds
-from holdfast.runtime import transactions, waiting
+from holdfast.runtime import asking, transactions, waiting
 from holdfast.runtime.durable import Work
 from holdfast.runtime.handle import AsyncHandle, Handle, awaited
 from holdfast.runtime.job_context import JobContext, current
@@ -108,6 +109,25 @@ class Context(JobContext):
         place = self.durable.begin(f"event {name}"[:450], "event")
         return self.carry_out(waiting.event(self.durable, place, name, seconds(timeout)))
 
+    def approval(
+        self,
+        name: str,
+        *,
+        question: str,
+        facts: Mapping[str, Any] | None = None,
+        approvers: Iterable[str] = (),
+        quorum: int = 1,
+        expires_in: timedelta | float | None = None,
+        on_expiry: OnExpiry = "fail",
+        self_approval: bool = False,
+    ) -> Coroutine[Any, Any, Decision]:
+        """Ask people, without a worker, and go on once they have approved; denied or expired, the job is FAILED.
+
+        Question and facts must be the same in every attempt: make them from the payload and from saved steps.
+        """
+        asked = asking.gate(question, facts, approvers, quorum, expires_in, on_expiry, self_approval)
+        return self.carry_out(asking.approval(self.durable, self.durable.begin(name, "approval"), asked))
+
     def enqueue(self, name: str, jobs: Iterable[NewJob]) -> Coroutine[Any, Any, list[AsyncHandle[Any]]]:
         """Enqueue children, once: a replay gives the same jobs again. Make them with task.job(…)."""
         place = self.durable.begin(name, "children")
@@ -197,6 +217,22 @@ class SyncContext(JobContext):
         """Wait for an event without a worker and give its payload; see Context.event."""
         place = self.durable.begin(f"event {name}"[:450], "event")
         return self.carry_out(waiting.event(self.durable, place, name, seconds(timeout)))
+
+    def approval(
+        self,
+        name: str,
+        *,
+        question: str,
+        facts: Mapping[str, Any] | None = None,
+        approvers: Iterable[str] = (),
+        quorum: int = 1,
+        expires_in: timedelta | float | None = None,
+        on_expiry: OnExpiry = "fail",
+        self_approval: bool = False,
+    ) -> Decision:
+        """Ask people, without a worker, and go on once they have approved; see Context.approval."""
+        asked = asking.gate(question, facts, approvers, quorum, expires_in, on_expiry, self_approval)
+        return self.carry_out(asking.approval(self.durable, self.durable.begin(name, "approval"), asked))
 
     def enqueue(self, name: str, jobs: Iterable[NewJob]) -> list[Handle[Any]]:
         """Enqueue children, once; see Context.enqueue."""

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -21,6 +22,8 @@ _OURS: dict[str, type[errors.HoldfastError]] = {
     "HF010": errors.SchemaMismatch,
     "HF061": errors.ScheduleNotFound,
     "HF062": errors.ScheduleExists,
+    "HF020": errors.ApprovalNotFound,
+    "HF021": errors.ApprovalChanged,
 }
 _MISSING_SCHEMA = {"3F000", "42P01", "42883", "42703"}
 _BAD_JSON = {"22P02", "22P05", "22030", "22032", "54001"}
@@ -84,6 +87,8 @@ def _ours(refusal: _Refusal) -> errors.HoldfastError | None:
         ours = errors.DuplicateKey(said, UUID(detail) if detail else None)
     elif state == "HF012":
         ours = _limit_reached(said, detail)
+    elif state == "HF022":
+        ours = _closed(detail)
     elif state in _OURS:
         ours = _OURS[state](said)
     elif state in _MISSING_SCHEMA and "holdfast" in said:
@@ -107,6 +112,12 @@ def _lease_lost(detail: str | None) -> errors.LeaseLost:
 def _limit_reached(said: str, detail: str | None) -> errors.LimitReached:
     told = json.loads(detail or "{}")
     return errors.LimitReached(said, UUID(told["job"]), told["key"])
+
+
+def _closed(detail: str | None) -> errors.ApprovalClosed:
+    told = json.loads(detail or "{}")
+    decided_at = datetime.fromisoformat(told["at"])
+    return errors.ApprovalClosed(UUID(told["approval"]), told["decision"], told["by"], decided_at)
 
 
 def _lost(error: psycopg.Error) -> errors.HoldfastError | None:

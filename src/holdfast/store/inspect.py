@@ -113,10 +113,8 @@ def find_job(job_id: UUID) -> Call[Job | None]:
     return Call(text, {"job_id": job_id}, lambda rows: _read_jobs(rows)[0] if rows else None)
 
 
-def jobs_beginning_with(prefix: str, limit: int = 6) -> Call[list[Candidate]]:
-    """Find the jobs whose id begins like this; a range of ids, which the primary key answers."""
-    digits = prefix.replace("-", "").lower()
-    first, last = UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
+def jobs_between(first: UUID, last: UUID, limit: int) -> Call[list[Candidate]]:
+    """Find the jobs whose ids lie in a range, which the primary key answers."""
     return query(
         "jobs_between", lambda rows: [Candidate(*row) for row in rows], first=first, last=last, limit=limit
     )

@@ -19,6 +19,7 @@ class Swept(NamedTuple):
     died: int
     returned: int
     overdue: int
+    expired: int
 
 
 class Kept(NamedTuple):
@@ -35,7 +36,7 @@ def admit_due(limit: int) -> Call[Admitted]:
 
 
 def sweep(limit: int = 1000) -> Call[Swept]:
-    """Find silent workers and overdue attempts."""
+    """Find silent workers, overdue attempts and expired approvals."""
     return function("sweep", limit, read=lambda rows: Swept(*_first(rows)))
 
 

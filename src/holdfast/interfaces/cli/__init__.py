@@ -5,6 +5,7 @@ import click
 from holdfast.interfaces.cli.commands import Group
 
 _COMMANDS = {
+    "approval": ("approvals:approval", "List, show, approve and deny what jobs ask of people."),
     "config": ("config:config", "Show every setting and where it came from."),
     "db": ("db:db", "Migrate and check the database's schema."),
     "demo": ("demo:demo", "Run a sample app with traffic, on a PostgreSQL of its own."),

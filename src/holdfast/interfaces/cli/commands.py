@@ -30,6 +30,8 @@ _CODES: tuple[tuple[type[errors.HoldfastError], int], ...] = (
     (errors.UnknownTask, NOT_FOUND),
     (errors.ScheduleNotFound, NOT_FOUND),
     (errors.ScheduleExists, CONFLICT),
+    (errors.ApprovalNotFound, NOT_FOUND),
+    (errors.ApprovalClosed, CONFLICT),
     (errors.IllegalMove, CONFLICT),
     (errors.Unchangeable, CONFLICT),
     (errors.NotRetryable, CONFLICT),

@@ -85,3 +85,12 @@ async def book_trip(ctx: Context, *, hotel_takes: float = 0.2, card_works: bool 
     if not card_works:
         raise Fail("the card was declined")
     return [flight, hotel]
+
+
+@app.task(retries=0)
+async def refund(ctx: Context, amount: int) -> str:
+    """Ask a person first."""
+    decision = await ctx.approval(
+        "large refund", question=f"Refund {amount} €?", facts={"amount": amount}, approvers=["ana", "ben"]
+    )
+    return f"refunded {amount}, approved by {decision.decided_by}"

@@ -2,9 +2,10 @@
 
 import signal
 
+from holdfast.domain.errors import ApprovalRefused
 from holdfast.domain.states import Status
-from holdfast.interfaces.demo.app import book_trip
-from holdfast.interfaces.demo.stage import PATIENCE, Stage, verify
+from holdfast.interfaces.demo.app import app, book_trip, refund
+from holdfast.interfaces.demo.stage import PATIENCE, Stage, StoryFailed, verify
 
 _LONG = 60.0
 
@@ -40,3 +41,23 @@ def undo_what_had_succeeded(stage: Stage) -> str:
         ended = stage.history(handle.id)[-1].at
         verify(abs((born - ended).total_seconds()) < 1, "the compensation was not born with the failure")
     return "FAILED, and with it a job that undid the hotel, then the flight"
+
+
+def ask_a_person(stage: Stage) -> str:
+    """Let a job ask: it holds no worker until somebody else than its requester has approved."""
+    handle = refund.using(requested_by="ben").enqueue(900)
+    stage.until_status(handle.id, Status.WAITING_FOR_APPROVAL)
+    (asked,) = app.approvals.of_job(handle.id)
+    verify(stage.job(handle.id).holder is None, "it holds a worker while it waits")
+    try:
+        app.approvals.approve(asked.id, actor="ben")
+    except ApprovalRefused:
+        app.approvals.approve(asked.id, actor="ana", reason="seen the invoice", origin="the demo")
+    else:
+        raise StoryFailed("its requester could approve it")
+
+    result = handle.result(timeout=PATIENCE)
+    verify(result == "refunded 900, approved by ana", f"it returned {result}")
+    told = (stage.history(handle.id)[-2].metadata or {}).get("approval", {})
+    verify((told.get("by"), told.get("reason")) == ("ana", "seen the invoice"), f"its history says {told}")
+    return "waited without a worker, its requester was refused, ana approved, and the history says so"

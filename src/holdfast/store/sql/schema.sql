@@ -9,6 +9,22 @@
 CREATE SCHEMA holdfast;
 
 --
+-- Name: answer; Type: TYPE; Schema: holdfast; Owner: -
+--
+
+CREATE TYPE holdfast.answer AS (
+	result text,
+	job_id uuid,
+	decision text,
+	decided_by text,
+	decided_at timestamp with time zone,
+	reason text,
+	approvals integer,
+	quorum integer,
+	problem text
+);
+
+--
 -- Name: job_id; Type: DOMAIN; Schema: holdfast; Owner: -
 --
 
@@ -299,11 +315,10 @@ declare
   v_answer record := holdfast.pass_gates(p_job, p_now, p_full);
 begin
   if v_answer.busy then
-    -- Out of the parking and due at once, or due a little later. A job that waits for a person has no time: the sweeper looks after it.
+    -- Out of the parking and due at once, or due a little later.
     update holdfast.job j
-       set held_by = case when j.status = 'WAITING_FOR_APPROVAL' then 'limit:?' else null end,
-           due_at = case when j.status <> 'WAITING_FOR_APPROVAL'
-                         then case when p_job.held_by is null then p_now + interval '0.2 seconds' else coalesce(j.due_at, p_now) end end
+       set held_by = null,
+           due_at = case when p_job.held_by is null then p_now + interval '0.2 seconds' else coalesce(j.due_at, p_now) end
      where j.id = p_job.id;
     return null;
   elsif v_answer.held is not null then
@@ -421,6 +436,7 @@ begin
       delete from holdfast.activity a where a.job_id = any (v_ids);
       delete from holdfast.dependency d where d.job_id = any (v_ids) or d.needs = any (v_ids);
       delete from holdfast.job_history h where h.job_id = any (v_ids);
+      perform holdfast.remove_approvals(v_ids);
       delete from holdfast.job j where j.id = any (v_ids);
       v_count := v_count + cardinality(v_ids);
     end if;
@@ -431,12 +447,60 @@ begin
 end $$;
 
 --
+-- Name: approval_error(text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.approval_error(p_type text, p_message text) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN jsonb_build_object('type', p_type, 'kind', 'approval', 'recoverable', false, 'message', p_message);
+
+--
 -- Name: are_strings(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
 CREATE FUNCTION holdfast.are_strings(p_list jsonb) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN (jsonb_typeof(p_list) = 'array'::text) THEN (NOT (EXISTS (SELECT FROM jsonb_array_elements(are_strings.p_list) e(value) WHERE (jsonb_typeof(e.value) <> 'string'::text)))) ELSE false END;
+
+--
+-- Name: ask(uuid, integer, uuid, text, text, jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.ask(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_gate jsonb, p_logs jsonb, OUT approval_id uuid, OUT decision text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_job holdfast.job;
+  v_asked holdfast.approval;
+  v_gate holdfast.approval;
+begin
+  select * into v_job from holdfast.job j where j.id = p_job for no key update;
+  select * into v_asked from holdfast.approval a where a.job_id = p_job and a.name = p_name;
+  if v_asked.attempt = p_attempt and v_job.attempt = p_attempt and v_job.claim_id = p_claim_id then
+    approval_id := v_asked.id;   -- the answer to the first call was lost
+    return;
+  end if;
+  v_job := holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  v_gate := holdfast.read_gate(v_job, p_attempt, p_name, p_gate);
+  if v_asked.id is null then
+    approval_id := v_gate.id;
+    perform holdfast.begin_waiting(v_job, v_gate, p_logs);
+    return;
+  end if;
+  approval_id := v_asked.id;
+  if v_asked.bound_hash <> v_gate.bound_hash then
+    raise exception 'approval % of job % was given for another question, other facts or other approvers than this attempt asks with', quote_literal(p_name), p_job
+      using errcode = 'HF021', hint = 'Question and facts must be the same in every attempt: make them from the payload and from saved steps.';
+  end if;
+  if v_asked.decision is distinct from 'approved' then
+    raise exception 'approval % of job % is %, and yet the job runs', quote_literal(p_name), p_job, coalesce(v_asked.decision, 'undecided') using errcode = 'HF001';
+  end if;
+  decision := holdfast.decision_of(v_asked)::text;
+  insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
+  values (p_job, p_name, 'approval', p_after, p_attempt, v_asked.asked_at, greatest(holdfast.clock(), v_asked.asked_at), decision::jsonb)
+  on conflict do nothing;
+end $$;
 
 --
 -- Name: await_rate(text, interval, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -489,12 +553,86 @@ begin
 end $$;
 
 --
+-- Name: approval; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.approval (
+    id uuid DEFAULT holdfast.new_id() NOT NULL,
+    job_id uuid NOT NULL,
+    attempt integer NOT NULL,
+    name holdfast.long_name NOT NULL,
+    question text NOT NULL,
+    facts jsonb NOT NULL,
+    approvers text[] NOT NULL,
+    quorum smallint NOT NULL,
+    requester text,
+    self_approval boolean NOT NULL,
+    bound_hash text NOT NULL,
+    asked_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone,
+    on_expiry text NOT NULL,
+    wrong_tries timestamp with time zone[] DEFAULT '{}'::timestamp with time zone[] NOT NULL,
+    decided_at timestamp with time zone,
+    decision text,
+    decided_by text,
+    decided_from text,
+    reason text,
+    CONSTRAINT approval_decision_has_a_time_and_a_name CHECK ((((decision IS NULL) = (decided_at IS NULL)) AND ((decision IS NULL) = (decided_by IS NULL)))),
+    CONSTRAINT approval_decision_is_known CHECK ((decision = ANY (ARRAY['approved'::text, 'denied'::text, 'expired'::text, 'cancelled'::text]))),
+    CONSTRAINT approval_facts_are_an_object CHECK ((jsonb_typeof(facts) = 'object'::text)),
+    CONSTRAINT approval_on_expiry_is_known CHECK ((on_expiry = ANY (ARRAY['fail'::text, 'deny'::text, 'approve'::text]))),
+    CONSTRAINT approval_question_has_1_to_2000_characters CHECK (((question <> ''::text) AND (length(question) <= 2000))),
+    CONSTRAINT approval_quorum_is_1_to_100 CHECK (((quorum >= 1) AND (quorum <= 100)))
+)
+WITH (fillfactor='70');
+
+--
+-- Name: begin_waiting(holdfast.job, holdfast.approval, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.begin_waiting(p_job holdfast.job, p_gate holdfast.approval, p_logs jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_name text := holdfast.holder_name(p_job.holder);
+  v_actor text := current_setting('holdfast.actor', true);
+begin
+  insert into holdfast.approval (id, job_id, attempt, name, question, facts, approvers, quorum, requester, self_approval, bound_hash,
+                                 asked_at, expires_at, on_expiry)
+  values (p_gate.id, p_gate.job_id, p_gate.attempt, p_gate.name, p_gate.question, p_gate.facts, p_gate.approvers, p_gate.quorum,
+          p_gate.requester, p_gate.self_approval, p_gate.bound_hash, p_gate.asked_at, p_gate.expires_at, p_gate.on_expiry);
+  perform set_config('holdfast.actor', v_name, true);
+  update holdfast.job j
+     set status = 'WAITING_FOR_APPROVAL', approval_id = p_gate.id, holder = null, deadline_at = null, claim_order = null, due_at = null,
+         held_by = null, suspect = false, reason = 'asks for approval ' || p_gate.name
+   where j.id = p_job.id;
+  if p_logs is not null then
+    insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
+    values (p_job.id, p_job.attempt, v_name, 'waiting', p_logs)
+    on conflict do nothing;
+  end if;
+  -- Neither the question nor the approvers: the feed's readers may not know what people are asked.
+  perform holdfast.note(p_job.id, 'approval.asked', v_name, jsonb_strip_nulls(jsonb_build_object('approval', p_gate.id, 'name', p_gate.name,
+            'quorum', p_gate.quorum, 'expires_at', p_gate.expires_at)));
+  perform set_config('holdfast.actor', coalesce(v_actor, ''), true);
+end $$;
+
+--
+-- Name: bound_hash(uuid, jsonb, text, text, jsonb, text[], integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.bound_hash(p_job uuid, p_payload jsonb, p_name text, p_question text, p_facts jsonb, p_approvers text[], p_quorum integer) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN encode(sha256(convert_to((jsonb_build_object('job', p_job, 'payload', p_payload, 'name', p_name, 'question', p_question, 'facts', p_facts, 'approvers', to_jsonb(p_approvers), 'quorum', p_quorum))::text, 'UTF8'::name)), 'hex'::text);
+
+--
 -- Name: broken_rule(holdfast.job_status, uuid, timestamp with time zone, timestamp with time zone, text, timestamp with time zone, timestamp with time zone, uuid, jsonb, jsonb, integer, integer, text, text, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
 CREATE FUNCTION holdfast.broken_rule(p_status holdfast.job_status, p_holder uuid, p_claim_order timestamp with time zone, p_due_at timestamp with time zone, p_held_by text, p_deadline_at timestamp with time zone, p_finished_at timestamp with time zone, p_approval_id uuid, p_error jsonb, p_result jsonb, p_retry_count integer, p_max_retries integer, p_key text, p_key_scope text, p_key_held boolean) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE WHEN ((p_status = 'RUNNING'::holdfast.job_status) <> (p_holder IS NOT NULL)) THEN 'a job has a holder exactly while it is RUNNING'::text WHEN ((p_status = ANY (ARRAY['RUNNING'::holdfast.job_status, 'COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) AND ((p_claim_order IS NOT NULL) OR (p_due_at IS NOT NULL) OR (p_held_by IS NOT NULL))) THEN 'a job that runs or has ended is not in line, not due and not held back'::text WHEN ((p_status = 'RETRY'::holdfast.job_status) AND (p_due_at IS NULL)) THEN 'RETRY needs a time: due_at'::text WHEN ((p_status = 'PENDING'::holdfast.job_status) AND (p_claim_order IS NULL) AND (p_due_at IS NULL) AND (p_held_by IS NULL)) THEN 'a PENDING job is in line (claim_order), due later (due_at) or held back (held_by): otherwise it would wait for ever'::text WHEN ((p_status = 'WAITING'::holdfast.job_status) AND (p_claim_order IS NULL) AND (p_due_at IS NULL) AND (p_held_by IS NULL)) THEN 'a WAITING job is in line (claim_order), due later (due_at) or held back (held_by): otherwise it would wait for ever'::text WHEN ((p_status = 'WAITING_FOR_APPROVAL'::holdfast.job_status) AND (p_due_at IS NOT NULL)) THEN 'a job that waits for a person is not due'::text WHEN ((p_deadline_at IS NOT NULL) AND (p_status <> 'RUNNING'::holdfast.job_status)) THEN 'only a RUNNING job has a deadline'::text WHEN ((p_status = ANY (ARRAY['COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) <> (p_finished_at IS NOT NULL)) THEN 'a job has finished_at exactly when it has ended'::text WHEN ((p_status = 'WAITING_FOR_APPROVAL'::holdfast.job_status) <> (p_approval_id IS NOT NULL)) THEN 'a job has an approval exactly while it is WAITING_FOR_APPROVAL'::text WHEN ((p_status = 'FAILED'::holdfast.job_status) AND (p_error IS NULL)) THEN 'FAILED needs an error'::text WHEN (jsonb_typeof(p_error) <> 'object'::text) THEN 'an error is a JSON object'::text WHEN ((p_result IS NOT NULL) AND (p_status <> 'COMPLETED'::holdfast.job_status)) THEN 'only a COMPLETED job has a result'::text WHEN ((p_retry_count < 0) OR (p_retry_count > p_max_retries)) THEN 'retry_count stays between 0 and max_retries'::text WHEN (((p_key IS NULL) <> (p_key_scope IS NULL)) OR ((p_key IS NULL) AND p_key_held)) THEN 'a key has a scope, and only a key can be held'::text ELSE NULL::text END;
+    RETURN CASE WHEN ((p_status = 'RUNNING'::holdfast.job_status) <> (p_holder IS NOT NULL)) THEN 'a job has a holder exactly while it is RUNNING'::text WHEN ((p_status = ANY (ARRAY['RUNNING'::holdfast.job_status, 'COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) AND ((p_claim_order IS NOT NULL) OR (p_due_at IS NOT NULL) OR (p_held_by IS NOT NULL))) THEN 'a job that runs or has ended is not in line, not due and not held back'::text WHEN ((p_status = 'RETRY'::holdfast.job_status) AND (p_due_at IS NULL)) THEN 'RETRY needs a time: due_at'::text WHEN ((p_status = 'PENDING'::holdfast.job_status) AND (p_claim_order IS NULL) AND (p_due_at IS NULL) AND (p_held_by IS NULL)) THEN 'a PENDING job is in line (claim_order), due later (due_at) or held back (held_by): otherwise it would wait for ever'::text WHEN ((p_status = 'WAITING'::holdfast.job_status) AND (p_claim_order IS NULL) AND (p_due_at IS NULL) AND (p_held_by IS NULL)) THEN 'a WAITING job is in line (claim_order), due later (due_at) or held back (held_by): otherwise it would wait for ever'::text WHEN ((p_deadline_at IS NOT NULL) AND (p_status <> 'RUNNING'::holdfast.job_status)) THEN 'only a RUNNING job has a deadline'::text WHEN ((p_status = ANY (ARRAY['COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) <> (p_finished_at IS NOT NULL)) THEN 'a job has finished_at exactly when it has ended'::text WHEN ((p_status = 'WAITING_FOR_APPROVAL'::holdfast.job_status) <> (p_approval_id IS NOT NULL)) THEN 'a job has an approval exactly while it is WAITING_FOR_APPROVAL'::text WHEN ((p_status = 'FAILED'::holdfast.job_status) AND (p_error IS NULL)) THEN 'FAILED needs an error'::text WHEN (jsonb_typeof(p_error) <> 'object'::text) THEN 'an error is a JSON object'::text WHEN ((p_result IS NOT NULL) AND (p_status <> 'COMPLETED'::holdfast.job_status)) THEN 'only a COMPLETED job has a result'::text WHEN ((p_retry_count < 0) OR (p_retry_count > p_max_retries)) THEN 'retry_count stays between 0 and max_retries'::text WHEN (((p_key IS NULL) <> (p_key_scope IS NULL)) OR ((p_key IS NULL) AND p_key_held)) THEN 'a key has a scope, and only a key can be held'::text ELSE NULL::text END;
 
 --
 -- Name: cancel(uuid, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -523,6 +661,23 @@ begin
   end if;
   perform set_config('holdfast.actor', '', true);   -- what follows in the caller's transaction is not this actor's doing
   return 'CANCELLED';
+end $$;
+
+--
+-- Name: check_words(text, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.check_words(p_decision text, p_reason text, p_origin text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if p_decision is null or p_decision not in ('approve', 'deny') then
+    raise exception 'decision % is not approve or deny', quote_nullable(p_decision) using errcode = 'HF005';
+  end if;
+  if length(p_reason) > 2000 or length(p_origin) > 500 then
+    raise exception 'a reason has at most 2,000 characters, an origin at most 500' using errcode = 'HF005', hint = 'Nothing was decided.';
+  end if;
 end $$;
 
 --
@@ -739,6 +894,22 @@ begin
 end $$;
 
 --
+-- Name: close_approvals(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.close_approvals(p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  update holdfast.approval a
+     set decided_at = holdfast.clock(), decision = 'cancelled', decided_by = holdfast.actor(),
+         reason = (select j.reason from holdfast.job j where j.id = a.job_id)
+   where a.job_id = any (p_ids) and a.decided_at is null
+     and (select j.status = 'CANCELLED' from holdfast.job j where j.id = a.job_id);
+end $$;
+
+--
 -- Name: closed_by(holdfast.job); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -763,6 +934,14 @@ begin
   end if;
   return null;
 end $$;
+
+--
+-- Name: closed_detail(holdfast.approval); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.closed_detail(p_gate holdfast.approval) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (jsonb_build_object('approval', (p_gate).id, 'decision', (p_gate).decision, 'by', (p_gate).decided_by, 'at', (p_gate).decided_at))::text;
 
 --
 -- Name: compensate(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -877,6 +1056,39 @@ begin
 end $$;
 
 --
+-- Name: conclude(holdfast.approval, text, text, text, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.conclude(p_gate holdfast.approval, p_decision text, p_who text, p_origin text, p_reason text, p_error jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_actor text := current_setting('holdfast.actor', true);
+  v_queue text;
+begin
+  update holdfast.approval a
+     set decided_at = v_now, decision = p_decision, decided_by = p_who, decided_from = p_origin, reason = p_reason
+   where a.id = p_gate.id and a.decided_at is null;
+  perform set_config('holdfast.actor', p_who, true);
+  perform holdfast.note(p_gate.job_id, 'approval.decided', p_who, jsonb_build_object('approval', p_gate.id, 'name', p_gate.name, 'decision', p_decision));
+  if p_decision = 'approved' then
+    update holdfast.job j
+       set claim_order = case when j.ties & 1 = 0 then holdfast.place_in_line(v_now, j.priority) end,
+           due_at = case when j.ties & 1 = 1 then v_now end, held_by = null, reason = 'approved by ' || p_who
+     where j.id = p_gate.job_id and j.status = 'WAITING_FOR_APPROVAL' and j.approval_id = p_gate.id
+    returning j.queue into v_queue;
+    perform holdfast.wake(array[v_queue]);
+  else
+    update holdfast.job j
+       set status = 'FAILED', approval_id = null, claim_order = null, due_at = null, held_by = null, error = p_error, reason = p_reason
+     where j.id = p_gate.job_id and j.status = 'WAITING_FOR_APPROVAL' and j.approval_id = p_gate.id;
+  end if;
+  perform set_config('holdfast.actor', coalesce(v_actor, ''), true);
+end $$;
+
+--
 -- Name: count_running(text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -929,6 +1141,76 @@ begin
       using errcode = 'HF062', hint = 'Choose another name, delete it first, or create it with replace.';
   end if;
 end $$;
+
+--
+-- Name: decide(uuid, text, text, text, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.decide(p_approval uuid, p_actor text, p_decision text, p_reason text DEFAULT NULL::text, p_origin text DEFAULT NULL::text, p_seen_hash text DEFAULT NULL::text) RETURNS holdfast.answer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_gate holdfast.approval;
+begin
+  perform holdfast.check_words(p_decision, p_reason, p_origin);
+  if coalesce(length(btrim(p_actor)), 0) not between 1 and 200 or holdfast.person(p_actor) = 'system' then
+    raise exception 'an approval is decided by somebody: % is nobody''s name', quote_nullable(left(p_actor, 200)) using errcode = 'HF005';
+  end if;
+  v_gate := holdfast.open_approval(p_approval);
+  if v_gate.id is null then
+    return holdfast.unknown_approval();
+  end if;
+  return holdfast.vote(v_gate, btrim(p_actor), 'person', p_decision, p_reason, p_origin, p_seen_hash);
+end $$;
+
+--
+-- Name: decide_by_token(uuid, bytea, text, text, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.decide_by_token(p_approval uuid, p_token_hash bytea, p_decision text, p_reason text DEFAULT NULL::text, p_origin text DEFAULT NULL::text, p_seen_hash text DEFAULT NULL::text) RETURNS holdfast.answer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_gate holdfast.approval;
+  v_name text;
+  v_answer holdfast.answer;
+begin
+  perform holdfast.check_words(p_decision, p_reason, p_origin);
+  v_gate := holdfast.open_approval(p_approval);
+  if v_gate.id is null
+     or (cardinality(v_gate.wrong_tries) >= 5 and v_gate.wrong_tries[1] > holdfast.clock() - interval '1 minute') then
+    return holdfast.unknown_approval();
+  end if;
+  select r.name into v_name
+    from holdfast.approver r
+   where r.approval_id = p_approval and r.token_hash = p_token_hash and r.used_at is null;
+  if not found then
+    update holdfast.approval a
+       set wrong_tries = a.wrong_tries[greatest(cardinality(a.wrong_tries) - 3, 1):] || holdfast.clock()
+     where a.id = p_approval;
+    return holdfast.unknown_approval();
+  end if;
+  v_answer := holdfast.vote(v_gate, v_name, 'token', p_decision, p_reason, p_origin, p_seen_hash);
+  if v_answer.result in ('decided', 'counted') then
+    update holdfast.approver r set used_at = holdfast.clock() where r.approval_id = p_approval and r.name = v_name;
+  end if;
+  return v_answer;
+end $$;
+
+--
+-- Name: decision_of(holdfast.approval); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.decision_of(p_gate holdfast.approval) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select jsonb_build_object('approval_id', p_gate.id, 'decided_by', p_gate.decided_by, 'decided_at', p_gate.decided_at,
+           'origin', p_gate.decided_from, 'reason', p_gate.reason,
+           'approved_by', coalesce((select jsonb_agg(d.who order by d.at, d.who) from holdfast.approval_decision d where d.approval_id = p_gate.id), '[]'))
+$$;
 
 --
 -- Name: declare_tasks(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1385,6 +1667,41 @@ begin
 end $$;
 
 --
+-- Name: expire_approvals(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.expire_approvals(p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_id uuid;
+  v_job uuid;
+  v_gate holdfast.approval;
+  v_count bigint := 0;
+begin
+  for v_id, v_job in
+    select e.id, e.job_id
+      from (select a.id, a.job_id
+              from holdfast.approval a
+             where a.decided_at is null and a.expires_at is not null and a.expires_at <= holdfast.clock()
+             order by a.expires_at
+             limit p_limit) as e
+     order by e.job_id
+  loop
+    perform from holdfast.job j where j.id = v_job for no key update skip locked;
+    if found then
+      select * into v_gate from holdfast.approval a where a.id = v_id and a.decided_at is null for no key update skip locked;
+      if found then
+        perform holdfast.settle_expiry(v_gate);
+        v_count := v_count + 1;
+      end if;
+    end if;
+  end loop;
+  return v_count;
+end $$;
+
+--
 -- Name: extras_of(text, text, text, text, jsonb, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1614,6 +1931,7 @@ begin
     perform holdfast.release_slots(v_ids);
     perform holdfast.compensate(v_ids);
     perform holdfast.release_retries(v_ids);
+    perform holdfast.close_approvals(v_ids);
     v_ids := holdfast.tell_followers(v_ids);
   end loop;
   perform set_config('holdfast.following', '', true);
@@ -1952,6 +2270,21 @@ CREATE FUNCTION holdfast.holder_name(p_holder uuid) RETURNS text
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
   select coalesce((select w.name from holdfast.worker w where w.id = p_holder), p_holder::text)
+$$;
+
+--
+-- Name: how_it_stands(uuid, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.how_it_stands(p_approval uuid, p_result text) RETURNS holdfast.answer
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select p_result, a.job_id, a.decision, a.decided_by, a.decided_at, a.reason,
+         (select count(distinct holdfast.person(d.who))::int from holdfast.approval_decision d where d.approval_id = a.id and d.decision = 'approve'),
+         a.quorum::int, null::text
+    from holdfast.approval a
+   where a.id = p_approval
 $$;
 
 --
@@ -2323,7 +2656,7 @@ begin
   with parked as materialized (
     select j.id
       from holdfast.job j
-     where j.held_by collate "C" = p_held and j.held_by is not null and j.claim_order is null and j.status <> 'WAITING_FOR_APPROVAL'
+     where j.held_by collate "C" = p_held and j.held_by is not null and j.claim_order is null
      order by j.held_by collate "C", holdfast.parked_place(j.due_at, j.created_at, j.priority), j.id
      limit p_limit
        for no key update skip locked),
@@ -2431,6 +2764,48 @@ begin
 end $_$;
 
 --
+-- Name: mint_token(uuid, text, bytea); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.mint_token(p_approval uuid, p_approver text, p_token_hash bytea, OUT job_id uuid, OUT name text, OUT question text, OUT facts text, OUT approver text, OUT quorum integer, OUT expires_at timestamp with time zone, OUT on_expiry text, OUT bound_hash text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_gate holdfast.approval := holdfast.open_approval(p_approval);
+begin
+  if v_gate.id is null then
+    raise exception 'no approval has the id %', p_approval using errcode = 'HF020';
+  end if;
+  if v_gate.decided_at is not null then
+    raise exception 'approval % is % by % already: there is nothing to ask any more', p_approval, v_gate.decision, v_gate.decided_by
+      using errcode = 'HF022', detail = holdfast.closed_detail(v_gate);
+  end if;
+  approver := (select a from unnest(v_gate.approvers) as a where holdfast.person(a) = holdfast.person(p_approver) limit 1);
+  if approver is null then
+    raise exception '% is no approver of approval %', quote_nullable(left(p_approver, 200)), p_approval
+      using errcode = 'HF005', hint = 'Tokens are for the approvers that the gate names; others decide as authorised persons.';
+  end if;
+  if not v_gate.self_approval and holdfast.person(approver) = holdfast.person(v_gate.requester) then
+    raise exception '% asked for the job and does not decide approval %', quote_literal(approver), p_approval using errcode = 'HF005';
+  end if;
+  if octet_length(p_token_hash) is distinct from 32 then
+    raise exception 'a token is known by its SHA-256, which has 32 bytes' using errcode = 'HF005';
+  end if;
+  insert into holdfast.approver as r (approval_id, name, token_hash, minted_at)
+  values (p_approval, approver, p_token_hash, holdfast.clock())
+  on conflict on constraint approver_pkey do update set token_hash = excluded.token_hash, minted_at = excluded.minted_at, used_at = null;
+  job_id := v_gate.job_id;
+  name := v_gate.name;
+  question := v_gate.question;
+  facts := v_gate.facts::text;
+  quorum := v_gate.quorum;
+  expires_at := v_gate.expires_at;
+  on_expiry := v_gate.on_expiry;
+  bound_hash := v_gate.bound_hash;
+end $$;
+
+--
 -- Name: ring; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -2523,6 +2898,22 @@ CREATE FUNCTION holdfast.note(p_job uuid, p_kind text, p_actor text, p_data json
 $$;
 
 --
+-- Name: person(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.person(p_name text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN lower(btrim(p_name));
+
+--
+-- Name: objection(holdfast.approval, text, text, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.objection(p_gate holdfast.approval, p_who text, p_decision text, p_reason text, p_seen_hash text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN ((NOT (p_gate).self_approval) AND (holdfast.person(p_who) = holdfast.person((p_gate).requester))) THEN 'whoever asked for the job does not decide; cancel the job to withdraw it'::text WHEN ((cardinality((p_gate).approvers) > 0) AND (NOT (EXISTS (SELECT FROM unnest((objection.p_gate).approvers) a(a) WHERE (holdfast.person(a.a) = holdfast.person(objection.p_who)))))) THEN format('only %s may decide'::text, array_to_string((p_gate).approvers, ', '::text)) WHEN ((p_seen_hash IS NOT NULL) AND (p_seen_hash <> (p_gate).bound_hash)) THEN 'what was shown is not what is asked: look at it again'::text WHEN ((p_decision = 'deny'::text) AND (COALESCE(btrim(p_reason), ''::text) = ''::text)) THEN 'a denial needs a reason'::text ELSE NULL::text END;
+
+--
 -- Name: offer_slots(text[]); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2581,6 +2972,27 @@ begin
     perform holdfast.wake(v_queues);
   end if;
   return cardinality(v_queues);
+end $$;
+
+--
+-- Name: open_approval(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.open_approval(p_approval uuid) RETURNS holdfast.approval
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_gate holdfast.approval;
+begin
+  select * into v_gate from holdfast.approval a where a.id = p_approval;
+  perform from holdfast.job j where j.id = v_gate.job_id for no key update;
+  select * into v_gate from holdfast.approval a where a.id = p_approval for no key update;
+  if v_gate.decided_at is null and v_gate.expires_at <= holdfast.clock() then
+    perform holdfast.settle_expiry(v_gate);
+    select * into v_gate from holdfast.approval a where a.id = p_approval;
+  end if;
+  return v_gate;
 end $$;
 
 --
@@ -2846,6 +3258,61 @@ CREATE FUNCTION holdfast.rates_of(p_job holdfast.job) RETURNS TABLE(key text, mo
 $$;
 
 --
+-- Name: read_gate(holdfast.job, integer, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.read_gate(p_job holdfast.job, p_attempt integer, p_name text, p_gate jsonb) RETURNS holdfast.approval
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_gate holdfast.approval;
+  v_able int;
+  v_problem text;
+begin
+  v_gate.id := holdfast.new_id();
+  v_gate.job_id := p_job.id;
+  v_gate.attempt := p_attempt;
+  v_gate.name := p_name;
+  v_gate.question := p_gate ->> 'question';
+  v_gate.facts := coalesce(nullif(p_gate -> 'facts', 'null'), '{}');
+  if jsonb_typeof(coalesce(p_gate -> 'approvers', '[]')) <> 'array' then
+    v_problem := 'approvers are a list of names';
+  else
+    -- Sorted: the same people are the same gate, in whatever order a program names them.
+    select coalesce(array_agg(distinct a order by a), '{}') into v_gate.approvers from jsonb_array_elements_text(p_gate -> 'approvers') as a;
+  end if;
+  v_gate.quorum := coalesce((p_gate ->> 'quorum')::int, 1);
+  v_gate.requester := p_job.requested_by;
+  v_gate.self_approval := coalesce((p_gate ->> 'self_approval')::boolean, false);
+  v_gate.asked_at := holdfast.clock();
+  v_gate.expires_at := v_gate.asked_at + make_interval(secs => (p_gate ->> 'expires_in')::float8);
+  v_gate.on_expiry := coalesce(p_gate ->> 'on_expiry', 'fail');
+  v_gate.wrong_tries := '{}';
+  v_able := (select count(distinct holdfast.person(a)) from unnest(v_gate.approvers) as a
+              where v_gate.self_approval or holdfast.person(a) is distinct from holdfast.person(v_gate.requester));
+  v_problem := coalesce(v_problem, case
+    when coalesce(length(v_gate.question), 0) not between 1 and 2000 then 'the question has 1 to 2,000 characters'
+    when jsonb_typeof(v_gate.facts) <> 'object' then 'facts are an object'
+    when octet_length(v_gate.facts::text) > 65536 then 'facts have at most 65,536 bytes: people are to read them'
+    when exists (select from unnest(v_gate.approvers) as a where a is null or length(a) not between 1 and 200 or a <> btrim(a))
+      then 'an approver''s name has 1 to 200 characters and no space around it'
+    when 'system' = any (v_gate.approvers) then '"system" is the clock''s own name'
+    when cardinality(v_gate.approvers) > 100 then 'at most 100 approvers are named'
+    when v_gate.quorum not between 1 and 100 then 'the quorum is 1 to 100'
+    when cardinality(v_gate.approvers) > 0 and v_able < v_gate.quorum
+      then format('a quorum of %s can never be reached: %s of the approvers may decide (the requester may not, unless self_approval is set)', v_gate.quorum, v_able)
+    when v_gate.expires_at <= v_gate.asked_at then 'it must not expire before it is asked'
+    when v_gate.on_expiry not in ('fail', 'deny', 'approve') then 'on_expiry is fail, deny or approve'
+  end);
+  if v_problem is not null then
+    raise exception 'approval % cannot be asked for: %', quote_literal(p_name), v_problem using errcode = 'HF005', hint = 'Nobody was asked.';
+  end if;
+  v_gate.bound_hash := holdfast.bound_hash(p_job.id, p_job.payload, v_gate.name, v_gate.question, v_gate.facts, v_gate.approvers, v_gate.quorum);
+  return v_gate;
+end $$;
+
+--
 -- Name: record_births(); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2897,13 +3364,18 @@ declare
   v_tied uuid[];
 begin
   perform holdfast.refuse_rule(r.id, r.status, r.rule)
-     from (select m.id, m.status, holdfast.broken_rule(m.status, m.holder, m.claim_order, m.due_at, m.held_by, m.deadline_at, m.finished_at,
-         m.approval_id, m.error, m.result, m.retry_count, m.max_retries, m.key, m.key_scope, m.key_held) as rule from moved m) as r
+     from (select m.id, m.status, coalesce(holdfast.broken_rule(m.status, m.holder, m.claim_order, m.due_at, m.held_by, m.deadline_at, m.finished_at,
+         m.approval_id, m.error, m.result, m.retry_count, m.max_retries, m.key, m.key_scope, m.key_held),
+         case when m.status = 'WAITING_FOR_APPROVAL' and coalesce(m.claim_order, m.due_at) is not null then holdfast.unapproved(m.approval_id) end) as rule
+             from moved m) as r
     where r.rule is not null;
   insert into holdfast.job_history (job_id, seq, from_status, to_status, attempt, at, xid, actor, reason, metadata)
   select n.id, n.seq, n.came_from, n.status, n.attempt, n.updated_at, v_xid, v_actor, n.reason,
          case n.status
            when 'FAILED' then n.error - 'traceback'
+             || case when n.came_from = 'WAITING_FOR_APPROVAL' then coalesce(holdfast.told_of_decision(n.id), '{}') else '{}' end
+           when 'RUNNING' then case when n.came_from = 'WAITING_FOR_APPROVAL' then holdfast.told_of_decision(n.id) end
+           when 'WAITING_FOR_APPROVAL' then holdfast.told_of_gate(n.approval_id)
            when 'RETRY' then jsonb_strip_nulls(jsonb_build_object(
              'retry_count', n.retry_count, 'crash_count', nullif(n.crash_count, 0), 'due_at', n.due_at,
              'error', n.error - 'traceback'))
@@ -3105,6 +3577,21 @@ begin
     perform holdfast.offer_slots(coalesce(v_freed, '{}') || coalesce(v_given, '{}'));
   end if;
 end $$;
+
+--
+-- Name: remove_approvals(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.remove_approvals(p_ids uuid[]) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  delete from holdfast.approval_decision d
+   where d.approval_id in (select a.id from holdfast.approval a where a.job_id = any (p_ids));
+  delete from holdfast.approver r
+   where r.approval_id in (select a.id from holdfast.approval a where a.job_id = any (p_ids));
+  delete from holdfast.approval a where a.job_id = any (p_ids);
+$$;
 
 --
 -- Name: report_progress(uuid, integer, uuid, double precision, double precision, text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -3663,6 +4150,33 @@ begin
 end $$;
 
 --
+-- Name: settle_expiry(holdfast.approval); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.settle_expiry(p_gate holdfast.approval) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_reason text := format('nobody decided before %s', to_char(p_gate.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'));
+begin
+  if p_gate.on_expiry in ('deny', 'approve') then
+    insert into holdfast.approval_decision (approval_id, who, decision, reason, how, at, bound_hash)
+    values (p_gate.id, 'system', p_gate.on_expiry, v_reason, 'system', holdfast.clock(), p_gate.bound_hash);
+  end if;
+  case p_gate.on_expiry
+    when 'approve' then
+      perform holdfast.conclude(p_gate, 'approved', 'system', null, v_reason, null);
+    when 'deny' then
+      perform holdfast.conclude(p_gate, 'denied', 'system', null, v_reason,
+                holdfast.approval_error('ApprovalDenied', format('approval %s was denied by system: %s', p_gate.name, v_reason)));
+    else
+      perform holdfast.conclude(p_gate, 'expired', 'system', null, v_reason,
+                holdfast.approval_error('ApprovalExpired', format('approval %s expired: %s', p_gate.name, v_reason)));
+  end case;
+end $$;
+
+--
 -- Name: share_out(text[], boolean, integer, integer, text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3750,7 +4264,7 @@ $$;
 -- Name: sweep(integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.sweep(p_limit integer DEFAULT 1000, OUT died bigint, OUT returned bigint, OUT overdue bigint) RETURNS record
+CREATE FUNCTION holdfast.sweep(p_limit integer DEFAULT 1000, OUT died bigint, OUT returned bigint, OUT overdue bigint, OUT expired bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_hashjoin TO 'off'
@@ -3774,6 +4288,7 @@ begin
   perform holdfast.release_compensations(p_limit);
   perform holdfast.clear_line(p_limit);
   perform holdfast.heal(p_limit);
+  expired := holdfast.expire_approvals(p_limit);
 end $$;
 
 --
@@ -3925,6 +4440,55 @@ begin
 end $$;
 
 --
+-- Name: told_of_decision(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.told_of_decision(p_job uuid) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_gate holdfast.approval;
+begin
+  select * into v_gate from holdfast.approval a where a.job_id = p_job order by a.asked_at desc, a.id desc limit 1;
+  if not found then
+    return null;
+  end if;
+  if v_gate.decided_at is null then
+    raise exception 'job % waits for approval %, which nobody has decided', p_job, v_gate.id
+      using errcode = 'HF001', hint = 'Decide it (holdfast approval approve or deny), or cancel the job.';
+  end if;
+  return jsonb_build_object('approval', jsonb_strip_nulls(jsonb_build_object('id', v_gate.id, 'name', v_gate.name,
+           'decision', v_gate.decision, 'by', v_gate.decided_by, 'at', v_gate.decided_at, 'from', v_gate.decided_from, 'reason', v_gate.reason)));
+end $$;
+
+--
+-- Name: told_of_gate(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.told_of_gate(p_approval uuid) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select jsonb_build_object('approval', jsonb_strip_nulls(jsonb_build_object('id', a.id, 'name', a.name, 'question', a.question,
+           'approvers', a.approvers, 'quorum', a.quorum, 'expires_at', a.expires_at, 'on_expiry', a.on_expiry)))
+    from holdfast.approval a
+   where a.id = p_approval
+$$;
+
+--
+-- Name: unapproved(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.unapproved(p_approval uuid) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select 'a job that waits for a person is not due and not in line before it is approved'
+   where not exists (select from holdfast.approval a where a.id = p_approval and a.decision = 'approved')
+$$;
+
+--
 -- Name: undeclared_schedules(timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3941,6 +4505,14 @@ CREATE FUNCTION holdfast.undeclared_schedules(p_now timestamp with time zone) RE
      and not exists (select from holdfast.worker w
                       where w.died_at is null and w.seen_at + w.lease >= p_now and s.name = any (w.schedules))
 $$;
+
+--
+-- Name: unknown_approval(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.unknown_approval() RETURNS holdfast.answer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ROW('unknown'::text, NULL::uuid, NULL::text, NULL::text, NULL::timestamp with time zone, NULL::text, NULL::integer, NULL::integer, NULL::text)::holdfast.answer;
 
 --
 -- Name: unknown_outcome(text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -4002,6 +4574,44 @@ end $$;
 CREATE FUNCTION holdfast.uuid_at(p_at timestamp with time zone) RETURNS uuid
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ((lpad(to_hex((floor((EXTRACT(epoch FROM p_at) * (1000)::numeric)))::bigint), 12, '0'::text) || '00000000000000000000'::text))::uuid;
+
+--
+-- Name: vote(holdfast.approval, text, text, text, text, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.vote(p_gate holdfast.approval, p_who text, p_how text, p_decision text, p_reason text, p_origin text, p_seen_hash text) RETURNS holdfast.answer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_answer holdfast.answer;
+  v_problem text;
+begin
+  if p_gate.decided_at is not null then
+    return holdfast.how_it_stands(p_gate.id, 'already');
+  end if;
+  v_problem := holdfast.objection(p_gate, p_who, p_decision, p_reason, p_seen_hash);
+  if v_problem is not null then
+    v_answer := holdfast.how_it_stands(p_gate.id, 'refused');
+    v_answer.problem := v_problem;
+    return v_answer;
+  end if;
+  insert into holdfast.approval_decision (approval_id, who, decision, reason, origin, how, at, bound_hash)
+  values (p_gate.id, p_who, p_decision, nullif(btrim(p_reason), ''), p_origin, p_how, holdfast.clock(), p_gate.bound_hash)
+  on conflict do nothing;   -- the same voice again counts once
+  v_answer := holdfast.how_it_stands(p_gate.id, 'counted');
+  if p_decision = 'deny' then
+    perform holdfast.conclude(p_gate, 'denied', p_who, p_origin, btrim(p_reason),
+              holdfast.approval_error('ApprovalDenied', format('approval %s was denied by %s: %s', p_gate.name, p_who, btrim(p_reason))));
+  elsif v_answer.approvals >= p_gate.quorum then
+    perform holdfast.conclude(p_gate, 'approved', p_who, p_origin, nullif(btrim(p_reason), ''), null);
+  else
+    perform holdfast.note(p_gate.job_id, 'approval.counted', p_who, jsonb_build_object('approval', p_gate.id, 'name', p_gate.name,
+              'approvals', v_answer.approvals, 'quorum', p_gate.quorum));
+    return v_answer;
+  end if;
+  return holdfast.how_it_stands(p_gate.id, 'decided');
+end $$;
 
 --
 -- Name: wait_for_event(uuid, integer, uuid, text, text, text, double precision, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -4231,6 +4841,37 @@ ALTER TABLE holdfast.activity ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTI
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+--
+-- Name: approval_decision; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.approval_decision (
+    approval_id uuid NOT NULL,
+    who text NOT NULL,
+    decision text NOT NULL,
+    reason text,
+    origin text,
+    how text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    bound_hash text NOT NULL,
+    CONSTRAINT approval_decision_is_approve_or_deny CHECK ((decision = ANY (ARRAY['approve'::text, 'deny'::text]))),
+    CONSTRAINT approval_decision_way_is_known CHECK ((how = ANY (ARRAY['token'::text, 'person'::text, 'system'::text]))),
+    CONSTRAINT approval_denial_has_a_reason CHECK (((decision = 'approve'::text) OR (reason IS NOT NULL)))
+);
+
+--
+-- Name: approver; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.approver (
+    approval_id uuid NOT NULL,
+    name text NOT NULL,
+    token_hash bytea NOT NULL,
+    minted_at timestamp with time zone NOT NULL,
+    used_at timestamp with time zone,
+    CONSTRAINT approver_token_hash_is_sha256 CHECK ((octet_length(token_hash) = 32))
 );
 
 --
@@ -4587,6 +5228,34 @@ ALTER TABLE ONLY holdfast.activity
     ADD CONSTRAINT activity_pkey PRIMARY KEY (id);
 
 --
+-- Name: approval_decision approval_decision_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.approval_decision
+    ADD CONSTRAINT approval_decision_pkey PRIMARY KEY (approval_id, who, decision);
+
+--
+-- Name: approval approval_is_asked_once; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.approval
+    ADD CONSTRAINT approval_is_asked_once UNIQUE (job_id, name);
+
+--
+-- Name: approval approval_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.approval
+    ADD CONSTRAINT approval_pkey PRIMARY KEY (id);
+
+--
+-- Name: approver approver_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.approver
+    ADD CONSTRAINT approver_pkey PRIMARY KEY (approval_id, name);
+
+--
 -- Name: attempt attempt_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -4788,6 +5457,18 @@ CREATE INDEX activity_by_xid ON holdfast.activity USING btree (xid);
 CREATE INDEX activity_of_job ON holdfast.activity USING btree (job_id, id);
 
 --
+-- Name: approval_expiring; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX approval_expiring ON holdfast.approval USING btree (expires_at) WHERE ((decided_at IS NULL) AND (expires_at IS NOT NULL));
+
+--
+-- Name: approval_open; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX approval_open ON holdfast.approval USING btree (id DESC) WHERE (decided_at IS NULL);
+
+--
 -- Name: dependency_of; Type: INDEX; Schema: holdfast; Owner: -
 --
 
@@ -4974,6 +5655,54 @@ CREATE TRIGGER activity_is_not_truncated BEFORE TRUNCATE ON holdfast.activity FO
 ALTER TABLE holdfast.activity ENABLE ALWAYS TRIGGER activity_is_not_truncated;
 
 --
+-- Name: approval approval_is_decided_once; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER approval_is_decided_once BEFORE UPDATE OF decided_at, decision, decided_by, decided_from, reason ON holdfast.approval FOR EACH ROW WHEN (((old.decided_at IS NOT NULL) AND (((((old.decided_at IS DISTINCT FROM new.decided_at) OR (old.decision IS DISTINCT FROM new.decision)) OR (old.decided_by IS DISTINCT FROM new.decided_by)) OR (old.decided_from IS DISTINCT FROM new.decided_from)) OR (old.reason IS DISTINCT FROM new.reason)))) EXECUTE FUNCTION holdfast.refuse('an approval is decided once: what was decided stays');
+
+ALTER TABLE holdfast.approval ENABLE ALWAYS TRIGGER approval_is_decided_once;
+
+--
+-- Name: approval approval_is_kept; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER approval_is_kept BEFORE DELETE ON holdfast.approval FOR EACH ROW EXECUTE FUNCTION holdfast.guard_removal('approvals are kept: DELETE is for retention only');
+
+ALTER TABLE holdfast.approval ENABLE ALWAYS TRIGGER approval_is_kept;
+
+--
+-- Name: approval approval_is_not_truncated; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER approval_is_not_truncated BEFORE TRUNCATE ON holdfast.approval FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('approvals are kept: TRUNCATE is refused');
+
+ALTER TABLE holdfast.approval ENABLE ALWAYS TRIGGER approval_is_not_truncated;
+
+--
+-- Name: approval approval_question_is_immutable; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER approval_question_is_immutable BEFORE UPDATE OF id, job_id, attempt, name, question, facts, approvers, quorum, requester, self_approval, bound_hash, asked_at, expires_at, on_expiry ON holdfast.approval FOR EACH ROW WHEN (((((((((((((((old.id IS DISTINCT FROM new.id) OR (old.job_id IS DISTINCT FROM new.job_id)) OR (old.attempt IS DISTINCT FROM new.attempt)) OR ((old.name)::text IS DISTINCT FROM (new.name)::text)) OR (old.question IS DISTINCT FROM new.question)) OR ((old.facts)::text IS DISTINCT FROM (new.facts)::text)) OR (old.approvers IS DISTINCT FROM new.approvers)) OR (old.quorum IS DISTINCT FROM new.quorum)) OR (old.requester IS DISTINCT FROM new.requester)) OR (old.self_approval IS DISTINCT FROM new.self_approval)) OR (old.bound_hash IS DISTINCT FROM new.bound_hash)) OR (old.asked_at IS DISTINCT FROM new.asked_at)) OR (old.expires_at IS DISTINCT FROM new.expires_at)) OR (old.on_expiry IS DISTINCT FROM new.on_expiry))) EXECUTE FUNCTION holdfast.refuse('what an approval asks never changes: a decision is about what was asked');
+
+ALTER TABLE holdfast.approval ENABLE ALWAYS TRIGGER approval_question_is_immutable;
+
+--
+-- Name: approver approver_is_kept; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER approver_is_kept BEFORE DELETE ON holdfast.approver FOR EACH ROW EXECUTE FUNCTION holdfast.guard_removal('approvers are kept: DELETE is for retention only');
+
+ALTER TABLE holdfast.approver ENABLE ALWAYS TRIGGER approver_is_kept;
+
+--
+-- Name: approver approver_is_not_truncated; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER approver_is_not_truncated BEFORE TRUNCATE ON holdfast.approver FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('approvers are kept: TRUNCATE is refused');
+
+ALTER TABLE holdfast.approver ENABLE ALWAYS TRIGGER approver_is_not_truncated;
+
+--
 -- Name: attempt attempt_is_append_only; Type: TRIGGER; Schema: holdfast; Owner: -
 --
 
@@ -4996,6 +5725,30 @@ ALTER TABLE holdfast.attempt ENABLE ALWAYS TRIGGER attempt_is_kept;
 CREATE TRIGGER attempt_is_not_truncated BEFORE TRUNCATE ON holdfast.attempt FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('attempts are append-only: TRUNCATE is refused');
 
 ALTER TABLE holdfast.attempt ENABLE ALWAYS TRIGGER attempt_is_not_truncated;
+
+--
+-- Name: approval_decision decision_is_append_only; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER decision_is_append_only BEFORE UPDATE ON holdfast.approval_decision FOR EACH ROW EXECUTE FUNCTION holdfast.refuse('decisions are append-only: UPDATE is refused');
+
+ALTER TABLE holdfast.approval_decision ENABLE ALWAYS TRIGGER decision_is_append_only;
+
+--
+-- Name: approval_decision decision_is_kept; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER decision_is_kept BEFORE DELETE ON holdfast.approval_decision FOR EACH ROW EXECUTE FUNCTION holdfast.guard_removal('decisions are append-only: DELETE is for retention only');
+
+ALTER TABLE holdfast.approval_decision ENABLE ALWAYS TRIGGER decision_is_kept;
+
+--
+-- Name: approval_decision decision_is_not_truncated; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER decision_is_not_truncated BEFORE TRUNCATE ON holdfast.approval_decision FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('decisions are append-only: TRUNCATE is refused');
+
+ALTER TABLE holdfast.approval_decision ENABLE ALWAYS TRIGGER decision_is_not_truncated;
 
 --
 -- Name: job guard_move; Type: TRIGGER; Schema: holdfast; Owner: -
@@ -5243,10 +5996,23 @@ REVOKE ALL ON FUNCTION holdfast.admit_waiters(p_held text, p_many integer) FROM 
 REVOKE ALL ON FUNCTION holdfast.apply_retention(p_limit integer) FROM PUBLIC;
 
 --
+-- Name: FUNCTION approval_error(p_type text, p_message text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.approval_error(p_type text, p_message text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION are_strings(p_list jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.are_strings(p_list jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION ask(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_gate jsonb, p_logs jsonb, OUT approval_id uuid, OUT decision text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.ask(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_gate jsonb, p_logs jsonb, OUT approval_id uuid, OUT decision text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.ask(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_gate jsonb, p_logs jsonb, OUT approval_id uuid, OUT decision text) TO holdfast_worker;
 
 --
 -- Name: FUNCTION await_rate(p_key text, p_period interval, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -5268,6 +6034,24 @@ REVOKE ALL ON FUNCTION holdfast.beat(p_worker uuid, p_ids uuid[], p_claim_ids uu
 GRANT ALL ON FUNCTION holdfast.beat(p_worker uuid, p_ids uuid[], p_claim_ids uuid[], OUT alive boolean, OUT lost uuid[]) TO holdfast_worker;
 
 --
+-- Name: TABLE approval; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.approval TO holdfast_api;
+
+--
+-- Name: FUNCTION begin_waiting(p_job holdfast.job, p_gate holdfast.approval, p_logs jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.begin_waiting(p_job holdfast.job, p_gate holdfast.approval, p_logs jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION bound_hash(p_job uuid, p_payload jsonb, p_name text, p_question text, p_facts jsonb, p_approvers text[], p_quorum integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.bound_hash(p_job uuid, p_payload jsonb, p_name text, p_question text, p_facts jsonb, p_approvers text[], p_quorum integer) FROM PUBLIC;
+
+--
 -- Name: FUNCTION broken_rule(p_status holdfast.job_status, p_holder uuid, p_claim_order timestamp with time zone, p_due_at timestamp with time zone, p_held_by text, p_deadline_at timestamp with time zone, p_finished_at timestamp with time zone, p_approval_id uuid, p_error jsonb, p_result jsonb, p_retry_count integer, p_max_retries integer, p_key text, p_key_scope text, p_key_held boolean); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -5279,6 +6063,12 @@ REVOKE ALL ON FUNCTION holdfast.broken_rule(p_status holdfast.job_status, p_hold
 
 REVOKE ALL ON FUNCTION holdfast.cancel(p_id uuid, p_actor text, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.cancel(p_id uuid, p_actor text, p_reason text) TO holdfast_api;
+
+--
+-- Name: FUNCTION check_words(p_decision text, p_reason text, p_origin text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.check_words(p_decision text, p_reason text, p_origin text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION claim(p_worker uuid, p_claim_id uuid, p_queue text, p_tasks text[], p_limit integer, p_after timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -5307,10 +6097,22 @@ REVOKE ALL ON FUNCTION holdfast.clear_closed(p_limit integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.clear_line(p_limit integer) FROM PUBLIC;
 
 --
+-- Name: FUNCTION close_approvals(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.close_approvals(p_ids uuid[]) FROM PUBLIC;
+
+--
 -- Name: FUNCTION closed_by(p_job holdfast.job); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.closed_by(p_job holdfast.job) FROM PUBLIC;
+
+--
+-- Name: FUNCTION closed_detail(p_gate holdfast.approval); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.closed_detail(p_gate holdfast.approval) FROM PUBLIC;
 
 --
 -- Name: FUNCTION compensate(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
@@ -5333,6 +6135,12 @@ REVOKE ALL ON FUNCTION holdfast.complete_here(p_job uuid, p_attempt integer, p_c
 GRANT ALL ON FUNCTION holdfast.complete_here(p_job uuid, p_attempt integer, p_claim_id uuid, p_result jsonb, p_logs jsonb) TO holdfast_worker;
 
 --
+-- Name: FUNCTION conclude(p_gate holdfast.approval, p_decision text, p_who text, p_origin text, p_reason text, p_error jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.conclude(p_gate holdfast.approval, p_decision text, p_who text, p_origin text, p_reason text, p_error jsonb) FROM PUBLIC;
+
+--
 -- Name: FUNCTION count_running(p_queue text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -5344,6 +6152,26 @@ REVOKE ALL ON FUNCTION holdfast.count_running(p_queue text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION holdfast.create_schedule(p_definition jsonb, p_replace boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.create_schedule(p_definition jsonb, p_replace boolean) TO holdfast_api;
+
+--
+-- Name: FUNCTION decide(p_approval uuid, p_actor text, p_decision text, p_reason text, p_origin text, p_seen_hash text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.decide(p_approval uuid, p_actor text, p_decision text, p_reason text, p_origin text, p_seen_hash text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.decide(p_approval uuid, p_actor text, p_decision text, p_reason text, p_origin text, p_seen_hash text) TO holdfast_api;
+
+--
+-- Name: FUNCTION decide_by_token(p_approval uuid, p_token_hash bytea, p_decision text, p_reason text, p_origin text, p_seen_hash text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.decide_by_token(p_approval uuid, p_token_hash bytea, p_decision text, p_reason text, p_origin text, p_seen_hash text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.decide_by_token(p_approval uuid, p_token_hash bytea, p_decision text, p_reason text, p_origin text, p_seen_hash text) TO holdfast_api;
+
+--
+-- Name: FUNCTION decision_of(p_gate holdfast.approval); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.decision_of(p_gate holdfast.approval) FROM PUBLIC;
 
 --
 -- Name: FUNCTION declare_tasks(p_tasks jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -5437,6 +6265,12 @@ REVOKE ALL ON FUNCTION holdfast.ensure_history_partition(p_month timestamp with 
 --
 
 REVOKE ALL ON FUNCTION holdfast.ensure_history_partitions(p_months_ahead integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION expire_approvals(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.expire_approvals(p_limit integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION extras_of(p_label text, p_requested_by text, p_trace_parent text, p_key text, p_metadata jsonb, p_compensates uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -5566,6 +6400,12 @@ REVOKE ALL ON FUNCTION holdfast.hold_fence(p_job uuid, p_attempt integer, p_clai
 --
 
 REVOKE ALL ON FUNCTION holdfast.holder_name(p_holder uuid) FROM PUBLIC;
+
+--
+-- Name: FUNCTION how_it_stands(p_approval uuid, p_result text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.how_it_stands(p_approval uuid, p_result text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION insert_queues(p_tasks jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -5716,6 +6556,14 @@ REVOKE ALL ON FUNCTION holdfast.lock_job(p_id uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.might_conflict(p_jobs jsonb) FROM PUBLIC;
 
 --
+-- Name: FUNCTION mint_token(p_approval uuid, p_approver text, p_token_hash bytea, OUT job_id uuid, OUT name text, OUT question text, OUT facts text, OUT approver text, OUT quorum integer, OUT expires_at timestamp with time zone, OUT on_expiry text, OUT bound_hash text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.mint_token(p_approval uuid, p_approver text, p_token_hash bytea, OUT job_id uuid, OUT name text, OUT question text, OUT facts text, OUT approver text, OUT quorum integer, OUT expires_at timestamp with time zone, OUT on_expiry text, OUT bound_hash text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.mint_token(p_approval uuid, p_approver text, p_token_hash bytea, OUT job_id uuid, OUT name text, OUT question text, OUT facts text, OUT approver text, OUT quorum integer, OUT expires_at timestamp with time zone, OUT on_expiry text, OUT bound_hash text) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.mint_token(p_approval uuid, p_approver text, p_token_hash bytea, OUT job_id uuid, OUT name text, OUT question text, OUT facts text, OUT approver text, OUT quorum integer, OUT expires_at timestamp with time zone, OUT on_expiry text, OUT bound_hash text) TO holdfast_api;
+
+--
 -- Name: FUNCTION next_tenants(p_queue text, p_tenant text, p_most integer, p_after timestamp with time zone, p_known holdfast.ring, OUT tenants text[], OUT heads timestamp with time zone[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -5740,6 +6588,18 @@ REVOKE ALL ON FUNCTION holdfast.no_schedule(p_name text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.note(p_job uuid, p_kind text, p_actor text, p_data jsonb) FROM PUBLIC;
 
 --
+-- Name: FUNCTION person(p_name text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.person(p_name text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION objection(p_gate holdfast.approval, p_who text, p_decision text, p_reason text, p_seen_hash text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.objection(p_gate holdfast.approval, p_who text, p_decision text, p_reason text, p_seen_hash text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION offer_slots(p_keys text[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -5750,6 +6610,12 @@ REVOKE ALL ON FUNCTION holdfast.offer_slots(p_keys text[]) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.open_again(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION open_approval(p_approval uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.open_approval(p_approval uuid) FROM PUBLIC;
 
 --
 -- Name: FUNCTION open_jobs(p_schedule text); Type: ACL; Schema: holdfast; Owner: -
@@ -5837,6 +6703,12 @@ REVOKE ALL ON FUNCTION holdfast.queue_is_paused(p_queue text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.rates_of(p_job holdfast.job) FROM PUBLIC;
 
 --
+-- Name: FUNCTION read_gate(p_job holdfast.job, p_attempt integer, p_name text, p_gate jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.read_gate(p_job holdfast.job, p_attempt integer, p_name text, p_gate jsonb) FROM PUBLIC;
+
+--
 -- Name: FUNCTION record_births(); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -5905,6 +6777,12 @@ REVOKE ALL ON FUNCTION holdfast.release_retries(p_ids uuid[]) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.release_slots(p_ids uuid[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION remove_approvals(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.remove_approvals(p_ids uuid[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION report_progress(p_job uuid, p_attempt integer, p_claim_id uuid, p_done double precision, p_total double precision, p_note text); Type: ACL; Schema: holdfast; Owner: -
@@ -6037,6 +6915,12 @@ GRANT ALL ON FUNCTION holdfast.settle(p_worker uuid, p_settlements jsonb) TO hol
 REVOKE ALL ON FUNCTION holdfast.settle_conflict(p_id uuid, p_wanted jsonb, p_now timestamp with time zone, OUT job_id uuid, OUT created boolean) FROM PUBLIC;
 
 --
+-- Name: FUNCTION settle_expiry(p_gate holdfast.approval); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.settle_expiry(p_gate holdfast.approval) FROM PUBLIC;
+
+--
 -- Name: FUNCTION share_out(p_tenants text[], p_is_whole boolean, p_limit integer, p_least integer, p_tenant text, p_used integer, OUT shares integer[], OUT tenant text, OUT used integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -6063,12 +6947,12 @@ GRANT ALL ON FUNCTION holdfast.stay_awake(p_worker uuid, p_queues text[]) TO hol
 REVOKE ALL ON FUNCTION holdfast.still_held(p_holder uuid) FROM PUBLIC;
 
 --
--- Name: FUNCTION sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint, OUT expired bigint); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint) TO holdfast_worker;
-GRANT ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint) TO holdfast_maint;
+REVOKE ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint, OUT expired bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint, OUT expired bigint) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint, OUT expired bigint) TO holdfast_maint;
 
 --
 -- Name: TABLE task; Type: ACL; Schema: holdfast; Owner: -
@@ -6099,10 +6983,34 @@ REVOKE ALL ON FUNCTION holdfast.tell_followers(p_ids uuid[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.tenants_in_line(p_queue text, p_from text, p_below text, p_most integer, OUT tenants text[], OUT heads timestamp with time zone[]) FROM PUBLIC;
 
 --
+-- Name: FUNCTION told_of_decision(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.told_of_decision(p_job uuid) FROM PUBLIC;
+
+--
+-- Name: FUNCTION told_of_gate(p_approval uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.told_of_gate(p_approval uuid) FROM PUBLIC;
+
+--
+-- Name: FUNCTION unapproved(p_approval uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.unapproved(p_approval uuid) FROM PUBLIC;
+
+--
 -- Name: FUNCTION undeclared_schedules(p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.undeclared_schedules(p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION unknown_approval(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.unknown_approval() FROM PUBLIC;
 
 --
 -- Name: FUNCTION unknown_outcome(p_outcome text); Type: ACL; Schema: holdfast; Owner: -
@@ -6132,6 +7040,12 @@ REVOKE ALL ON FUNCTION holdfast.uuid_at(p_at timestamp with time zone) FROM PUBL
 GRANT ALL ON FUNCTION holdfast.uuid_at(p_at timestamp with time zone) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.uuid_at(p_at timestamp with time zone) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.uuid_at(p_at timestamp with time zone) TO holdfast_viewer;
+
+--
+-- Name: FUNCTION vote(p_gate holdfast.approval, p_who text, p_how text, p_decision text, p_reason text, p_origin text, p_seen_hash text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.vote(p_gate holdfast.approval, p_who text, p_how text, p_decision text, p_reason text, p_origin text, p_seen_hash text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION wait_for_event(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean, OUT payload text); Type: ACL; Schema: holdfast; Owner: -
@@ -6170,6 +7084,12 @@ REVOKE ALL ON FUNCTION holdfast.with_ids(p_jobs jsonb) FROM PUBLIC;
 --
 
 GRANT SELECT ON TABLE holdfast.activity TO holdfast_api;
+
+--
+-- Name: TABLE approval_decision; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.approval_decision TO holdfast_api;
 
 --
 -- Name: TABLE attempt; Type: ACL; Schema: holdfast; Owner: -

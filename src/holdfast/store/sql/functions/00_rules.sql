@@ -36,7 +36,6 @@ return case
       then 'a PENDING job is in line (claim_order), due later (due_at) or held back (held_by): otherwise it would wait for ever'
     when p_status = 'WAITING' and p_claim_order is null and p_due_at is null and p_held_by is null
       then 'a WAITING job is in line (claim_order), due later (due_at) or held back (held_by): otherwise it would wait for ever'
-    when p_status = 'WAITING_FOR_APPROVAL' and p_due_at is not null then 'a job that waits for a person is not due'
     when p_deadline_at is not null and p_status <> 'RUNNING' then 'only a RUNNING job has a deadline'
     when (p_status in ('COMPLETED', 'FAILED', 'CANCELLED')) <> (p_finished_at is not null) then 'a job has finished_at exactly when it has ended'
     when (p_status = 'WAITING_FOR_APPROVAL') <> (p_approval_id is not null) then 'a job has an approval exactly while it is WAITING_FOR_APPROVAL'
@@ -186,13 +185,18 @@ declare
   v_tied uuid[];
 begin
   perform holdfast.refuse_rule(r.id, r.status, r.rule)
-     from (select m.id, m.status, holdfast.broken_rule(m.status, m.holder, m.claim_order, m.due_at, m.held_by, m.deadline_at, m.finished_at,
-         m.approval_id, m.error, m.result, m.retry_count, m.max_retries, m.key, m.key_scope, m.key_held) as rule from moved m) as r
+     from (select m.id, m.status, coalesce(holdfast.broken_rule(m.status, m.holder, m.claim_order, m.due_at, m.held_by, m.deadline_at, m.finished_at,
+         m.approval_id, m.error, m.result, m.retry_count, m.max_retries, m.key, m.key_scope, m.key_held),
+         case when m.status = 'WAITING_FOR_APPROVAL' and coalesce(m.claim_order, m.due_at) is not null then holdfast.unapproved(m.approval_id) end) as rule
+             from moved m) as r
     where r.rule is not null;
   insert into holdfast.job_history (job_id, seq, from_status, to_status, attempt, at, xid, actor, reason, metadata)
   select n.id, n.seq, n.came_from, n.status, n.attempt, n.updated_at, v_xid, v_actor, n.reason,
          case n.status
            when 'FAILED' then n.error - 'traceback'
+             || case when n.came_from = 'WAITING_FOR_APPROVAL' then coalesce(holdfast.told_of_decision(n.id), '{}') else '{}' end
+           when 'RUNNING' then case when n.came_from = 'WAITING_FOR_APPROVAL' then holdfast.told_of_decision(n.id) end
+           when 'WAITING_FOR_APPROVAL' then holdfast.told_of_gate(n.approval_id)
            when 'RETRY' then jsonb_strip_nulls(jsonb_build_object(
              'retry_count', n.retry_count, 'crash_count', nullif(n.crash_count, 0), 'due_at', n.due_at,
              'error', n.error - 'traceback'))

@@ -239,11 +239,10 @@ declare
   v_answer record := holdfast.pass_gates(p_job, p_now, p_full);
 begin
   if v_answer.busy then
-    -- Out of the parking and due at once, or due a little later. A job that waits for a person has no time: the sweeper looks after it.
+    -- Out of the parking and due at once, or due a little later.
     update holdfast.job j
-       set held_by = case when j.status = 'WAITING_FOR_APPROVAL' then 'limit:?' else null end,
-           due_at = case when j.status <> 'WAITING_FOR_APPROVAL'
-                         then case when p_job.held_by is null then p_now + interval '0.2 seconds' else coalesce(j.due_at, p_now) end end
+       set held_by = null,
+           due_at = case when p_job.held_by is null then p_now + interval '0.2 seconds' else coalesce(j.due_at, p_now) end
      where j.id = p_job.id;
     return null;
   elsif v_answer.held is not null then
@@ -321,7 +320,7 @@ begin
   with parked as materialized (
     select j.id
       from holdfast.job j
-     where j.held_by collate "C" = p_held and j.held_by is not null and j.claim_order is null and j.status <> 'WAITING_FOR_APPROVAL'
+     where j.held_by collate "C" = p_held and j.held_by is not null and j.claim_order is null
      order by j.held_by collate "C", holdfast.parked_place(j.due_at, j.created_at, j.priority), j.id
      limit p_limit
        for no key update skip locked),

@@ -20,6 +20,7 @@ begin
     perform holdfast.release_slots(v_ids);
     perform holdfast.compensate(v_ids);
     perform holdfast.release_retries(v_ids);
+    perform holdfast.close_approvals(v_ids);
     v_ids := holdfast.tell_followers(v_ids);
   end loop;
   perform set_config('holdfast.following', '', true);

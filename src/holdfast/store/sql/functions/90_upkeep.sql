@@ -103,7 +103,7 @@ end $$;
 
 -- Finds silent workers, overdue attempts, and jobs that are in the line or out of it by mistake; answers what it did. Safe in any number of processes.
 -- The settings leave the indexes: a plan made while the table was small would read all of it with every sweep.
-create or replace function holdfast.sweep(p_limit int default 1000, out died bigint, out returned bigint, out overdue bigint)
+create or replace function holdfast.sweep(p_limit int default 1000, out died bigint, out returned bigint, out overdue bigint, out expired bigint)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
 begin
@@ -123,6 +123,7 @@ begin
   perform holdfast.release_compensations(p_limit);
   perform holdfast.clear_line(p_limit);
   perform holdfast.heal(p_limit);
+  expired := holdfast.expire_approvals(p_limit);
 end $$;
 
 create or replace function holdfast.ensure_history_partition(p_month timestamptz) returns boolean
@@ -226,6 +227,7 @@ begin
       delete from holdfast.activity a where a.job_id = any (v_ids);
       delete from holdfast.dependency d where d.job_id = any (v_ids) or d.needs = any (v_ids);
       delete from holdfast.job_history h where h.job_id = any (v_ids);
+      perform holdfast.remove_approvals(v_ids);
       delete from holdfast.job j where j.id = any (v_ids);
       v_count := v_count + cardinality(v_ids);
     end if;

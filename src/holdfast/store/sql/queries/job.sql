@@ -10,7 +10,12 @@ select j.id, j.task, j.queue, j.status::text, j.priority, j.attempt, j.retry_cou
        holder.seen_at, coalesce(holder.died_at is not null or holder.seen_at + holder.lease < holdfast.clock(), false),
        j.parent_id, j.compensates, (select c.id from holdfast.job c where c.compensates = j.id order by c.id desc limit 1),
        case when j.held_by is not null then holdfast.hold_facts(j.id, j.held_by) end,
-       holdfast.clock()
+       holdfast.clock(),
+       (select jsonb_build_object('id', a.id, 'name', a.name, 'question', a.question, 'approvers', a.approvers, 'quorum', a.quorum,
+                 'approvals', (select count(distinct lower(d.who)) from holdfast.approval_decision d where d.approval_id = a.id and d.decision = 'approve'),
+                 'expires_at', a.expires_at, 'on_expiry', a.on_expiry, 'decided_by', a.decided_by, 'decided_at', a.decided_at)
+          from holdfast.approval a
+         where a.id = j.approval_id)
   from holdfast.job j
   left join holdfast.worker holder on holder.id = j.holder
   left join lateral (select coalesce(q.paused_by, '?') as by, q.paused_at as at, q.reason
