@@ -11,6 +11,8 @@ if TYPE_CHECKING:
         Busy,
         Configuration,
         DatabaseUnavailable,
+        DispatchFailed,
+        DispatchRefused,
         DuplicateKey,
         HoldfastError,
         IdReused,
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from holdfast.domain.states import Status
     from holdfast.runtime.app import Holdfast
     from holdfast.runtime.context import Context
+    from holdfast.runtime.executors.github import GitHubActions
+    from holdfast.runtime.executors.http import HttpExecutor
+    from holdfast.runtime.executors.protocol import Dispatch, Executor, RunRef
     from holdfast.runtime.handle import AsyncHandle, Handle
     from holdfast.runtime.holding import Claimed
 
@@ -45,11 +50,17 @@ __all__ = [
     "Context",
     "DatabaseUnavailable",
     "Delays",
+    "Dispatch",
+    "DispatchFailed",
+    "DispatchRefused",
     "DuplicateKey",
+    "Executor",
     "Fail",
+    "GitHubActions",
     "Handle",
     "Holdfast",
     "HoldfastError",
+    "HttpExecutor",
     "IdReused",
     "IllegalMove",
     "JobFailed",
@@ -59,6 +70,7 @@ __all__ = [
     "NotRetryable",
     "Retry",
     "Rules",
+    "RunRef",
     "SchemaMismatch",
     "Status",
     "Unchangeable",
@@ -79,11 +91,17 @@ _HOMES = {
     "Context": "holdfast.runtime.context",
     "DatabaseUnavailable": "holdfast.domain.errors",
     "Delays": "holdfast.domain.backoff",
+    "Dispatch": "holdfast.runtime.executors.protocol",
+    "DispatchFailed": "holdfast.domain.errors",
+    "DispatchRefused": "holdfast.domain.errors",
     "DuplicateKey": "holdfast.domain.errors",
+    "Executor": "holdfast.runtime.executors.protocol",
     "Fail": "holdfast.domain.outcome",
+    "GitHubActions": "holdfast.runtime.executors.github",
     "Handle": "holdfast.runtime.handle",
     "Holdfast": "holdfast.runtime.app",
     "HoldfastError": "holdfast.domain.errors",
+    "HttpExecutor": "holdfast.runtime.executors.http",
     "IdReused": "holdfast.domain.errors",
     "IllegalMove": "holdfast.domain.errors",
     "JobFailed": "holdfast.domain.errors",
@@ -93,6 +111,7 @@ _HOMES = {
     "NotRetryable": "holdfast.domain.errors",
     "Retry": "holdfast.domain.outcome",
     "Rules": "holdfast.domain.failure",
+    "RunRef": "holdfast.runtime.executors.protocol",
     "SchemaMismatch": "holdfast.domain.errors",
     "Status": "holdfast.domain.states",
     "Unchangeable": "holdfast.domain.errors",

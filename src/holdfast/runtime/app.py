@@ -25,6 +25,7 @@ from holdfast.domain.task import (
 )
 from holdfast.runtime import execute
 from holdfast.runtime.context import Context
+from holdfast.runtime.executors.protocol import Executor as OutsideExecutor
 from holdfast.runtime.handle import AsyncHandle, Handle
 from holdfast.runtime.holding import Claimed, Holding
 from holdfast.runtime.link import Link
@@ -49,6 +50,7 @@ from holdfast.store.ids import new_id
 
 P = ParamSpec("P")
 R = TypeVar("R")
+OutsideExecutorT = TypeVar("OutsideExecutorT", bound=OutsideExecutor)
 
 
 class Holdfast:
@@ -56,6 +58,7 @@ class Holdfast:
 
     def __init__(self, database_url: str | None = None) -> None:
         self.tasks: dict[str, AnyTask] = {}
+        self.executors: dict[str, OutsideExecutor] = {}
         self._registered: set[str] = set()  # tasks that this database is known to have
         self._made_in: str = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - where children will find it
         self.link = Link(lambda: find_database(database_url))
@@ -123,6 +126,13 @@ class Holdfast:
         task: AnyTask = kind(self, function, settings, codec)
         self.tasks[settings.name] = task
         return task
+
+    def executor(self, executor: OutsideExecutorT) -> OutsideExecutorT:
+        """Register an outside executor under its name; tasks hand jobs to it with ctx.dispatch."""
+        if self.executors.get(executor.name, executor) is not executor:
+            raise Configuration(f"two executors are called {executor.name!r}: give one of them another name=")
+        self.executors[executor.name] = executor
+        return executor
 
     def declared(self, names: set[str]) -> str:
         """Write the definitions of these tasks, for a database that has not seen them yet."""

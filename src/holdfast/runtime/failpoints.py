@@ -3,6 +3,9 @@
 claimed     the claim is committed, its tasks have not started
 ran         tasks have ended, no outcome is written yet
 finished    outcomes are committed, the worker has not taken note
+handed_over     the job is an executor's, its attempt has not ended here
+dispatch_taken  a call to an executor is about to be made
+dispatch_called the executor has answered, and nobody has written it down
 """
 
 import os
@@ -11,7 +14,7 @@ from typing import Literal, TypeAlias, get_args
 
 from holdfast.domain.errors import Configuration
 
-Point: TypeAlias = Literal["claimed", "ran", "finished"]
+Point: TypeAlias = Literal["claimed", "ran", "finished", "handed_over", "dispatch_taken", "dispatch_called"]
 
 POINTS: frozenset[str] = frozenset(get_args(Point))
 

@@ -15,6 +15,7 @@ import holdfast.store.claim as claims
 from holdfast.domain.errors import DatabaseUnavailable, HoldfastError
 from holdfast.domain.job import ClaimedJob
 from holdfast.runtime import failpoints
+from holdfast.runtime.dispatcher import Dispatcher
 from holdfast.runtime.failpoints import SimulatedCrash
 from holdfast.runtime.finisher import Finisher
 from holdfast.runtime.garbage import collected_rarely
@@ -94,7 +95,8 @@ class Worker:
         self._suspects = Lane("suspects", [], 1, self._claim_suspect, looks_ahead=False, poll_seconds=poll)
         self._runner = Runner(app.tasks, self._lanes, self._finisher, self._processes, concurrency)
         self._sweeper = Sweeper(self._database, lease, poll, self._wake, self._give_back_late)
-        self._wakeup = Wakeup(self._database, self._wake, self._ask_about)
+        self._dispatcher = Dispatcher(self._database, app.executors, lambda: self._identity.id, poll)
+        self._wakeup = Wakeup(self._database, self._wake, self._ask_about, self._dispatcher.kick)
         self._heartbeat: Heartbeat | None = None
         self._rebirth = asyncio.Lock()
 
@@ -180,6 +182,8 @@ class Worker:
         loops = [self._serve(lane) for lane in self._lanes]
         loops += [self._wakeup.run(), self._tidy_lanes()]
         loops += [self._sweeper.admit_when_due(), self._sweeper.sweep_now_and_then(), self._sweeper.keep_up()]
+        if self._app.executors:
+            loops.append(self._dispatcher.run())
         if self._app.is_locatable:
             loops.append(self._serve_suspects())
         return loops
@@ -223,6 +227,7 @@ class Worker:
 
     async def _end(self, loops: list[asyncio.Task[None]], finishing: asyncio.Task[None]) -> None:
         self._stopping.set()
+        await self._dispatcher.close()
         await cancelled(loops)
         await self._drain()
         await self._close([finishing])
@@ -391,5 +396,9 @@ class Worker:
         while True:
             await asyncio.sleep(0.005)
             lanes = [*self._lanes, self._suspects] if self._app.is_locatable else self._lanes
-            if self._runner.held == 0 and all(lane.is_dry.is_set() for lane in lanes):
+            if (
+                self._runner.held == 0
+                and all(lane.is_dry.is_set() for lane in lanes)
+                and await self._dispatcher.is_idle()
+            ):
                 return

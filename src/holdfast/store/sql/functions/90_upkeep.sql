@@ -151,7 +151,7 @@ begin
     delete from holdfast.sleeper s using silent where s.worker_id = silent.id)
   select count(*) into died from silent;
   returned := holdfast.return_jobs(null, p_limit);
-  overdue := holdfast.end_overdue(p_limit);
+  overdue := holdfast.end_overdue(p_limit) + holdfast.check_runs(p_limit);
 end $$;
 
 create or replace function holdfast.ensure_history_partition(p_month timestamptz) returns boolean
@@ -248,6 +248,8 @@ begin
              limit p_limit - v_count
                for update skip locked) as old;
     if v_ids is not null then
+      delete from holdfast.dispatch d where d.job_id = any (v_ids);
+      delete from holdfast.callback_nonce n where n.job_id = any (v_ids);
       delete from holdfast.attempt a where a.job_id = any (v_ids);
       delete from holdfast.job_history h where h.job_id = any (v_ids);
       delete from holdfast.job j where j.id = any (v_ids);
@@ -269,6 +271,7 @@ begin
   end if;
   partitions := holdfast.ensure_history_partitions();
   removed := holdfast.apply_retention(p_limit);
+  perform holdfast.forget_nonces(p_limit);
   perform holdfast.drop_empty_history_partitions();
   with gone as (
     delete from holdfast.worker w
