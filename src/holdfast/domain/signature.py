@@ -64,14 +64,14 @@ def _hkdf(key: bytes, info: bytes) -> bytes:
 def attempt_key(secret: str, token: Token) -> bytes:
     """Derive the key that speaks for one attempt; each part is preceded by its length, so that no two tokens share a message."""
     parts = (_ATTEMPT_LABEL, str(token.job_id), str(token.attempt), str(token.claim_id))
-    return hmac.digest(
-        secret.encode(), "".join(f"{len(part)}:{part}" for part in parts).encode(), "sha256"
-    )
+    return hmac.digest(secret.encode(), "".join(f"{len(part)}:{part}" for part in parts).encode(), "sha256")
 
 
 def sign(secret: str, token: Token, nonce: str, timestamp: int, body: bytes) -> str:
     """Sign a callback as the script does."""
-    return "v1," + base64.b64encode(_signature(attempt_key(secret, token), nonce, str(timestamp), body)).decode()
+    return (
+        "v1," + base64.b64encode(_signature(attempt_key(secret, token), nonce, str(timestamp), body)).decode()
+    )
 
 
 def _signature(key: bytes, nonce: str, timestamp: str, body: bytes) -> bytes:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, assert_never
+from typing import Any, TypeVar, assert_never
 from uuid import UUID
 
 from holdfast.domain.callback import Token
@@ -16,6 +16,8 @@ from holdfast.runtime.outage import Outage
 from holdfast.store import dispatch as calls
 from holdfast.store.call import Call
 from holdfast.store.connection import AsyncSession, Database
+
+T = TypeVar("T")
 
 AT_ONCE = 20
 # Longer than the longest a call may take, looking included: within it nobody else makes the same call.
@@ -167,7 +169,7 @@ class Dispatcher:
             lambda: calls.dispatch_cancelled(call.id, has_ended=has_ended, error=problem, again_in=again_in)
         )
 
-    async def _insist(self, make: Callable[[], Call[Any]]) -> Any:
+    async def _insist(self, make: Callable[[], Call[T]]) -> T:
         """Perform a call however long the database is away; every one of them may be repeated."""
         outage = Outage("dispatch")
         while True:
@@ -190,7 +192,9 @@ async def _within(work: Any) -> Any:
     except HoldfastError as error:  # a setting is missing: that mends nobody by trying again
         raise DispatchRefused(str(error)) from error
     except TimeoutError as error:
-        raise DispatchFailed(f"the executor did not answer within {LONGEST_CALL:g} s", is_doubtful=True) from error
+        raise DispatchFailed(
+            f"the executor did not answer within {LONGEST_CALL:g} s", is_doubtful=True
+        ) from error
     except Exception as error:
         events.exception("dispatch:executor_failed")
         raise DispatchFailed(f"{type(error).__name__}: {error}"[:500], is_doubtful=True) from error

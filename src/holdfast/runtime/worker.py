@@ -396,9 +396,6 @@ class Worker:
         while True:
             await asyncio.sleep(0.005)
             lanes = [*self._lanes, self._suspects] if self._app.is_locatable else self._lanes
-            if (
-                self._runner.held == 0
-                and all(lane.is_dry.is_set() for lane in lanes)
-                and await self._dispatcher.is_idle()
-            ):
+            is_dry = self._runner.held == 0 and all(lane.is_dry.is_set() for lane in lanes)
+            if is_dry and await self._dispatcher.is_idle():
                 return

@@ -78,7 +78,9 @@ class GitHubActions(Executor):
         }
         path = f"/actions/workflows/{self._workflow}/dispatches"
         body = {"ref": self._ref, "inputs": inputs}
-        reply = await self._ask("POST", path, {**body, "return_run_details": True} if self._names_runs else body)
+        reply = await self._ask(
+            "POST", path, {**body, "return_run_details": True} if self._names_runs else body
+        )
         if self._names_runs and _does_not_know(reply):
             self._names_runs = False
             reply = await self._ask("POST", path, body)
@@ -134,7 +136,9 @@ class GitHubActions(Executor):
     def _read_token(self) -> str:
         token = self._token() if callable(self._token) else self._token or os.environ.get(TOKEN_VARIABLE)
         if not token:
-            raise DispatchRefused(f"executor {self.name!r} has no token: give token=… or set {TOKEN_VARIABLE}; {_NEEDS}")
+            raise DispatchRefused(
+                f"executor {self.name!r} has no token: give token=… or set {TOKEN_VARIABLE}; {_NEEDS}"
+            )
         return token
 
     def _refuse_unless_taken(self, reply: Reply) -> None:
@@ -144,7 +148,10 @@ class GitHubActions(Executor):
             return
         if status == HTTPStatus.TOO_MANY_REQUESTS or (status == HTTPStatus.FORBIDDEN and _is_limited(reply)):
             raise DispatchFailed(f"GitHub limits its rate ({status})", retry_after=_limited_for(reply))
-        if status in {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT} or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        if (
+            status in {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT}
+            or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        ):
             raise DispatchFailed(
                 f"GitHub answered {status}; whether it started the run is not known",
                 retry_after=retry_after(reply),
@@ -156,7 +163,9 @@ class GitHubActions(Executor):
         said = _message_in(reply)
         match reply.status:
             case HTTPStatus.UNAUTHORIZED:
-                return f"GitHub does not accept the token (401{said}): it is wrong, revoked or expired; {_NEEDS}"
+                return (
+                    f"GitHub does not accept the token (401{said}): it is wrong, revoked or expired; {_NEEDS}"
+                )
             case HTTPStatus.FORBIDDEN:
                 needs = reply.headers.get("x-accepted-github-permissions", "actions=write")[:200]
                 return f"GitHub forbids it (403{said}): the token lacks {needs} on {self._where}; {_NEEDS}"
@@ -175,7 +184,10 @@ class GitHubActions(Executor):
 
 
 def _does_not_know(reply: Reply) -> bool:
-    return reply.status in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY} and b"return_run_details" in reply.body
+    return (
+        reply.status in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
+        and b"return_run_details" in reply.body
+    )
 
 
 def _is_limited(reply: Reply) -> bool:
