@@ -203,4 +203,6 @@ def test_the_dispatches_of_a_removed_job_go_with_it(lasting: Machine) -> None:
 
     lasting.rows("select * from holdfast.upkeep()")
 
-    assert lasting.count() == lasting.count("holdfast.dispatch") == lasting.count("holdfast.callback_nonce") == 0
+    assert (
+        lasting.count() == lasting.count("holdfast.dispatch") == lasting.count("holdfast.callback_nonce") == 0
+    )
