@@ -77,12 +77,14 @@ class Dispatcher:
         finally:
             await cancelled(self._calls)
 
-    async def close(self) -> None:
+    async def finish(self) -> None:
         """Take no more, and give the calls that are under way a moment to end."""
         self._is_stopping = True
         if self._calls:
             await asyncio.wait(self._calls, timeout=LAST_SECONDS)
-        await cancelled(self._calls)
+
+    async def close(self) -> None:
+        """Hang up; the loop has ended by now."""
         await self._session.close()
 
     async def _take(self) -> list[calls.DueCall]:

@@ -227,7 +227,7 @@ class Worker:
 
     async def _end(self, loops: list[asyncio.Task[None]], finishing: asyncio.Task[None]) -> None:
         self._stopping.set()
-        await self._dispatcher.close()
+        await self._dispatcher.finish()
         await cancelled(loops)
         await self._drain()
         await self._close([finishing])
@@ -239,7 +239,7 @@ class Worker:
             await asyncio.to_thread(self._heartbeat.stop)
         await self._processes.close()
         self._runner.close()
-        for session in (self._claiming, self._finishing, self._sweeper):
+        for session in (self._claiming, self._finishing, self._sweeper, self._dispatcher):
             await session.close()
 
     async def _drain(self) -> None:

@@ -78,11 +78,12 @@ class GitHubActions(Executor):
         }
         path = f"/actions/workflows/{self._workflow}/dispatches"
         body = {"ref": self._ref, "inputs": inputs}
-        reply = await self._ask(
-            "POST", path, {**body, "return_run_details": True} if self._names_runs else body
-        )
-        if self._names_runs and _does_not_know(reply):
-            self._names_runs = False
+        if self._names_runs:
+            reply = await self._ask("POST", path, {**body, "return_run_details": True})
+            if _does_not_know(reply):
+                self._names_runs = False
+                reply = await self._ask("POST", path, body)
+        else:
             reply = await self._ask("POST", path, body)
         self._refuse_unless_taken(reply)
         return _named_in(reply)
