@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         DispatchFailed,
         DispatchRefused,
         DuplicateKey,
+        EventTimedOut,
         HoldfastError,
         IdReused,
         IllegalMove,
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
     from holdfast.domain.failure import Rules
     from holdfast.domain.outcome import Cancel, Fail, Retry
     from holdfast.domain.states import Status
+    from holdfast.domain.step import StepsChanged
     from holdfast.runtime.app import Holdfast
-    from holdfast.runtime.context import Context
+    from holdfast.runtime.context import Context, SyncContext
     from holdfast.runtime.executors.github import GitHubActions
     from holdfast.runtime.executors.http import HttpExecutor
     from holdfast.runtime.executors.protocol import Dispatch, Executor, RunRef
@@ -54,6 +56,7 @@ __all__ = [
     "DispatchFailed",
     "DispatchRefused",
     "DuplicateKey",
+    "EventTimedOut",
     "Executor",
     "Fail",
     "GitHubActions",
@@ -73,6 +76,8 @@ __all__ = [
     "RunRef",
     "SchemaMismatch",
     "Status",
+    "StepsChanged",
+    "SyncContext",
     "Unchangeable",
     "UnknownTask",
     "WaitTimedOut",
@@ -95,6 +100,7 @@ _HOMES = {
     "DispatchFailed": "holdfast.domain.errors",
     "DispatchRefused": "holdfast.domain.errors",
     "DuplicateKey": "holdfast.domain.errors",
+    "EventTimedOut": "holdfast.domain.errors",
     "Executor": "holdfast.runtime.executors.protocol",
     "Fail": "holdfast.domain.outcome",
     "GitHubActions": "holdfast.runtime.executors.github",
@@ -114,6 +120,8 @@ _HOMES = {
     "RunRef": "holdfast.runtime.executors.protocol",
     "SchemaMismatch": "holdfast.domain.errors",
     "Status": "holdfast.domain.states",
+    "StepsChanged": "holdfast.domain.step",
+    "SyncContext": "holdfast.runtime.context",
     "Unchangeable": "holdfast.domain.errors",
     "UnknownTask": "holdfast.domain.errors",
     "WaitTimedOut": "holdfast.domain.errors",

@@ -123,7 +123,7 @@ def test_the_derivation_is_hkdf_of_rfc_5869() -> None:
     extracted = hmac.new(bytes(32), MASTER.encode(), hashlib.sha256).digest()
     expanded = hmac.new(extracted, b"holdfast executor github\x01", hashlib.sha256).digest()
 
-    assert SECRET == "hfx_" + expanded.hex()
+    assert "hfx_" + expanded.hex() == SECRET
 
 
 def test_a_shell_derives_the_same_key_with_openssl() -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import psycopg
 import pytest
@@ -24,7 +23,7 @@ def github(tmp_path: Path) -> Iterator[GitHub]:
 
 @pytest.fixture
 def stage(
-    app: Holdfast, github: GitHub, owner: "psycopg.Connection[Any]", holdfast_db: ScratchDatabase
+    app: Holdfast, github: GitHub, owner: psycopg.Connection[Any], holdfast_db: ScratchDatabase
 ) -> Iterator[Stage]:
     executor = app.executor(
         GitHubActions(
@@ -35,15 +34,10 @@ def stage(
             secret=SECRET,
             api_url=github.url,
             allow=["127.0.0.0/8"],
-        )  # fmt: skip
+        )
     )
     with served(callbacks(app)) as url:
         executor._callback_url = url
         yield Stage(app, github, owner, holdfast_db, url)
         for run in github.runs:
             run.vanish()
-
-
-@pytest.fixture
-def nobody() -> UUID:
-    return UUID(int=0)

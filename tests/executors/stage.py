@@ -5,11 +5,10 @@ import hmac
 import json
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
 import httpx
-import psycopg
 
 from holdfast import Holdfast, Status
 from holdfast.domain.callback import Token
@@ -18,6 +17,9 @@ from holdfast.store.dispatch import HandOver, hand_over
 from holdfast.testing import ScratchDatabase, drain
 from sql.support import Machine
 from world.github import GitHub
+
+if TYPE_CHECKING:
+    import psycopg
 
 SECRET = "hfx_" + "0123456789abcdef" * 4
 
@@ -41,7 +43,7 @@ class Stage:
             @self.app.task(name="t")
             async def nothing() -> None: ...
 
-        given = {"agent_id": "a-1", "region": "fsn1"} if not inputs else inputs
+        given = inputs or {"agent_id": "a-1", "region": "fsn1"}
         self.app.tasks["t"].using(retries=retries).enqueue()
         (claimed,) = self.app.claim()
         token = Token(claimed.id, claimed.attempt, claimed._job.claim_id)

@@ -269,16 +269,18 @@ def test_a_compensation_waits_until_the_cancelled_run_has_reported_its_end(
     job = sent(machine)
     callback(machine, job, "started", run_id="7")
     machine.value("select holdfast.cancel(%s)", job["id"])
-    assert machine.value("select holdfast.live_run(%s)", job["id"]) == job["dispatch"]
+    held_by = machine.value("select holdfast.still_held(%s)", job["dispatch"])
+    assert held_by == f"run:{job['dispatch']}"
     undo = held_compensation(machine, job["id"], job["dispatch"])
 
     callback(machine, job, action, run_id=run_id)
 
     row = machine.one(
-        "select held_by is null as free, due_at is not null as due from holdfast.job where id = %s", undo
+        "select held_by is null as free, claim_order is not null as in_line from holdfast.job where id = %s",
+        undo,
     )
-    assert row == {"free": is_released, "due": is_released}
-    assert (machine.value("select holdfast.live_run(%s)", job["id"]) is None) == is_released
+    assert row == {"free": is_released, "in_line": is_released}
+    assert (machine.value("select holdfast.still_held(%s)", job["dispatch"]) is None) == is_released
 
 
 # -- races ---------------------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """GitHub as its callers see it, on loopback: dispatches, lists and cancels that really run the workflow's shell steps."""
 
+import json
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,25 +62,24 @@ class GitHub:
         body = await self._noted(request)
         if "return_run_details" in body and not self.knows_run_details:
             return JSONResponse({"message": "Unexpected key: return_run_details"}, 422)
-        answer = self.answers.popleft() if self.answers else None
+        answer = self.answers.popleft() if self.answers else "ran"
         if isinstance(answer, Response):
             return answer
-        if answer == "lost before":
-            return _Unfinished()
-        run = self.start_run(body["inputs"])
-        if answer == "lost":
+        run = None if answer == "lost before" else self.start_run(body["inputs"])
+        if run is None or answer == "lost":
             return _Unfinished()
         if answer == "500 after":
             return JSONResponse({"message": "Server Error"}, 500)
-        if body.get("return_run_details") and self.names_runs:
-            return JSONResponse(
-                {
-                    "workflow_run_id": run.id,
-                    "run_url": "https://api/x",
-                    "html_url": "https://github.example/run",
-                }
-            )
-        return Response(status_code=204)
+        named = {
+            "workflow_run_id": run.id,
+            "run_url": "https://api.example/run",
+            "html_url": "https://github.example/run",
+        }
+        return (
+            JSONResponse(named)
+            if "return_run_details" in body and self.names_runs
+            else Response(status_code=204)
+        )
 
     async def _list(self, request: Request) -> Response:
         await self._noted(request)
@@ -103,8 +103,6 @@ class GitHub:
 
     async def _noted(self, request: Request) -> Any:
         raw = await request.body()
-        import json
-
         body = json.loads(raw) if raw else None
         self.requests.append((request.method, request.url.path, dict(request.headers), body))
         return body

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -120,10 +121,8 @@ class Run:
         self.thread.join(30)
         pid = self._folder / "temp" / "heartbeat.pid"
         if pid.exists():
-            try:
+            with suppress(ProcessLookupError):
                 os.kill(int(pid.read_text()), signal.SIGKILL)
-            except ProcessLookupError:
-                pass
 
     def _run(self) -> None:
         for step in self._workflow.steps:

@@ -12,7 +12,7 @@ from holdfast.domain.backoff import BackoffLike
 from holdfast.domain.errors import BadInput, Configuration, UnknownTask
 from holdfast.domain.failure import Rules
 from holdfast.domain.job import Enqueued, NewJob
-from holdfast.domain.payload import PayloadCodec
+from holdfast.domain.payload import PayloadCodec, encode_result
 from holdfast.domain.states import Status
 from holdfast.domain.task import (
     CountedPer,
@@ -24,9 +24,9 @@ from holdfast.domain.task import (
     unique_fields,
 )
 from holdfast.runtime import execute
-from holdfast.runtime.context import Context
+from holdfast.runtime.context import Context, JobContext, SyncContext
 from holdfast.runtime.executors.protocol import Executor as OutsideExecutor
-from holdfast.runtime.handle import AsyncHandle, Handle
+from holdfast.runtime.handle import AsyncHandle, Handle, as_uuid
 from holdfast.runtime.holding import Claimed, Holding
 from holdfast.runtime.link import Link
 from holdfast.runtime.logs import events
@@ -35,7 +35,6 @@ from holdfast.runtime.registry import (
     AnyTask,
     ContextTask,
     Task,
-    as_uuid,
     default_name,
     is_async,
     refuse_unfit,
@@ -45,8 +44,9 @@ from holdfast.runtime.registry import (
 from holdfast.store import finish, migrate
 from holdfast.store.connection import Database, find_database
 from holdfast.store.enqueue import chunks, enqueue_many
-from holdfast.store.foreign import aenqueue_through, enqueue_through
+from holdfast.store.foreign import aask_through, aenqueue_through, ask_through, enqueue_through
 from holdfast.store.ids import new_id
+from holdfast.store.steps import emit
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -85,6 +85,11 @@ class Holdfast:
         manual_retries: int = 3,
         manual_retries_per: CountedPer = "job",
         errors: Rules | None = None,
+        heartbeat_limit: float | timedelta = 600.0,
+        run_limit: float | timedelta = 900.0,
+        compensate: Callable[..., Any] | None = None,
+        compensate_on_cancel: bool = False,
+        compensation_retries: int = 10,
     ) -> "TaskDecorator":
         """Declare a task; an async function runs on the event loop, another in a thread, either in a process if asked."""
         if function is not None:
@@ -106,6 +111,11 @@ class Holdfast:
                 manual_retries=manual_retries,
                 manual_retries_per=manual_retries_per,
                 rules=errors,
+                heartbeat_limit=seconds(heartbeat_limit) or 0.0,
+                run_limit=seconds(run_limit) or 0.0,
+                compensate=compensate,
+                compensate_on_cancel=compensate_on_cancel,
+                compensation_retries=compensation_retries,
             )
 
         return TaskDecorator(self, settings)
@@ -121,7 +131,7 @@ class Holdfast:
         if settings.executor == "thread" and is_async(function):
             raise Configuration(f"task {settings.name!r} is async: use executor='loop' or 'process'")
         refuse_unknown_fields(function, settings)
-        codec = PayloadCodec.of(function, context_type=Context)
+        codec = PayloadCodec.of(function, context_type=JobContext)
         kind: Any = ContextTask if takes_context(function) else Task
         task: AnyTask = kind(self, function, settings, codec)
         self.tasks[settings.name] = task
@@ -157,7 +167,7 @@ class Holdfast:
             made = self._enqueue(parts, self.declared(names))
             self._registered |= names
         return [
-            Handle(self.link, one.job_id, one.created, self._decoder(job))
+            Handle(self.link, one.job_id, one.created, self.decoder(job))
             for job, one in _paired(wanted, made)
         ]
 
@@ -177,7 +187,7 @@ class Holdfast:
             made = await self._aenqueue(parts, self.declared(names))
             self._registered |= names
         return [
-            AsyncHandle(self.link, one.job_id, one.created, self._decoder(job))
+            AsyncHandle(self.link, one.job_id, one.created, self.decoder(job))
             for job, one in _paired(wanted, made)
         ]
 
@@ -195,7 +205,8 @@ class Holdfast:
             return []
         return await self.link.aperform_together(lambda: (enqueue_many(part, declared) for part in parts))
 
-    def _decoder(self, job: NewJob) -> Callable[[str], Any]:
+    def decoder(self, job: NewJob) -> Callable[[str], Any]:
+        """Say how the job's result is read."""
         task = self.tasks.get(job.task)
         return task.codec.decode_result if task else json.loads
 
@@ -232,6 +243,24 @@ class Holdfast:
         """Retry a FAILED job as a new job that names it."""
         new = await self.link.aperform(finish.retry(as_uuid(job_id), actor, reason, new_id()))
         return AsyncHandle(self.link, new, created=True, decode=json.loads)
+
+    def emit(self, event: str, payload: Any = None, *, tenant: str | None = None, conn: Any = None) -> int:
+        """Emit an event that tasks wait for with ctx.event; kept for 30 days for those who come later. Answers how many it woke."""
+        written = encode_result(payload)
+        if conn is None:
+            return self.link.perform(emit(event, written, tenant, None))
+        values = {"event": event, "payload": written, "tenant": tenant, "actor": None}
+        return int(ask_through(conn, "emit", values, "app.aemit(…, conn=…)")[0][0])
+
+    async def aemit(
+        self, event: str, payload: Any = None, *, tenant: str | None = None, conn: Any = None
+    ) -> int:
+        """Emit an event that tasks wait for with ctx.event; see emit."""
+        written = encode_result(payload)
+        if conn is None:
+            return await self.link.aperform(emit(event, written, tenant, None))
+        values = {"event": event, "payload": written, "tenant": tenant, "actor": None}
+        return int((await aask_through(conn, "emit", values))[0][0])
 
     # -- run -----------------------------------------------------------------------------------------------------------
 
@@ -279,6 +308,8 @@ class Holdfast:
 
     def run_in_child(self, request: dict[str, Any]) -> dict[str, Any]:
         """Run one job in this process; a child process of a worker calls this."""
+        if self.link.found is None or self.link.found.url != request["database"]:
+            self.connect_to(Database(request["database"], "its worker"))
         return execute.run_in_child(self.tasks[request["task"]], request)
 
     # -- set up --------------------------------------------------------------------------------------------------------
@@ -317,6 +348,8 @@ class TaskDecorator:
     def __call__(  # type: ignore[overload-overlap]
         self, function: Callable[Concatenate[Context, P], Coroutine[Any, Any, R]], /
     ) -> ContextTask[P, R, Coroutine[Any, Any, R]]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[SyncContext, P], R], /) -> ContextTask[P, R, R]: ...
     @overload
     def __call__(self, function: Callable[Concatenate[Context, P], R], /) -> ContextTask[P, R, R]: ...
     @overload

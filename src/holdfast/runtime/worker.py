@@ -21,6 +21,7 @@ from holdfast.runtime.finisher import Finisher
 from holdfast.runtime.garbage import collected_rarely
 from holdfast.runtime.heartbeat import Heartbeat
 from holdfast.runtime.identity import Identity, refuse_unfit, slots_of
+from holdfast.runtime.idle import until_idle
 from holdfast.runtime.lane import Lane
 from holdfast.runtime.logs import capture, events
 from holdfast.runtime.loop import Beside, cancelled, dump_stacks, tell, unless, until_one_ends
@@ -182,16 +183,17 @@ class Worker:
         loops = [self._serve(lane) for lane in self._lanes]
         loops += [self._wakeup.run(), self._tidy_lanes()]
         loops += [self._sweeper.admit_when_due(), self._sweeper.sweep_now_and_then(), self._sweeper.keep_up()]
-        if self._app.executors:
-            loops.append(self._dispatcher.run())
-        if self._app.is_locatable:
-            loops.append(self._serve_suspects())
-        return loops
+        loops += [self._dispatcher.run()] if self._app.executors else []
+        return loops + ([self._serve_suspects()] if self._app.is_locatable else [])
 
     async def _until_stopped(self, loops: list[asyncio.Task[None]], finishing: asyncio.Task[None]) -> None:
         waits: list[asyncio.Task[Any]] = [asyncio.create_task(self._stopping.wait())]
         if self._until_idle:
-            waits.append(asyncio.create_task(self._wait_until_idle()))
+            waits.append(
+                asyncio.create_task(
+                    until_idle(self._runner, self._every_lane(), self._sweeper, self._dispatcher)
+                )
+            )
         try:
             await until_one_ends([*waits, *loops, finishing])
         finally:
@@ -241,6 +243,7 @@ class Worker:
         self._runner.close()
         for session in (self._claiming, self._finishing, self._sweeper, self._dispatcher):
             await session.close()
+        await self._app.link.aclose()  # what contexts of this loop have used
 
     async def _drain(self) -> None:
         self._runner.release_waiting("released: its worker stops")
@@ -290,6 +293,9 @@ class Worker:
             lane.is_dry.set()
             await lane.rest(lane.poll_pause)
             busy_since = time.monotonic()
+
+    def _every_lane(self) -> list[Lane]:
+        return [*self._lanes, self._suspects] if self._app.is_locatable else self._lanes
 
     async def _stay_awake(self, lane: Lane, me: UUID) -> None:
         """Ask not to be woken, unless another lane of the queue still sleeps."""
@@ -391,11 +397,3 @@ class Worker:
         except DatabaseUnavailable:
             return False
         return True
-
-    async def _wait_until_idle(self) -> None:
-        while True:
-            await asyncio.sleep(0.005)
-            lanes = [*self._lanes, self._suspects] if self._app.is_locatable else self._lanes
-            is_dry = self._runner.held == 0 and all(lane.is_dry.is_set() for lane in lanes)
-            if is_dry and await self._dispatcher.is_idle():
-                return

@@ -202,30 +202,12 @@ begin
       and (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = d.job_id);
 end $$;
 
--- The run that may still be working though its job has ended; null when there is none. A compensation waits for it: held_by 'run:<id>'.
-create or replace function holdfast.live_run(p_job uuid) returns uuid
-language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
-  select d.id
-    from holdfast.dispatch d
-   where d.job_id = p_job and d.cancel_wanted_at is not null and d.ended_at is null
-   order by d.attempt desc
-   limit 1
-$$;
-
--- The run has reported its end: what waited for it may go on.
+-- The run that was given up has reported its end: what undoes it may begin.
 create or replace function holdfast.release_after_run(p_run holdfast.dispatch) returns void
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
-declare
-  v_queues text[];
 begin
   update holdfast.dispatch d set ended_at = coalesce(d.ended_at, holdfast.clock()) where d.id = p_run.id;
-  with freed as (
-    update holdfast.job j
-       set held_by = null, due_at = holdfast.clock()
-     where j.compensates = p_run.job_id and j.held_by = 'run:' || p_run.id
-    returning j.queue)
-  select array_agg(distinct f.queue) into v_queues from freed f;
-  if v_queues is not null then
-    perform holdfast.wake(v_queues);
-  end if;
+  perform holdfast.let_go(array_agg(j.id::uuid))
+     from holdfast.job j
+    where j.compensates = p_run.job_id and j.held_by = 'run:' || p_run.id;
 end $$;
