@@ -26,6 +26,18 @@ def test_the_worker_that_handed_a_job_over_can_neither_complete_nor_fail_it(mach
     assert machine.status(job["id"]) is Status.RUNNING
 
 
+def test_an_attempt_that_handed_its_job_over_can_write_nothing_more(machine: Machine) -> None:
+    job = handed_over(machine)
+
+    with machine.refused("HF011"):
+        machine.value(
+            "select holdfast.complete_here(%s, %s, %s, null, null)",
+            job["id"],
+            job["attempt"],
+            job["claim_id"],
+        )
+
+
 def test_the_death_of_the_worker_that_handed_a_job_over_does_not_matter(machine: Machine) -> None:
     job = handed_over(machine)
 

@@ -13,9 +13,7 @@ from guarantees.waiting import until
 @contextmanager
 def served(app: Any) -> Iterator[str]:
     """Serve an ASGI application; gives its address."""
-    config = uvicorn.Config(
-        app, host="127.0.0.1", port=0, log_level="critical", lifespan="off", loop="asyncio"
-    )
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical", loop="asyncio")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -2,7 +2,8 @@
 
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -134,5 +135,10 @@ def callbacks(app: "Holdfast") -> Starlette:
     async def take(request: Request) -> Response:
         return await door.take(request)
 
+    @asynccontextmanager
+    async def lifespan(_served: Starlette) -> AsyncIterator[None]:
+        yield
+        await app.link.aclose()
+
     path = "/callbacks/v1/{executor}/{job_id}/{attempt}/{claim_id}"
-    return Starlette(routes=[Route(path, take, methods=["POST"])])
+    return Starlette(routes=[Route(path, take, methods=["POST"])], lifespan=lifespan)
