@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 async def undo(task: "AnyTask", context: Context, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Undo a job of an async task."""
-    replay = Context(context.claimed, task)
-    replay.replay(_history_of(context, task))
+    history = _history_of(context, task)
+    replay = Context(history.job, task)
+    replay.replay(history)
     await context.carry_out(replay.durable.load())
     if replay.durable.steps.undoable:
         with suppress(EndOfReplay):
@@ -37,8 +38,9 @@ async def undo(task: "AnyTask", context: Context, args: tuple[Any, ...], kwargs:
 
 def undo_sync(task: "AnyTask", context: SyncContext, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Undo a job of a task that is not async."""
-    replay = SyncContext(context.claimed, task)
-    replay.replay(_history_of(context, task))
+    history = _history_of(context, task)
+    replay = SyncContext(history.job, task)
+    replay.replay(history)
     context.carry_out(replay.durable.load())
     if replay.durable.steps.undoable:
         with suppress(EndOfReplay):

@@ -108,7 +108,7 @@ class Context(JobContext):
 
     def event(self, name: str, *, timeout: timedelta | float | None = None) -> Coroutine[Any, Any, Any]:
         """Wait for an event without a worker and give its payload; EventTimedOut when it does not come in time."""
-        place = self.durable.begin(f"event {name}", "event")
+        place = self.durable.begin(f"event {name}"[:450], "event")
         return self.carry_out(waiting.event(self.durable, place, name, seconds(timeout)))
 
     def enqueue(self, name: str, jobs: Iterable[NewJob]) -> Coroutine[Any, Any, list[AsyncHandle[Any]]]:
@@ -205,7 +205,7 @@ class SyncContext(JobContext):
 
     def event(self, name: str, *, timeout: timedelta | float | None = None) -> Any:
         """Wait for an event without a worker and give its payload; see Context.event."""
-        place = self.durable.begin(f"event {name}", "event")
+        place = self.durable.begin(f"event {name}"[:450], "event")
         return self.carry_out(waiting.event(self.durable, place, name, seconds(timeout)))
 
     def enqueue(self, name: str, jobs: Iterable[NewJob]) -> list[Handle[Any]]:
