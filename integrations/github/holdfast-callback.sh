@@ -176,7 +176,7 @@ case $command in
     beat "$@"
     ;;
   progress)
-    [ $# -ge 1 ] && is_number "$1" || usage 'progress needs a number'
+    is_number "${1:-}" || usage 'progress needs a number'
     members=",\"done\":$1"
     if [ -n "${2:-}" ]; then
       is_number "$2" || usage 'the total is no number'

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from holdfast.domain.errors import Configuration as _Configuration
+
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
 
@@ -13,6 +15,8 @@ def callbacks(app: "Holdfast") -> Any:
 
     It answers nothing but POST /callbacks/v1/…: give it a public listener of its own, or mount it.
     """
-    from holdfast.interfaces.http.callbacks import callbacks as make  # noqa: PLC0415 - an extra
-
+    try:
+        from holdfast.interfaces.http.callbacks import callbacks as make  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise _Configuration("taking callbacks needs starlette: pip install 'holdfast[server]'") from error
     return make(app)

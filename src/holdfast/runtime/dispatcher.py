@@ -46,6 +46,7 @@ class Dispatcher:
         self._looks_begun = 0
         self._looks_ended = 0
         self._calls: set[asyncio.Task[None]] = set()
+        self._is_running = False
         self._is_stopping = False
 
     def kick(self) -> None:
@@ -54,7 +55,7 @@ class Dispatcher:
 
     async def is_idle(self) -> bool:
         """Look once more, and tell whether there was nothing to do and nothing is being done."""
-        if not self._executors:
+        if not self._is_running:
             return True
         wanted = self._looks_begun + 1  # one that begins after this moment
         while self._looks_ended < wanted:
@@ -64,6 +65,7 @@ class Dispatcher:
 
     async def run(self) -> None:
         """Make the calls that are due, until cancelled."""
+        self._is_running = True
         try:
             while True:
                 self._kicked.clear()
@@ -75,6 +77,7 @@ class Dispatcher:
                     await self._rest()
                 self._forget_ended()
         finally:
+            self._is_running = False
             await cancelled(self._calls)
 
     async def finish(self) -> None:

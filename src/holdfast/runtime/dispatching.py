@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from holdfast.domain.errors import BadInput, DispatchFailed
+from holdfast.domain.outcome import LONGEST_DELAY
 from holdfast.domain.payload import encode_result
 from holdfast.domain.states import Status
 from holdfast.runtime import chance
@@ -43,7 +44,7 @@ def hand_over(
             encode_result(inputs),
             settings.heartbeat_limit,
             settings.run_limit,
-            max(settings.backoff.delay(job.retry_count, chance.share(), failed), 0.0),
+            min(max(0.0, settings.backoff.delay(job.retry_count, chance.share(), failed)), LONGEST_DELAY),
             durable.logs(),
         )
     )

@@ -154,7 +154,10 @@ async def _exchange(
     content: bytes,
     largest: int,
 ) -> Reply:
-    import httpx  # noqa: PLC0415 - an extra: only who calls executors needs it
+    try:
+        import httpx  # noqa: PLC0415 - an extra: only who calls executors needs it
+    except ImportError as error:
+        raise DispatchRefused("calling executors needs httpx: pip install 'holdfast[outside]'") from error
 
     pinned = f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004 - IPv6
     target = parts._replace(netloc=f"{pinned}:{_port(parts)}", fragment="").geturl()

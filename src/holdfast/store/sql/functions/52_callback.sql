@@ -5,7 +5,8 @@
 create or replace function holdfast.callback(
   p_job uuid, p_attempt int, p_claim_id uuid, p_executor text, p_action text, p_nonce text, p_body_hash bytea, p_data jsonb)
 returns text
-language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
+  set lock_timeout = '2s' as $$   -- whoever reports tries again; a queue of them would take all connections
 declare
   v_job holdfast.job;
   v_run holdfast.dispatch;
