@@ -18,13 +18,14 @@ from typing import Literal, TypeAlias, get_args
 
 from holdfast.domain.errors import Configuration
 
-WorkerPoint: TypeAlias = Literal["claimed", "ran", "finished", "dispatch_taken", "dispatch_called"]
+WorkerPoint: TypeAlias = Literal["claimed", "ran", "finished"]
+DispatchPoint: TypeAlias = Literal["dispatch_taken", "dispatch_called"]
 TaskPoint: TypeAlias = Literal[
     "step_ran", "step_saved", "put_aside"
 ]  # inside a task: only killing the process is a crash
-Point: TypeAlias = WorkerPoint | TaskPoint
+Point: TypeAlias = WorkerPoint | DispatchPoint | TaskPoint
 
-POINTS: frozenset[str] = frozenset((*get_args(WorkerPoint), *get_args(TaskPoint)))
+POINTS: frozenset[str] = frozenset((*get_args(WorkerPoint), *get_args(DispatchPoint), *get_args(TaskPoint)))
 
 
 class SimulatedCrash(BaseException):
@@ -36,7 +37,7 @@ _passes = 0
 _kills_process = False
 
 
-def arm(point: WorkerPoint) -> None:
+def arm(point: WorkerPoint | DispatchPoint) -> None:
     """Crash the worker of this process when it reaches the point; once."""
     global _armed, _passes
     if os.environ.get("HOLDFAST_TESTING") != "1":
