@@ -35,6 +35,8 @@ class Sizes:
     mixed: int = 20_000
     mixed_runs: int = 10
     memory: int = 1_000_000
+    fair: int = 100_000
+    late: int = 40
 
     @classmethod
     def scaled(cls, drain: int) -> "Sizes":
@@ -52,6 +54,8 @@ class Sizes:
             pinned=max(1000, int(full.pinned * share)),
             mixed=max(1000, int(full.mixed * share)),
             memory=max(1000, int(full.memory * share)),
+            fair=max(1000, int(full.fair * share)),
+            late=max(5, min(full.late, int(full.late * share))),
         )
 
     def for_drain_of(self, system: System) -> int:
@@ -357,3 +361,27 @@ def memory(server: Server, system: System, sizes: Sizes) -> Sample:
     """Drain a million jobs and note the worker's resident memory every second."""
     with fresh_database(server, system) as database:
         return drain_in(server, database, system, jobs=sizes.memory, with_memory=True)
+
+
+def fairness(server: Server, system: System, sizes: Sizes, tenants: int) -> Sample:
+    """Drain a backlog of that many tenants while another tenant enqueues single jobs; 0: nobody has a tenant, nobody is late."""
+    with (
+        fresh_database(server, system) as database,
+        warm_workers(server, database, system, 1) as crew,
+        children(system.command(), server.url(database)) as [client],
+        watching(server, database, system) as watch,
+    ):
+        client.do("fill_tenants", jobs=sizes.fair, tenants=tenants)
+        newest = watch.newest()
+        server.settle()
+        started = time.perf_counter()
+        release(crew)
+        crew[0].answer()
+        before = client.do("enqueue_late", jobs=sizes.late if tenants else 0, milliseconds=PAUSE)
+        behind = watch.unfinished()
+        watch.wait_until_done(newest, crew, None)
+        seconds = time.perf_counter() - started
+        starts = dict(_wait_for_starts(crew[0], len(before))[: len(before)])
+        late = [round((starts[number] - moment) / 1e6, 3) for number, moment in before]
+        sample: Sample = {"jobs": sizes.fair, "seconds": seconds, "variant": f"{tenants} tenants"}
+        return sample | ({"late_ms": late, "unfinished_after_the_last": behind} if late else {})

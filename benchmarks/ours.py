@@ -4,6 +4,7 @@ Held back by running the worker until it is idle for the warm-up job, and again,
 The setting `silent` switches waking off in the enqueuing session; `elsewhere` makes the worker serve a queue nobody enqueues to.
 """
 
+import asyncio
 import json
 import sys
 import time
@@ -11,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import uvloop
-from benchmarks.gate import NAME, NOTE, Bench, payload, serve
+from benchmarks.gate import BATCH, NAME, NOTE, Bench, payload, serve
 
 from holdfast import Holdfast
 
@@ -105,6 +106,24 @@ class Ours(Bench):
             noop.enqueue(1, NAME, NOTE)
             jobs += 1
         return jobs
+
+    async def fill_tenants(self, jobs: int, tenants: int) -> None:
+        """Enqueue `noop` jobs in batches, in turn for each of so many tenants; 0: for none."""
+        noop = self.tasks["noop"]
+        makers = [noop.using(tenant=f"tenant-{number}") for number in range(tenants)] or [noop]
+        for first in range(0, jobs, BATCH):
+            numbers = range(first, min(first + BATCH, jobs))
+            self.app.enqueue_many([makers[n % len(makers)].job(n, NAME, NOTE) for n in numbers])
+
+    async def enqueue_late(self, jobs: int, milliseconds: int) -> list[tuple[int, int]]:
+        """Enqueue `stamp` jobs of one more tenant a pause apart and return the moment before each call."""
+        stamp = self.tasks["stamp"].using(tenant="the late one")
+        moments = []
+        for number in range(jobs):
+            moments.append((number, time.monotonic_ns()))
+            stamp.enqueue(number, NAME, NOTE)
+            await asyncio.sleep(milliseconds / 1000)
+        return moments
 
     async def insert_finished(self, jobs: int) -> None:
         """Put finished jobs into the table as if they had been worked off long ago."""

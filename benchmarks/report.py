@@ -182,7 +182,7 @@ def table(results: dict[str, Any]) -> str:
         _goals_table(results),
         _rates_table(results),
     ]
-    parts += [_latency_table(results), _settings_list(results)]
+    parts += [_latency_table(results), _fairness_table(results), _settings_list(results)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -241,6 +241,22 @@ def _latency_table(results: dict[str, Any]) -> str:
         for name in systems
     ]
     return "\n".join(lines) if systems else ""
+
+
+def _fairness_table(results: dict[str, Any]) -> str:
+    samples = Samples(results["samples"])
+    variants = dict.fromkeys(s["variant"] for s in results["samples"] if s["case"] == "fairness")
+    plain = samples.rate("fairness", "holdfast", "0 tenants")
+    lines = [
+        "| a late tenant's single jobs behind the backlog of | p50, ms | longest, ms | drain against none |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    for variant in variants:
+        late = [wait for s in samples.of("fairness", "holdfast", variant) for wait in s.get("late_ms", [])]
+        against = _ratio(samples.rate("fairness", "holdfast", variant), plain)
+        if late and against is not None:
+            lines.append(f"| {variant} | {percentile(late, 0.5):.1f} | {max(late):.1f} | {against:.2f} |")
+    return "\n".join(lines) if len(lines) > len(("head", "rule")) else ""
 
 
 def _settings_list(results: dict[str, Any]) -> str:

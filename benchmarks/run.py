@@ -1,6 +1,7 @@
 """The driver: measures every system in one run, round robin, and writes the samples, the ratios and a table."""
 
 import argparse
+import dataclasses
 import datetime as dt
 import json
 import os
@@ -27,7 +28,7 @@ from benchmarks.systems import ALL, GRAPHILE, HOLDFAST, PGBOSS, PGQUEUER_BEST, P
 from benchmarks import cases, report
 
 RESULTS = Path(__file__).parent / "results"
-GROUPS = ("drain", "enqueue", "latency", "finished", "pinned", "mixed", "memory")
+GROUPS = ("drain", "enqueue", "latency", "finished", "pinned", "fairness", "mixed", "memory")
 QUICK_GROUPS = ("drain", "enqueue", "latency")
 NOT_IN_QUICK = (GRAPHILE, PGBOSS, PGQUEUER_DEFAULT)
 QUICK_SECONDS = 330
@@ -121,12 +122,22 @@ class Run:
                 for system in compared:
                     yield "latency", system, partial(cases.latency, server, system, sizes)
             case "pinned":
-                for pinned in (False, True):
-                    yield (
-                        "drain_pinned",
-                        HOLDFAST,
-                        partial(cases.drain_pinned, server, HOLDFAST, sizes, pinned),
-                    )
+                yield from self._plan_of_pinned()
+            case "fairness":
+                yield from self._plan_of_fairness()
+
+    def _plan_of_pinned(self) -> Iterator[Measurement]:
+        for pinned in (False, True):
+            yield (
+                "drain_pinned",
+                HOLDFAST,
+                partial(cases.drain_pinned, self.server, HOLDFAST, self.sizes, pinned),
+            )
+
+    def _plan_of_fairness(self) -> Iterator[Measurement]:
+        sizes = dataclasses.replace(self.sizes, fair=self.sizes.fair // 5) if self.is_quick else self.sizes
+        for tenants in (0, 1, 10, 1000):
+            yield "fairness", HOLDFAST, partial(cases.fairness, self.server, HOLDFAST, sizes, tenants)
 
     def _plan_of_16(self) -> Iterator[Measurement]:
         server, sizes = self.server, self.sizes
@@ -185,8 +196,12 @@ def describe(sample: Sample) -> str:
         p50, p99 = (report.percentile(sample["latencies_ms"], share) for share in (0.5, 0.99))
         return f"{name} p50 {p50:.2f} ms, p99 {p99:.2f} ms"
     extra = "".join(
-        f", {key} {sample[key]}" for key in ("dead_rows", "unfinished_at_the_end") if key in sample
+        f", {key} {sample[key]}"
+        for key in ("dead_rows", "unfinished_at_the_end", "unfinished_after_the_last")
+        if key in sample
     )
+    if "late_ms" in sample:
+        extra += f", the late tenant's jobs started within {max(sample['late_ms']):.1f} ms"
     if "rss_mb" in sample:
         extra += f", {max(sample['rss_mb']):.0f} MB at most, growth {report.memory_growth(sample):.2f}"
     return f"{name} {sample['jobs']:>9,} jobs {sample['jobs'] / sample['seconds']:>9,.0f}/s{extra}"
@@ -296,14 +311,15 @@ def main() -> None:
     # Ended from outside, the run still stops its server and removes its folder.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     options = arguments()
-    groups = choose(options.only, list(QUICK_GROUPS if options.quick else GROUPS), "case")
+    usual = QUICK_GROUPS if options.quick and options.only is None else GROUPS
+    groups = choose(options.only, list(usual), "case")
     known = [system for system in ALL if not (options.quick and system in NOT_IN_QUICK)]
     names = choose(options.systems, [system.name for system in known], "system")
     sizes = Sizes() if options.jobs is None else Sizes.scaled(options.jobs)
     with running_server() as server:
         run = Run(server, [s for s in known if s.name in names], sizes, options.repetitions, options.quick)
         run.prepare()
-        run.round_robin([group for group in groups if group in {*QUICK_GROUPS, "pinned"}])
+        run.round_robin([group for group in groups if group in {*QUICK_GROUPS, "pinned", "fairness"}])
         if "finished" in groups:
             run.among_finished()
         for number in range(sizes.mixed_runs if "mixed" in groups else 0):

@@ -21,8 +21,11 @@ if TYPE_CHECKING:
         JobFailed,
         JobNotFound,
         LeaseLost,
+        LimitReached,
         NotAllowed,
         NotRetryable,
+        ScheduleExists,
+        ScheduleNotFound,
         SchemaMismatch,
         Unchangeable,
         UnknownTask,
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     )
     from holdfast.domain.failure import Rules
     from holdfast.domain.outcome import Cancel, Fail, Retry
+    from holdfast.domain.rollout import rollout_bucket, rollout_position
     from holdfast.domain.states import Status
     from holdfast.domain.step import StepsChanged
     from holdfast.runtime.app import Holdfast
@@ -69,11 +73,14 @@ __all__ = [
     "JobFailed",
     "JobNotFound",
     "LeaseLost",
+    "LimitReached",
     "NotAllowed",
     "NotRetryable",
     "Retry",
     "Rules",
     "RunRef",
+    "ScheduleExists",
+    "ScheduleNotFound",
     "SchemaMismatch",
     "Status",
     "StepsChanged",
@@ -81,6 +88,8 @@ __all__ = [
     "Unchangeable",
     "UnknownTask",
     "WaitTimedOut",
+    "rollout_bucket",
+    "rollout_position",
 ]
 
 # Imported when first used: `holdfast --help` and small scripts pay for neither the driver nor pydantic.
@@ -113,11 +122,14 @@ _HOMES = {
     "JobFailed": "holdfast.domain.errors",
     "JobNotFound": "holdfast.domain.errors",
     "LeaseLost": "holdfast.domain.errors",
+    "LimitReached": "holdfast.domain.errors",
     "NotAllowed": "holdfast.domain.errors",
     "NotRetryable": "holdfast.domain.errors",
     "Retry": "holdfast.domain.outcome",
     "Rules": "holdfast.domain.failure",
     "RunRef": "holdfast.runtime.executors.protocol",
+    "ScheduleExists": "holdfast.domain.errors",
+    "ScheduleNotFound": "holdfast.domain.errors",
     "SchemaMismatch": "holdfast.domain.errors",
     "Status": "holdfast.domain.states",
     "StepsChanged": "holdfast.domain.step",
@@ -125,6 +137,8 @@ _HOMES = {
     "Unchangeable": "holdfast.domain.errors",
     "UnknownTask": "holdfast.domain.errors",
     "WaitTimedOut": "holdfast.domain.errors",
+    "rollout_bucket": "holdfast.domain.rollout",
+    "rollout_position": "holdfast.domain.rollout",
 }
 
 if not TYPE_CHECKING:  # a type checker would believe in any name

@@ -147,3 +147,12 @@ def test_the_table_says_which_goals_were_not_reached() -> None:
 
     assert "| `drain1_vs_raw` | ≥ 0.5 | 0.25 | **not reached** |" in text
     assert "| `drain1_vs_pgqueuer_best` | ≥ 1.3 | 2.00 | reached |" in text
+
+
+def test_fairness_is_told_against_the_run_without_tenants() -> None:
+    plain = drain("holdfast", 1.0, case="fairness", variant="0 tenants")
+    fair = drain("holdfast", 1.25, case="fairness", variant="10 tenants", late_ms=[5.0, 90.0, 7.0])
+
+    told = report.table(run_of([plain, fair]))
+
+    assert "| 10 tenants | 7.0 | 90.0 | 0.80 |" in told

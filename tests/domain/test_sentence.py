@@ -61,6 +61,7 @@ PENDING = Job(
     parent_id=None,
     compensates=None,
     compensated_by=None,
+    hold=None,
     now=NOW,
 )
 RETRY = replace(
@@ -111,6 +112,85 @@ ENDED = replace(PENDING, attempt=3, in_line=False, finished_at=before(minutes=5)
         (
             replace(PENDING, in_line=False, held_by="a concurrency limit"),
             "PENDING: held by a concurrency limit",
+        ),
+        (
+            replace(
+                PENDING,
+                in_line=False,
+                held_by="limit:user:42",
+                hold={"key": "user:42", "most": 1, "taken": 1, "by": "J"},
+            ),
+            "PENDING: waits for a slot of user:42 (1 of 1 taken by job J)",
+        ),
+        (
+            replace(
+                PENDING,
+                in_line=False,
+                held_by="limit:user:42",
+                hold={"key": "user:42", "most": 3, "taken": 3, "by": "J"},
+            ),
+            "PENDING: waits for a slot of user:42 (3 of 3 taken)",
+        ),
+        (
+            replace(
+                PENDING,
+                in_line=False,
+                held_by="limit:gone",
+                hold={"key": "gone", "most": None, "taken": 0, "by": None},
+            ),
+            "PENDING: waits for a slot of gone",
+        ),
+        (
+            replace(PENDING, in_line=False, held_by="rate:api:a", hold={"key": "api:a", "next_in": 12.0}),
+            "PENDING: waits for a start under the rate of api:a, the next one is free in 12 s",
+        ),
+        (
+            replace(PENDING, in_line=False, held_by="rate:api:a", hold={"key": "api:a", "next_in": None}),
+            "PENDING: waits for a start under the rate of api:a",
+        ),
+        (
+            replace(
+                PENDING,
+                in_line=False,
+                held_by="task:charge",
+                hold={"by": "ana", "reason": "bank is down", "ago": 300.0, "resumes_in": 60.0},
+            ),
+            "PENDING: task charge paused by ana 5 min ago: bank is down, resumes in 1 min",
+        ),
+        (
+            replace(
+                PENDING,
+                in_line=False,
+                held_by="task:charge",
+                hold={"by": "ana", "reason": None, "ago": 300.0, "resumes_in": None},
+            ),
+            "PENDING: task charge paused by ana 5 min ago, until it is resumed",
+        ),
+        (
+            replace(PENDING, in_line=False, held_by="task:charge", hold=None),
+            "PENDING: task charge was resumed a moment ago, it enters the line again",
+        ),
+        (
+            replace(
+                PENDING,
+                in_line=False,
+                held_by="flag:NEW:0",
+                hold={"flag": "NEW", "share": 0, "by": "ana", "reason": "broken"},
+            ),
+            "PENDING: flag NEW is off (set by ana: broken); it runs when the flag is on",
+        ),
+        (
+            replace(
+                PENDING,
+                in_line=False,
+                held_by="flag:NEW:10",
+                hold={"flag": "NEW", "share": 10, "by": "ana", "reason": None},
+            ),
+            "PENDING: flag NEW is on for 10 % (set by ana), and this job is not among them; it runs when it is",
+        ),
+        (
+            replace(PENDING, in_line=False, held_by="jobs", hold=None),
+            "PENDING: waits for the jobs that it is to run after",
         ),
         (RETRY, "will retry in 42 s, attempt 3 of 5, after TimeoutError"),
         (

@@ -76,6 +76,11 @@ async def hold(ctx: Context, name: str) -> str:
     return f"attempt {ctx.attempt}"
 
 
+@app.task(retries=0, limit={"key": "room:{room}", "max": 1})
+async def hold_room(ctx: Context, room: str, name: str) -> str:
+    return await hold.function(ctx, name)  # type: ignore[no-any-return]
+
+
 @app.task(retries=0)
 def hold_thread(ctx: Context, name: str) -> str:
     write("start", ctx, name=name)

@@ -35,7 +35,7 @@ def test_a_claim_takes_no_more_than_its_limit_under_every_join_plan(login: psyco
     for plan in PLANS:
         with login.transaction(force_rollback=True):
             # A plan kept from an earlier round would answer for all of them.
-            login.execute("set local plan_cache_mode = force_custom_plan")
+            login.execute("discard plans")
             for switch, setting in zip(SWITCHES, plan, strict=True):
                 login.execute(f"set local {switch} = {setting}")
             taken[plan] = len(hands.claim(limit=1))

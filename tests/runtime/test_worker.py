@@ -1,10 +1,12 @@
+import asyncio
 import logging
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
 
-from holdfast import Cancel, Context, Delays, Fail, Holdfast, JobFailed, LeaseLost, Retry, Status
+from holdfast import BadInput, Cancel, Context, Delays, Fail, Holdfast, JobFailed, LeaseLost, Retry, Status
 from holdfast.testing import ScratchDatabase, adrain, crash_at, drain
 
 
@@ -181,3 +183,37 @@ def test_a_host_claims_and_completes_by_itself(app: Holdfast) -> None:
     claimed.complete({"pages": 12})  # a repeat by the same attempt is a success
     with pytest.raises(LeaseLost):
         claimed.fail("too late")
+
+
+async def test_a_late_tenants_job_is_not_the_last_to_run_behind_anothers_thousands(app: Holdfast) -> None:
+    order: list[str | None] = []
+
+    @app.task()
+    async def work(ctx: Context) -> None:
+        order.append(ctx.tenant)
+
+    await app.aenqueue_many([work.using(tenant="big").job() for _ in range(3000)])
+    await app.aenqueue_many([work.using(tenant="small").job(), work.job()])
+    await adrain(app)
+
+    assert len(order) == 3002
+    assert (
+        max(order.index("small"), order.index(None)) < 1600
+    )  # claimed at once, and at most a claim's other jobs ran before
+
+
+async def test_an_app_sets_the_weight_of_a_tenant(app: Holdfast) -> None:
+    @app.task()
+    async def work() -> None: ...
+
+    await app.aset_tenant_weight("big", 3)
+    app.set_tenant_weight("huge", 4)
+    await app.aset_tenant_weight("huge", 1)
+    for tenant in ("big", "small"):
+        await app.aenqueue_many([work.using(tenant=tenant).job() for _ in range(20)])
+
+    claimed = await asyncio.to_thread(app.claim, 16)
+
+    assert Counter(job.tenant for job in claimed) == {"big": 12, "small": 4}
+    with pytest.raises(BadInput, match="1 to 1000"):
+        await app.aset_tenant_weight("big", 0)

@@ -343,12 +343,17 @@ def test_what_is_due_is_admitted_in_bounded_steps(lasting: Machine, holdfast_db:
 
 # As in claim(), with its settings; a test below compares the two.
 INNER = """
-    select j.id, j.claim_order
-      from holdfast.job j
-     where j.queue = {queue} and j.claim_order >= {after} and not j.suspect and j.task = any ({tasks})
-     order by j.claim_order, j.id
-     limit {limit}
-       for no key update skip locked"""
+    select line.id, line.claim_order
+      from unnest({tenants}, {heads}, {shares}) as t (name, head, share)
+     cross join lateral (
+       select j.id, j.claim_order
+         from holdfast.job j
+        where j.queue = {queue} and coalesce(j.tenant, '') = t.name and j.claim_order >= t.head and not j.suspect and j.task = any ({tasks})
+          and (not {needs_slots} or holdfast.has_slot(j.id, 'queue:' || {queue}))
+        order by j.claim_order, j.id
+        limit t.share
+          for no key update skip locked) as line
+     limit {limit}"""
 
 
 def test_the_query_whose_plan_is_tested_is_the_one_that_claims(machine: Machine) -> None:
@@ -356,7 +361,15 @@ def test_the_query_whose_plan_is_tested_is_the_one_that_claims(machine: Machine)
         "select prosrc from pg_proc where proname = 'claim' and pronamespace = 'holdfast'::regnamespace"
     )
 
-    inner = INNER.format(queue="p_queue", after="p_after", tasks="p_tasks", limit="p_limit")
+    inner = INNER.format(
+        queue="p_queue",
+        tenants="v_tenants",
+        heads="v_heads",
+        shares="v_shares",
+        tasks="p_tasks",
+        needs_slots="v_needs_slots",
+        limit="v_left",
+    )
     assert " ".join(inner.split()) in " ".join(body.split())
 
 
@@ -367,7 +380,14 @@ def claim_plan(machine: Machine) -> str:
     for setting in settings:
         name, value = setting.split("=")
         machine.value("select set_config(%s, %s, true)", name, value)
-    query = INNER.format(queue="'default'", after="'-infinity'", tasks="'{t}'", limit="100")
+    machine.run("deallocate all")
+    machine.run(
+        "prepare line (text[], timestamptz[], int[], text, text[], int, boolean) as "
+        + INNER.format(
+            tenants="$1", heads="$2", shares="$3", queue="$4", tasks="$5", limit="$6", needs_slots="$7"
+        )
+    )
+    query = "execute line ('{\"\"}', '{-infinity}', '{100}', 'default', '{t}', 100, false)"
     return "\n".join(row["QUERY PLAN"] for row in machine.rows(f"explain {query}"))
 
 

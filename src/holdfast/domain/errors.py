@@ -43,6 +43,14 @@ class JobNotFound(HoldfastError):
     """No job has that id (or its transaction has not committed yet)."""
 
 
+class ScheduleNotFound(HoldfastError):
+    """No schedule has that name."""
+
+
+class ScheduleExists(HoldfastError):
+    """A schedule of that name exists and says something else."""
+
+
 class IllegalMove(HoldfastError):
     """The state machine has no such move; the job stays as it was."""
 
@@ -57,6 +65,15 @@ class DuplicateKey(HoldfastError):
     def __init__(self, message: str, job_id: UUID | None = None) -> None:
         super().__init__(message)
         self.job_id = job_id
+
+
+class LimitReached(HoldfastError):
+    """A limit does not let this job wait, and another job is in the way; nothing was enqueued."""
+
+    def __init__(self, message: str, job_id: UUID | None = None, key: str | None = None) -> None:
+        super().__init__(message)
+        self.job_id = job_id
+        self.key = key
 
 
 class IdReused(HoldfastError):

@@ -89,6 +89,7 @@ class QueueInfo:
     oldest: datetime | None
     workers: int
     now: datetime
+    limit: int | None = None
 
     @property
     def status(self) -> str:

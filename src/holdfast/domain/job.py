@@ -55,6 +55,7 @@ class Job:
     parent_id: UUID | None
     compensates: UUID | None
     compensated_by: UUID | None
+    hold: dict[str, Any] | None
     now: datetime
 
 

@@ -4,12 +4,14 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeAlias
+from uuid import UUID
 
 from holdfast.domain.errors import BadInput
 from holdfast.domain.json_rules import Fault, check_plain, shown
 from holdfast.domain.task import KeyScope
 
 OnConflict: TypeAlias = Literal["return", "raise", "replace"]
+OnParentFailure: TypeAlias = Literal["cancel", "run"]
 
 _MOST = 100
 _LONGEST = {"queue": 200, "tenant": 200, "subject": 500, "key": 500, "label": 500}
@@ -35,6 +37,9 @@ def written_options(
     trace_parent: str | None,
     retries: int | None,
     timeout: timedelta | float | None,
+    after: Sequence[UUID] | None = None,
+    on_parent_failure: OnParentFailure | None = None,
+    parent: UUID | None = None,
 ) -> str:
     """Write the options that were given as further members of a job's JSON object, or say which one cannot be."""
     if run_at is not None and run_in is not None:
@@ -59,6 +64,9 @@ def written_options(
         "metadata": _object(metadata),
         "max_retries": _whole("retries", retries, 0),
         "timeout": _more_than_zero(_seconds("timeout", timeout)),
+        "after": [str(job_id) for job_id in after] if after else None,
+        "on_parent_failure": _choice("on_parent_failure", on_parent_failure, ("cancel", "run")),
+        "parent": None if parent is None else str(parent),
     }
     given = {name: value for name, value in members.items() if value is not None}
     return "," + json.dumps(given)[1:-1] if given else ""

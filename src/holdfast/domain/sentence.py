@@ -1,38 +1,14 @@
 """The sentence that says why a job is where it is and what happens next; every door shows the same one."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
 from typing import Any, assert_never
 
+from holdfast.domain.held import held_back
 from holdfast.domain.job import Job, Transition
+from holdfast.domain.spans import ago, span
 from holdfast.domain.states import Status
 
-_MINUTE = 60
-_HOUR = 60 * _MINUTE
-_DAY = 24 * _HOUR
-
-
-def span(time: timedelta | float) -> str:
-    """Write a duration with the two units that matter."""
-    seconds = max(time.total_seconds() if isinstance(time, timedelta) else time, 0.0)
-    if seconds < 0.9995:  # noqa: PLR2004 - from here on it would be written as 1000 ms
-        return f"{seconds * 1000:.0f} ms"
-    if seconds < 10:  # noqa: PLR2004 - below this a tenth is worth reading
-        return f"{seconds:.1f} s".replace(".0 ", " ")
-    whole = round(seconds)
-    if whole < _MINUTE:
-        return f"{whole} s"
-    if whole < _HOUR:
-        minutes, rest = divmod(whole, _MINUTE)
-        return f"{minutes} min" if minutes >= 10 or not rest else f"{minutes} min {rest:02} s"  # noqa: PLR2004 - as above
-    if whole < _DAY:
-        return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE:02} min"
-    return f"{whole // _DAY} d {whole % _DAY // _HOUR} h"
-
-
-def ago(then: datetime, now: datetime) -> str:
-    """Write how long ago a moment was, or in how long it will be."""
-    return f"in {span(then - now)}" if then > now else f"{span(now - then)} ago"
+__all__ = ["ago", "error_name", "sentence", "span"]
 
 
 def error_name(error: Mapping[str, Any]) -> str:
@@ -63,7 +39,7 @@ def sentence(job: Job, history: Sequence[Transition] = ()) -> str:  # noqa: PLR0
 
 def _pending(job: Job) -> str:
     if job.held_by:
-        return f"PENDING: held by {job.held_by}"
+        return f"PENDING: {held_back(job)}"
     if job.due_at is not None and job.due_at > job.now:
         return f"PENDING: starts in {span(job.due_at - job.now)}{_but(job)}"
     waits = span(job.now - (job.due_at or job.created_at))
@@ -71,6 +47,8 @@ def _pending(job: Job) -> str:
 
 
 def _retry(job: Job) -> str:
+    if job.held_by:
+        return f"RETRY: {held_back(job)}{_after(job)}"
     if job.suspect:
         return f"RETRY: suspect: its worker died, the next attempt runs alone{_but(job)}"
     if job.due_at is not None and job.due_at > job.now and not job.in_line:
@@ -104,7 +82,7 @@ def _waiting(job: Job) -> str:
         if job.due_at is not None and job.due_at > job.now
         else ""
     )
-    held = f", held by {job.held_by}" if job.held_by else ""
+    held = f", {held_back(job)}" if job.held_by else ""
     return f"WAITING {since}{until}{held}{_because(job.reason)}"
 
 

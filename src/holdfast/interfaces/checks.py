@@ -14,11 +14,13 @@ from holdfast.domain.health import (
     check_roles,
     judge,
 )
+from holdfast.domain.schedule_health import judge_schedules
 from holdfast.runtime.keys import MASTER_KEY, master_keys
 from holdfast.store import overview
 from holdfast.store.connection import Database, Session
 from holdfast.store.listen import hears_itself
 from holdfast.store.migrate import OLDEST_SERVER, SchemaState, read_state
+from holdfast.store.schedule import schedules
 
 _POOLER = (
     "a pooler in transaction mode swallows LISTEN: workers poll every second instead; "
@@ -69,6 +71,7 @@ def _examine_server(
     yield check_roles(server, state.has_roles, roles_required)
     try:
         yield from judge(_facts(session))
+        yield from judge_schedules(session.perform(schedules()))
     except HoldfastError as error:
         advice = "doctor needs a login with holdfast_api"
         yield Check("queues", Verdict.WARN, f"this login may not look: {error}", advice)

@@ -2,8 +2,9 @@
 
 import asyncio
 import json
+import os
 import sys
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 from uuid import UUID
@@ -12,7 +13,9 @@ from holdfast.domain.backoff import BackoffLike
 from holdfast.domain.errors import BadInput, Configuration, UnknownTask
 from holdfast.domain.failure import Rules
 from holdfast.domain.job import Enqueued, NewJob
+from holdfast.domain.limits import Limit, Rate, gate_options, is_on
 from holdfast.domain.payload import PayloadCodec, encode_result
+from holdfast.domain.schedule import Missed, Overlap
 from holdfast.domain.states import Status
 from holdfast.domain.task import (
     CountedPer,
@@ -41,12 +44,20 @@ from holdfast.runtime.registry import (
     refuse_unknown_fields,
     takes_context,
 )
+from holdfast.runtime.schedules import (
+    AnyEnqueues,
+    AsyncSchedules,
+    Declarations,
+    Schedules,
+    timing_of,
+)
 from holdfast.store import finish, migrate
 from holdfast.store.connection import Database, find_database
 from holdfast.store.enqueue import chunks, enqueue_many
 from holdfast.store.foreign import aask_through, aenqueue_through, ask_through, enqueue_through
 from holdfast.store.ids import new_id
 from holdfast.store.steps import emit
+from holdfast.store.tenants import set_tenant_weight
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -60,9 +71,13 @@ class Holdfast:
         self.tasks: dict[str, AnyTask] = {}
         self.executors: dict[str, OutsideExecutor] = {}
         self._registered: set[str] = set()  # tasks that this database is known to have
+        self._flags_told: set[str] = set()
         self._made_in: str = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - where children will find it
         self.link = Link(lambda: find_database(database_url))
         self._holding: Holding | None = None
+        self.declarations = Declarations()
+        self.schedules = Schedules(self)
+        self.aschedules = AsyncSchedules(self)
 
     # -- tasks ---------------------------------------------------------------------------------------------------------
 
@@ -90,14 +105,20 @@ class Holdfast:
         compensate: Callable[..., Any] | None = None,
         compensate_on_cancel: bool = False,
         compensation_retries: int = 10,
+        limit: Limit | None = None,
+        limits: Sequence[Limit] = (),
+        rate: Rate | Sequence[Rate] | None = None,
+        flag: str | None = None,
+        rollout_by: str | None = None,
     ) -> "TaskDecorator":
         """Declare a task; an async function runs on the event loop, another in a thread, either in a process if asked."""
         if function is not None:
             raise Configuration("write @app.task(), with parentheses")
 
         def settings(function: Callable[..., Any]) -> TaskSettings:
+            own_name = default_name(function) if name is None else name
             return TaskSettings(
-                name=default_name(function) if name is None else name,
+                name=own_name,
                 executor=executor or ("loop" if is_async(function) else "thread"),
                 queue=queue,
                 retries=retries,
@@ -116,6 +137,9 @@ class Holdfast:
                 compensate=compensate,
                 compensate_on_cancel=compensate_on_cancel,
                 compensation_retries=compensation_retries,
+                options=gate_options(
+                    own_name, limit=limit, limits=limits, rate=rate, flag=flag, rollout_by=rollout_by
+                ),
             )
 
         return TaskDecorator(self, settings)
@@ -146,8 +170,33 @@ class Holdfast:
 
     def declared(self, names: set[str]) -> str:
         """Write the definitions of these tasks, for a database that has not seen them yet."""
-        known = sorted(name for name in names if name in self.tasks)
-        return json.dumps([self.tasks[name].settings.definition() for name in known])
+        return json.dumps(self.definitions(name for name in names if name in self.tasks))
+
+    def definitions(self, names: Iterable[str]) -> list[dict[str, Any]]:
+        """Give these tasks' definitions; once a process also what its environment says about their flags."""
+        found = [self.tasks[name].settings.definition() for name in sorted(names)]
+        for definition in found:
+            flag = definition["options"].get("flag")
+            if flag is not None and flag in os.environ and flag not in self._flags_told:
+                enabled = definition["flag_is_on"] = is_on(os.environ[flag])
+                self._flags_told.add(flag)
+                events.info("flag:from_environment", extra={"flag": flag, "enabled": enabled})
+        return found
+
+    def schedule(
+        self,
+        cron: str | None = None,
+        *,
+        every: timedelta | float | None = None,
+        tz: str = "UTC",
+        name: str | None = None,
+        missed: Missed = "one",
+        overlap: Overlap = "allow",
+        payload: Mapping[str, Any] | None = None,
+        using: Mapping[str, Any] | None = None,
+    ) -> Callable[[AnyEnqueues], AnyEnqueues]:
+        """Declare a schedule of the task below; its workers register it. `using` has the options of task.using(…)."""
+        return self.declarations.declaring(timing_of(cron, every, tz), name, missed, overlap, payload, using)
 
     # -- enqueue -------------------------------------------------------------------------------------------------------
 
@@ -226,6 +275,14 @@ class Holdfast:
         """Retry a FAILED job as a new job that names it."""
         new = self.link.perform(finish.retry(as_uuid(job_id), actor, reason, new_id()))
         return Handle(self.link, new, created=True, decode=json.loads)
+
+    def set_tenant_weight(self, tenant: str, weight: int) -> None:
+        """Give a tenant that many jobs, 1 to 1000, for every one that another tenant gets."""
+        self.link.perform(set_tenant_weight(tenant, weight))
+
+    async def aset_tenant_weight(self, tenant: str, weight: int) -> None:
+        """Give a tenant that many jobs, 1 to 1000, for every one that another tenant gets."""
+        await self.link.aperform(set_tenant_weight(tenant, weight))
 
     def ahandle(self, job_id: UUID | str) -> AsyncHandle[Any]:
         """Get a handle on a job by its id, for asynchronous code."""
@@ -321,6 +378,7 @@ class Holdfast:
     def connect_to(self, database: Database) -> None:
         """Use this database from now on, whatever was configured."""
         self._registered.clear()
+        self._flags_told.clear()
         self.link.use(database)
 
     def close(self) -> None:

@@ -51,9 +51,7 @@ class Holding:
 
     def _born(self) -> Identity:
         identity = Identity({}, tuple(sorted(self._app.tasks)), LEASE)
-        self._app.link.perform(
-            register_tasks([task.settings.definition() for task in self._app.tasks.values()])
-        )
+        self._app.link.perform(register_tasks(self._app.definitions(self._app.tasks)))
         self._app.link.perform(identity.registration())
         self._heartbeat = Heartbeat(
             self._app.link.database,

@@ -113,13 +113,13 @@ class Lane:
         if self._after is not None and asked < self._whole_line_at:
             jobs = await self._claim(max(self.room, 1), self._after)
             if jobs:
-                self._after = max(job.claim_order for job in jobs)
+                self._after = max(_places(jobs), default=self._after)
                 return jobs
         asked = time.monotonic()
         jobs = await self._claim(max(self.room, 1), None)
         took = time.monotonic() - asked
         self._whole_line_at = time.monotonic() + min(max(took * WHOLE_LINE_SHARE, 0.1), 1.0)
-        self._after = max((job.claim_order for job in jobs), default=None)
+        self._after = max(_places(jobs), default=None)
         return jobs
 
     async def room_made(self) -> None:
@@ -141,3 +141,8 @@ class Lane:
     def poll_pause(self) -> float:
         """How long to rest at most; jittered, so that workers do not look all at once."""
         return self._poll_seconds * chance.between(0.75, 1.25)
+
+
+def _places(jobs: list[ClaimedJob]) -> list[datetime]:
+    """Where jobs without a tenant stood in their line; the database knows itself where the other lines begin."""
+    return [job.claim_order for job in jobs if job.tenant is None]

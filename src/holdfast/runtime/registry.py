@@ -4,15 +4,17 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar, cast
+from uuid import UUID
 
-from holdfast.domain.errors import Configuration
+from holdfast.domain.errors import BadInput, Configuration
 from holdfast.domain.job import NewJob
-from holdfast.domain.options import OnConflict, written_options
+from holdfast.domain.limits import fields_of
+from holdfast.domain.options import OnConflict, OnParentFailure, written_options
 from holdfast.domain.parameters import read_parameters
 from holdfast.domain.payload import PayloadCodec
 from holdfast.domain.task import KeyScope, TaskSettings
 from holdfast.runtime.context import JobContext
-from holdfast.runtime.handle import AsyncHandle, Handle
+from holdfast.runtime.handle import AsyncHandle, Handle, as_uuid
 from holdfast.store.ids import new_id
 
 if TYPE_CHECKING:
@@ -32,6 +34,11 @@ class Enqueues(Generic[P, R]):
         self._task = task
         self._options = options
         self._conn = conn
+
+    @property
+    def task(self) -> "AnyTask":
+        """The task that it enqueues."""
+        return self._task
 
     def job(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
         """Make a job without enqueuing it, for app.enqueue_many."""
@@ -100,6 +107,8 @@ class _Task(Enqueues[P, R]):
         trace_parent: str | None = None,
         retries: int | None = None,
         timeout: timedelta | float | None = None,
+        after: Sequence["Needed"] | None = None,
+        on_parent_failure: OnParentFailure | None = None,
         conn: Any = None,
     ) -> Enqueues[P, R]:
         """Give options to the jobs that are enqueued through the answer; `conn` enqueues in the caller's own transaction."""
@@ -120,6 +129,8 @@ class _Task(Enqueues[P, R]):
             trace_parent=trace_parent,
             retries=retries,
             timeout=timeout,
+            after=None if after is None else [id_of(job) for job in after],
+            on_parent_failure=on_parent_failure,
         )
         return Enqueues(self._app, self, options, conn)
 
@@ -141,6 +152,8 @@ class ContextTask(_Task[P, R], Generic[P, R, Returned]):
 
 
 AnyTask: TypeAlias = _Task[Any, Any]
+# What a job can be told to run after: a job that was enqueued, its id, or one that comes earlier in the same call.
+Needed: TypeAlias = Handle[Any] | AsyncHandle[Any] | NewJob | UUID | str
 
 
 def takes_context(function: Callable[..., Any]) -> bool:
@@ -184,3 +197,17 @@ def refuse_unknown_fields(function: Callable[..., Any], settings: TaskSettings) 
         raise Configuration(
             f"task {settings.name!r} is unique by {', '.join(unknown)}, which it does not take"
         )
+    unknown = [] if parameters.takes_extra else sorted(fields_of(settings.options) - set(parameters.types))
+    if unknown:
+        raise Configuration(
+            f"task {settings.name!r} is limited, rated or rolled out by {', '.join(unknown)}, which it does not take"
+        )
+
+
+def id_of(job: Needed) -> UUID:
+    """Read which job is meant."""
+    if isinstance(job, UUID | str):
+        return as_uuid(job)
+    if not isinstance(job, Handle | AsyncHandle | NewJob):
+        raise BadInput(f"after= takes handles, ids and jobs made by task.job(…), not {type(job).__name__}")
+    return job.id

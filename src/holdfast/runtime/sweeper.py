@@ -4,6 +4,7 @@ import asyncio
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +21,8 @@ from holdfast.store.connection import AsyncSession, Database
 
 ADMIT_BATCH = 1000
 UPKEEP_EVERY = 600.0
+# How soon admission looks again after it let somebody in.
+FOLLOWED_SECONDS = 0.05
 # After an answer that is no outage: somebody has to mend something, and the jobs must go on meanwhile.
 REFUSED_PAUSE = 5.0
 # A statement whose connection was given up can still commit: when the network comes back, TCP delivers what it kept.
@@ -34,14 +37,15 @@ class Sweeper:
         database: Database,
         lease: float,
         poll: float,
-        wake_everybody: Callable[[], None],
+        wake_lanes: Callable[[], None],
         give_back: Callable[[list[ClaimedJob]], None],
     ) -> None:
         self._session = AsyncSession(database, "holdfast sweep", deadline=60.0)
         self._rarely = AsyncSession(database, "holdfast upkeep", deadline=600.0)
         self._lease = lease
         self._poll = poll
-        self._wake_everybody = wake_everybody
+        self._wake_lanes = wake_lanes
+        self._woken = asyncio.Event()
         self._give_back = give_back
         self._cut_off_at = -math.inf
         self._doubtful: dict[UUID, tuple[UUID, float]] = {}
@@ -68,17 +72,29 @@ class Sweeper:
         """Remember a claim that was given up; the server may commit it yet."""
         self._doubtful[claim_id] = (worker_id, time.monotonic() + DOUBT_SECONDS)
 
+    def wake(self) -> None:
+        """Look now who may enter the line: a job that has gates waits for us and not for a lane."""
+        self._woken.set()
+
     async def admit_when_due(self) -> None:
         """Put jobs into the line as their time comes, until cancelled."""
         while True:
+            self._woken.clear()
             admitted = await self._unless_refused(lambda: upkeep.admit_due(ADMIT_BATCH))
             if admitted is None:
                 continue
             if admitted.entered:
-                self._wake_everybody()
+                self._wake_lanes()
             if admitted.entered < ADMIT_BATCH:
                 soonest = self._poll if admitted.next_in is None else admitted.next_in
-                await asyncio.sleep(min(max(soonest, 0.005), self._poll))
+                # Where some came in, others follow: a busy queue's enqueues wake nobody.
+                most = min(self._poll, FOLLOWED_SECONDS) if admitted.entered else self._poll
+                await self._rest(min(max(soonest, 0.005), most))
+
+    async def _rest(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()
 
     async def admit(self) -> int:
         """Put jobs into the line whose time has come; answers how many."""
@@ -122,7 +138,7 @@ class Sweeper:
             return
         if any(swept):
             events.warning("sweep", extra=swept._asdict())
-            self._wake_everybody()
+            self._wake_lanes()
 
     async def _give_back_doubtful(self) -> None:
         """Look for claims that we gave up and the server committed later: nobody runs what they took."""

@@ -14,6 +14,7 @@ from uuid import UUID, uuid4
 import holdfast.store.claim as claims
 from holdfast.domain.errors import DatabaseUnavailable, HoldfastError
 from holdfast.domain.job import ClaimedJob
+from holdfast.domain.limits import has_gates
 from holdfast.runtime import failpoints
 from holdfast.runtime.dispatcher import Dispatcher
 from holdfast.runtime.failpoints import SimulatedCrash
@@ -27,6 +28,7 @@ from holdfast.runtime.logs import capture, events
 from holdfast.runtime.loop import Beside, cancelled, dump_stacks, tell, unless, until_one_ends
 from holdfast.runtime.outage import Outage
 from holdfast.runtime.runner import Runner
+from holdfast.runtime.schedule import Scheduler
 from holdfast.runtime.sweeper import REFUSED_PAUSE, Sweeper
 from holdfast.runtime.wakeup import Wakeup
 from holdfast.store.call import Call
@@ -95,7 +97,8 @@ class Worker:
         self._lanes = self._make_lanes()
         self._suspects = Lane("suspects", [], 1, self._claim_suspect, looks_ahead=False, poll_seconds=poll)
         self._runner = Runner(app.tasks, self._lanes, self._finisher, self._processes, concurrency)
-        self._sweeper = Sweeper(self._database, lease, poll, self._wake, self._give_back_late)
+        self._sweeper = Sweeper(self._database, lease, poll, self._wake_lanes, self._give_back_late)
+        self._scheduler = Scheduler(app.declarations.by_name, self._sweeper.insist, poll)
         self._dispatcher = Dispatcher(self._database, app.executors, lambda: self._identity.id, poll)
         self._wakeup = Wakeup(self._database, self._wake, self._ask_about, self._dispatcher.kick)
         self._heartbeat: Heartbeat | None = None
@@ -148,10 +151,11 @@ class Worker:
         return FORCED if self._forced.is_set() else 0
 
     async def _introduce(self) -> None:
-        definitions = [task.settings.definition() for task in self._app.tasks.values()]
+        definitions = self._app.definitions(self._app.tasks)
         await unless(self._stopping, self._sweeper.insist(lambda: register_tasks(definitions)))
         await self._register()
         await self._sweeper.sweep()
+        await self._scheduler.catch_up()
         if not self._app.is_locatable:
             events.warning(
                 "worker:cannot_run_alone",
@@ -168,6 +172,7 @@ class Worker:
 
     async def _register(self) -> None:
         await self._sweeper.insist(self._identity.registration)
+        await self._scheduler.register(self._identity.id)
         loop = asyncio.get_running_loop()
         lease, me = self._identity.lease, self._identity.id
         self._heartbeat = Heartbeat(
@@ -181,7 +186,7 @@ class Worker:
 
     def _loops(self) -> list[Coroutine[Any, Any, None]]:
         loops = [self._serve(lane) for lane in self._lanes]
-        loops += [self._wakeup.run(), self._tidy_lanes()]
+        loops += [self._wakeup.run(), self._tidy_lanes(), self._scheduler.run()]
         loops += [self._sweeper.admit_when_due(), self._sweeper.sweep_now_and_then(), self._sweeper.keep_up()]
         loops += [self._dispatcher.run()] if self._app.executors else []
         return loops + ([self._serve_suspects()] if self._app.is_locatable else [])
@@ -189,11 +194,8 @@ class Worker:
     async def _until_stopped(self, loops: list[asyncio.Task[None]], finishing: asyncio.Task[None]) -> None:
         waits: list[asyncio.Task[Any]] = [asyncio.create_task(self._stopping.wait())]
         if self._until_idle:
-            waits.append(
-                asyncio.create_task(
-                    until_idle(self._runner, self._every_lane(), self._sweeper, self._dispatcher)
-                )
-            )
+            idle = until_idle(self._runner, self._every_lane(), self._sweeper, self._dispatcher)
+            waits.append(asyncio.create_task(idle))
         try:
             await until_one_ends([*waits, *loops, finishing])
         finally:
@@ -386,6 +388,11 @@ class Worker:
         self._runner.give_back(self._lanes[0], jobs, "released: its claim came late")
 
     def _wake(self, queue: str | None = None) -> None:
+        if any(has_gates(task.settings.options) for task in self._app.tasks.values()):
+            self._sweeper.wake()
+        self._wake_lanes(queue)
+
+    def _wake_lanes(self, queue: str | None = None) -> None:
         for lane in self._lanes:
             if queue is None or lane.queue == queue:
                 lane.wake()

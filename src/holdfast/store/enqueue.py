@@ -48,3 +48,8 @@ def enqueue_many(jobs: Sequence[NewJob], declared: str | None) -> Call[list[Enqu
 def register_tasks(definitions: list[dict[str, Any]]) -> Call[None]:
     """Store what tasks exist, so that plain SQL gets their defaults."""
     return function("register_tasks", json.dumps(definitions), read=nothing, types=("jsonb",))
+
+
+def declare_tasks(declared: str) -> Call[None]:
+    """Store tasks that the database does not know yet, and leave the others as their workers have them."""
+    return function("declare_tasks", declared, read=nothing, types=("jsonb",))

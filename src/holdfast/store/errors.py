@@ -19,6 +19,8 @@ _OURS: dict[str, type[errors.HoldfastError]] = {
     "HF008": errors.NotRetryable,
     "HF009": errors.JobNotFound,
     "HF010": errors.SchemaMismatch,
+    "HF061": errors.ScheduleNotFound,
+    "HF062": errors.ScheduleExists,
 }
 _MISSING_SCHEMA = {"3F000", "42P01", "42883", "42703"}
 _BAD_JSON = {"22P02", "22P05", "22030", "22032", "54001"}
@@ -80,6 +82,8 @@ def _ours(refusal: _Refusal) -> errors.HoldfastError | None:
         ours = WorkerUnknown(said)
     elif state == "HF006":
         ours = errors.DuplicateKey(said, UUID(detail) if detail else None)
+    elif state == "HF012":
+        ours = _limit_reached(said, detail)
     elif state in _OURS:
         ours = _OURS[state](said)
     elif state in _MISSING_SCHEMA and "holdfast" in said:
@@ -98,6 +102,11 @@ def _ours(refusal: _Refusal) -> errors.HoldfastError | None:
 def _lease_lost(detail: str | None) -> errors.LeaseLost:
     told = json.loads(detail or "{}")
     return errors.LeaseLost(UUID(told["job"]), told["attempt"], told["status"])
+
+
+def _limit_reached(said: str, detail: str | None) -> errors.LimitReached:
+    told = json.loads(detail or "{}")
+    return errors.LimitReached(said, UUID(told["job"]), told["key"])
 
 
 def _lost(error: psycopg.Error) -> errors.HoldfastError | None:

@@ -6,7 +6,7 @@
 do $$
 declare
   v_body text := pg_get_functiondef('holdfast.claim'::regproc);
-  v_line text := substring(v_body from 'with taken as materialized (\(.*?skip locked\))');
+  v_line text := substring(v_body from 'with taken as materialized (\(.*?skip locked\) as line\s+limit v_left\))');
 begin
   v_body := replace(v_body, 'with taken as materialized ' || v_line, '');
   v_body := replace(v_body, 'taken.claim_order', 'j.created_at');

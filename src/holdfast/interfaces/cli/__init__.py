@@ -13,8 +13,12 @@ _COMMANDS = {
     "doctor": ("doctor:doctor", "Is the queue stuck, and why?"),
     "enqueue": ("enqueue:enqueue", "Enqueue one job."),
     "executor": ("executors:executor", "List outside executors, print the secret one signs with."),
+    "flag": ("flags:flag", "List and set flags: kill switches and rollouts."),
     "job": ("jobs:job", "List, show, wait for, retry and cancel jobs."),
-    "queue": ("queues:queue", "List, pause and resume queues."),
+    "queue": ("queues:queue", "List, pause, resume and limit queues."),
+    "schedule": ("schedules:schedule", "List, show, run, pause and resume schedules."),
+    "task": ("tasks:task", "List, pause and resume tasks."),
+    "tenant": ("tenants:tenant", "List and set the weights of tenants."),
     "version": ("version:version", "Show the version."),
     "worker": ("workers:worker", "Run a worker, or list workers."),
 }

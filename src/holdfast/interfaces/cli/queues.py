@@ -1,4 +1,4 @@
-"""`holdfast queue`: list, pause and resume queues."""
+"""`holdfast queue`: list, pause, resume and limit queues."""
 
 from dataclasses import asdict
 from datetime import timedelta
@@ -13,7 +13,7 @@ from holdfast.interfaces.cli.output import Column, dim, emit, emit_one, plain
 
 @click.group(cls=Group)
 def queue() -> None:
-    """List, pause and resume queues."""
+    """List, pause, resume and limit queues."""
 
 
 @queue.command("list", cls=Command)
@@ -26,7 +26,7 @@ def list_() -> None:
     found = current().link.perform_once(queues())
     columns = [
         Column("QUEUE"), Column("WAITING", "right"), Column("RUNNING", "right"), Column("OLDEST WAIT", "right"),
-        Column("WORKERS", "right"), Column("STATUS"),
+        Column("LIMIT", "right"), Column("WORKERS", "right"), Column("STATUS"),
     ]  # fmt: skip
     cells = [
         [
@@ -34,6 +34,7 @@ def list_() -> None:
             capped(each.waiting),
             capped(each.running),
             dim("-") if each.oldest_wait is None else span(each.oldest_wait),
+            dim("-") if each.limit is None else str(each.limit),
             str(each.workers) if each.workers or not each.waiting else click.style("none", fg="red"),
             plain(each.status) if each.paused_at is None else click.style(plain(each.status), fg="yellow"),
         ]
@@ -85,3 +86,20 @@ def resume(name: str) -> None:
     if not current().link.perform(resume_queue(name)):
         say(f"queue {plain(name)} was not paused")
     emit_one({"name": name, "status": "open"}, [f"queue {plain(name)} is open"])
+
+
+@queue.command(cls=Command)
+@click.argument("name")
+@click.argument("most", metavar="N|none")
+def limit(name: str, most: str) -> None:
+    """Let at most N jobs of a queue run at once, over all workers; none takes the limit away."""
+    from holdfast.store.limits import limit_queue
+
+    number = None if most == "none" else int(most) if most.isdecimal() else 0
+    if number == 0:
+        raise click.UsageError(
+            f"{most!r} is neither a number from 1 on nor none; to let nothing run: holdfast queue pause {name}"
+        )
+    current().link.perform(limit_queue(name, number))
+    told = "has no limit" if number is None else f"runs at most {number} at once"
+    emit_one({"name": name, "limit": number}, [f"queue {plain(name)} {told}"])

@@ -66,6 +66,7 @@ $$;
 create or replace function holdfast.register_tasks(p_tasks jsonb) returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
+  perform holdfast.flags_from_environment(p_tasks);
   perform holdfast.insert_queues(p_tasks);
   insert into holdfast.task as old (name, queue, priority, max_retries, crash_cap, timeout, retention, unique_by, key_scope,
                                     manual_retries, manual_retries_per, options)
@@ -90,6 +91,9 @@ language plpgsql security definer set search_path = pg_catalog, holdfast, pg_tem
 declare
   v_missing jsonb;
 begin
+  if p_tasks @? '$[*].flag_is_on' then
+    perform holdfast.flags_from_environment(p_tasks);
+  end if;
   select jsonb_agg(d) into v_missing
     from jsonb_array_elements(p_tasks) as d
    where not exists (select from holdfast.task t where t.name = d ->> 'name');
@@ -107,12 +111,13 @@ end $$;
 
 -- What is wanted, checked and completed with its task's defaults. p_jobs is an array of {"id", "task", "payload", "queue",
 -- "priority", "run_at", "run_in" (seconds), "key", "key_scope", "on_conflict" (return | raise | replace), "tenant", "subject",
--- "tags", "label", "metadata", "requested_by", "trace_parent", "max_retries", "timeout" (seconds)}; only id, task and payload must be there.
+-- "tags", "label", "metadata", "requested_by", "trace_parent", "max_retries", "timeout" (seconds), "parent" (the job that enqueues it),
+-- "after" (ids of jobs it needs), "on_parent_failure" (cancel | run)}; only id, task and payload must be there.
 -- A body bound at its creation and without settings: the planner merges it into the insert that reads it.
 create or replace function holdfast.wanted(p_jobs jsonb, p_now timestamptz)
 returns table (nth bigint, id uuid, run_at timestamptz, priority int, max_retries int, task text, queue text, tenant text, subject text,
                key text, key_scope text, label text, requested_by text, trace_parent text, timeout interval, tags jsonb,
-               metadata jsonb, payload jsonb)
+               metadata jsonb, payload jsonb, ties smallint, parent_id uuid, needs_jobs boolean)
 language sql stable
 begin atomic
   select w.nth,
@@ -127,12 +132,17 @@ begin atomic
          coalesce(w.key_scope, t.key_scope),
          w.label, w.requested_by, w.trace_parent,
          coalesce(make_interval(secs => w.timeout), t.timeout),
-         w.tags, w.metadata, w.payload
+         w.tags, w.metadata, w.payload,
+         case when t.options ?| array['limits', 'rates', 'flag']
+                or coalesce(w.queue, t.queue) = any (array(select q.name from holdfast.queue q where q.job_limit is not null))
+              then 1 else 0 end::smallint,
+         w.parent,
+         w.after is not null and w.after <> '[]'
     from rows from (jsonb_to_recordset(p_jobs) as (id uuid, task text, payload jsonb, queue text, priority int, run_at timestamptz,
            run_in float8, key text, key_scope text, on_conflict text, tenant text, subject text, tags jsonb, label text, metadata jsonb,
-           requested_by text, trace_parent text, max_retries int, timeout float8))
+           requested_by text, trace_parent text, max_retries int, timeout float8, parent uuid, after jsonb, on_parent_failure text))
          with ordinality as w (id, task, payload, queue, priority, run_at, run_in, key, key_scope, on_conflict, tenant, subject, tags,
-           label, metadata, requested_by, trace_parent, max_retries, timeout, nth)
+           label, metadata, requested_by, trace_parent, max_retries, timeout, parent, after, on_parent_failure, nth)
     left join holdfast.task t on t.name = w.task
    where case
            when w.task is null then holdfast.bad_input(w.nth, 'it names no task')
@@ -166,6 +176,10 @@ begin atomic
              holdfast.bad_input(w.nth, 'a queue or tenant may have 200 characters, a subject, key or label 500')
            when w.key_scope not in ('active', 'success', 'ever') then
              holdfast.bad_input(w.nth, format('key scope %L is not one of active, success, ever', w.key_scope))
+           when w.after is not null and not holdfast.are_strings(w.after) then
+             holdfast.bad_input(w.nth, 'after must be a list of job ids')
+           when w.on_parent_failure not in ('cancel', 'run') then
+             holdfast.bad_input(w.nth, format('on_parent_failure %L is not one of cancel, run', w.on_parent_failure))
            when w.on_conflict not in ('return', 'raise', 'replace') then
              holdfast.bad_input(w.nth, format('on_conflict %L is not one of return, raise, replace', w.on_conflict))
            else true
@@ -205,6 +219,9 @@ declare
   v_careful boolean;
   v_born bigint;
   v_wakes text[];
+  v_gated uuid[];
+  v_flows boolean;
+  v_made jsonb;
 begin
   if jsonb_typeof(p_jobs) is distinct from 'array' then
     raise exception 'enqueue_many takes an array of jobs, not %', coalesce(jsonb_typeof(p_jobs), 'null') using errcode = 'HF005';
@@ -223,50 +240,153 @@ begin
   if not v_careful then
     begin
       with born as (
-        insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, priority, max_retries, task, queue, tenant,
-               subject, label, requested_by, trace_parent, timeout, tags, metadata, payload)
-        select w.id, v_now, v_now, case when w.run_at > v_now then null else holdfast.place_in_line(v_now, w.priority) end,
-               case when w.run_at > v_now then w.run_at end, w.priority, w.max_retries, w.task, w.queue, w.tenant,
-               w.subject, w.label, w.requested_by, w.trace_parent, w.timeout, w.tags, w.metadata, w.payload
+        insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, held_by, priority, max_retries, ties, task, queue, tenant,
+               subject, parent_id, label, requested_by, trace_parent, timeout, tags, metadata, payload)
+        select w.id, v_now, v_now,
+               case when w.run_at > v_now or w.ties > 0 or w.needs_jobs then null else holdfast.place_in_line(v_now, w.priority) end,
+               case when w.needs_jobs then null when w.run_at > v_now then w.run_at when w.ties > 0 then v_now end,
+               case when w.needs_jobs then 'jobs' end, w.priority, w.max_retries, w.ties, w.task, w.queue, w.tenant,
+               w.subject, w.parent_id, w.label, w.requested_by, w.trace_parent, w.timeout, w.tags, w.metadata, w.payload
           from holdfast.wanted(v_jobs, v_now) as w
-        returning case when job.claim_order is not null then job.queue end::text as wakes)
-      select count(*), array_agg(distinct born.wakes) into v_born, v_wakes from born;
+        returning case when job.claim_order is not null or job.due_at = v_now then job.queue end::text as wakes,
+                  case when job.ties > 0 then job.id end::uuid as gated, job.held_by is not null as waits)
+      select count(*), array_agg(distinct born.wakes), array_agg(born.gated) filter (where born.gated is not null), bool_or(born.waits)
+        into v_born, v_wakes, v_gated, v_flows
+        from born;
     exception when unique_violation then
       v_careful := true;   -- an id is in it twice, or in a transaction that commits at this moment: the answer to it was lost
     end;
   end if;
   if v_careful then
     with born as (
-      insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, priority, max_retries, key_held, task, queue, tenant,
-             subject, key, key_scope, label, requested_by, trace_parent, timeout, tags, metadata, payload)
-      select w.id, v_now, v_now, case when w.run_at > v_now then null else holdfast.place_in_line(v_now, w.priority) end,
-             case when w.run_at > v_now then w.run_at end, w.priority, w.max_retries, w.key is not null, w.task, w.queue, w.tenant,
-             w.subject, w.key, case when w.key is not null then w.key_scope end, w.label, w.requested_by, w.trace_parent, w.timeout,
+      insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, held_by, priority, max_retries, ties, key_held, task, queue, tenant,
+             subject, parent_id, key, key_scope, label, requested_by, trace_parent, timeout, tags, metadata, payload)
+      select w.id, v_now, v_now,
+             case when w.run_at > v_now or w.ties > 0 or w.needs_jobs then null else holdfast.place_in_line(v_now, w.priority) end,
+             case when w.needs_jobs then null when w.run_at > v_now then w.run_at when w.ties > 0 then v_now end,
+             case when w.needs_jobs then 'jobs' end, w.priority, w.max_retries, w.ties, w.key is not null, w.task, w.queue, w.tenant,
+             w.subject, w.parent_id, w.key, case when w.key is not null then w.key_scope end, w.label, w.requested_by, w.trace_parent, w.timeout,
              w.tags, w.metadata, w.payload
         from holdfast.wanted(v_jobs, v_now) as w
        order by w.tenant, w.task, w.key, w.nth   -- one order for all: two batches with common keys must not deadlock
           on conflict do nothing
-      returning case when job.claim_order is not null then job.queue end::text as wakes)
-    select count(*), array_agg(distinct born.wakes) into v_born, v_wakes from born;
+      returning case when job.claim_order is not null or job.due_at = v_now then job.queue end::text as wakes,
+                case when job.ties > 0 then job.id end::uuid as gated, job.held_by is not null as waits)
+    select count(*), array_agg(distinct born.wakes), array_agg(born.gated) filter (where born.gated is not null), bool_or(born.waits)
+      into v_born, v_wakes, v_gated, v_flows
+      from born;
+  end if;
+  if v_gated is not null then
+    perform holdfast.join_limits(v_gated);
   end if;
 
   if exists (select from holdfast.sleeper s where s.queue = any (v_wakes)) then
     perform holdfast.wake(v_wakes);
   end if;
   if v_born = v_many then
+    if v_flows then
+      perform holdfast.join_parents(v_jobs, '{}', v_now);
+    end if;
     return query
       select w.nth, (w.one ->> 'id')::uuid, true
         from jsonb_array_elements(v_jobs) with ordinality as w (one, nth);
-  else
-    return query
-      select w.nth, s.job_id, s.created
-        from (select e.nth, e.one
-                from jsonb_array_elements(v_jobs) with ordinality as e (one, nth)
-                join holdfast.task t on t.name = e.one ->> 'task'
-               -- The order of the insert above: replacing locks the keys' holders.
-               order by e.one ->> 'tenant', t.name, coalesce(e.one ->> 'key', holdfast.key_of(e.one -> 'payload', t.unique_by)), e.nth) as w
-        cross join lateral holdfast.settle_conflict((w.one ->> 'id')::uuid, w.one, v_now) as s
-       order by w.nth;
+    return;
+  end if;
+  select jsonb_agg(jsonb_build_object('nth', w.nth, 'asked', w.one ->> 'id', 'job_id', s.job_id, 'created', s.created) order by w.nth) into v_made
+    from (select e.nth, e.one
+            from jsonb_array_elements(v_jobs) with ordinality as e (one, nth)
+            join holdfast.task t on t.name = e.one ->> 'task'
+           -- The order of the insert above: replacing locks the keys' holders.
+           order by e.one ->> 'tenant', t.name, coalesce(e.one ->> 'key', holdfast.key_of(e.one -> 'payload', t.unique_by)), e.nth) as w
+    cross join lateral holdfast.settle_conflict((w.one ->> 'id')::uuid, w.one, v_now) as s;
+  if v_flows then
+    perform holdfast.join_parents(v_jobs, (select jsonb_object_agg(m ->> 'asked', m ->> 'job_id') from jsonb_array_elements(v_made) as m), v_now);
+  end if;
+  return query
+    select m.nth, m.job_id, m.created from jsonb_to_recordset(v_made) as m (nth bigint, job_id uuid, created boolean) order by m.nth;
+end $$;
+
+-- Ties jobs that were just born to those they are to run after. p_made: which job stands for one that was not born.
+-- Parents are locked in the order of their ids, like jobs everywhere, and learn that somebody waits for their end.
+create or replace function holdfast.join_parents(p_jobs jsonb, p_made jsonb, p_now timestamptz) returns void
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp set enable_seqscan = off as $$
+declare
+  v_nths bigint[];
+  v_jobs uuid[];
+  v_needs uuid[];
+  v_places int[];
+  v_policies text[];
+  v_open uuid[];
+  v_wrong record;
+  v_queues text[];
+begin
+  if p_jobs @? '$[*].after[*] ? (!(@ like_regex "^[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}$"))' then
+    raise exception 'after must be a list of job ids' using errcode = 'HF005', hint = 'Nothing was enqueued.';
+  end if;
+  select array_agg(n.nth), array_agg(n.job_id), array_agg(n.needs), array_agg(n.place), array_agg(n.policy)
+    into v_nths, v_jobs, v_needs, v_places, v_policies
+    from (select distinct on (c.id, r.needs) c.nth, c.id as job_id, r.needs, r.place::int, c.policy
+            from (select e.nth, (e.one ->> 'id')::uuid as id, coalesce(e.one ->> 'on_parent_failure', 'cancel') as policy, e.one -> 'after' as after
+                    from jsonb_array_elements(p_jobs) with ordinality as e (one, nth)
+                   where e.one ? 'after') as c
+            cross join lateral (select coalesce(p_made ->> a.id, a.id)::uuid as needs, a.place
+                                  from jsonb_array_elements_text(c.after) with ordinality as a (id, place)) as r
+           where (select j.held_by = 'jobs' from holdfast.job j where j.id = c.id)
+             and not exists (select from holdfast.wait w where w.job_id = c.id)
+           order by c.id, r.needs, r.place) as n;
+  -- A job may need what stands before it in the call, never itself or what stands behind it: so no circle can close.
+  with later as materialized (
+    select (e.one ->> 'id')::uuid as id, e.nth from jsonb_array_elements(p_jobs) with ordinality as e (one, nth)),
+  first as materialized (
+    select u.needs, min(u.nth) as nth from unnest(v_nths, v_needs) as u (nth, needs) group by u.needs)
+  select f.nth, f.needs into v_wrong from first f join later l on l.id = f.needs where l.nth >= f.nth limit 1;
+  if found then
+    perform holdfast.bad_input(v_wrong.nth, format('it is to run after job %s, which is itself or comes later in the same call: a cycle', v_wrong.needs));
+  end if;
+  with parent as materialized (
+    select p.id, p.status
+      from (select distinct u.needs from unnest(v_needs) as u (needs) order by u.needs) as n
+      join holdfast.job p on p.id = any (array[n.needs])
+     order by p.id
+       for no key update of p)
+  select array_agg(p.id::uuid) filter (where not holdfast.is_terminal(p.status)) into v_open from parent p;
+  select u.nth, u.needs, p.status into v_wrong
+    from unnest(v_nths, v_needs, v_policies) as u (nth, needs, policy)
+    left join holdfast.job p on p.id = any (array[u.needs])
+   where p.id is null or (p.status in ('FAILED', 'CANCELLED') and u.policy = 'cancel')
+   limit 1;
+  if found then
+    perform holdfast.bad_input(v_wrong.nth, case
+      when v_wrong.status is null then format('it is to run after job %s, which does not exist', v_wrong.needs)
+      else format('it is to run after job %s, which is %s: it would never start (on_parent_failure=run starts it anyway)', v_wrong.needs, v_wrong.status) end);
+  end if;
+  insert into holdfast.dependency (needs, job_id, position, policy)
+  select u.needs, u.job_id, u.place, u.policy
+    from unnest(v_needs, v_jobs, v_places, v_policies) as u (needs, job_id, place, policy);
+  update holdfast.job p set ties = p.ties | 2 where p.id = any (v_open) and p.ties & 2 = 0;
+  with child as (
+    select u.job_id, count(o.id) as remaining
+      from unnest(v_jobs, v_needs) as u (job_id, needs)
+      left join unnest(v_open) as o (id) on o.id = u.needs
+     group by u.job_id),
+  told as (
+    select c.job_id, c.remaining, w.run_at
+      from child c
+      join holdfast.wanted(p_jobs, p_now) as w on w.id = c.job_id),
+  waiting as (
+    insert into holdfast.wait (job_id, remaining, run_at)
+    select t.job_id, t.remaining, t.run_at from told t where t.remaining > 0),
+  ready as (
+    update holdfast.job j
+       set held_by = null,
+           due_at = case when t.run_at > p_now then t.run_at when j.ties & 1 = 1 then p_now end,
+           claim_order = case when j.ties & 1 = 0 and coalesce(t.run_at, p_now) <= p_now then holdfast.place_in_line(p_now, j.priority) end
+      from told t
+     where j.id = any (array[t.job_id]) and t.remaining = 0
+    returning j.queue)
+  select array_agg(distinct r.queue::text) into v_queues from ready r;
+  if v_queues is not null then
+    perform holdfast.wake(v_queues);
   end if;
 end $$;
 

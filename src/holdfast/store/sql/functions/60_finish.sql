@@ -176,6 +176,7 @@ declare
   v_count bigint;
   v_undo holdfast.job;
   v_hold text;
+  v_gated boolean := v_old.compensates is null and holdfast.is_gated(v_old.task, v_old.queue);
 begin
   select j.id into v_other from holdfast.job j where j.retry_of = p_id;
   if found then
@@ -234,15 +235,18 @@ begin
   begin
     insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, held_by, ties, compensates, retry_of, priority, max_retries, key_held,
            task, queue, tenant, subject, key, key_scope, reason, label, requested_by, trace_parent, timeout, tags, metadata, payload)
-    values (v_new, v_now, v_now, case when v_hold is null and v_old.ties & 1 = 0 then holdfast.place_in_line(v_now, v_old.priority) end,
-            case when v_hold is null and v_old.ties & 1 = 1 then v_now end, v_hold,
-            v_old.ties & 1 | case when v_old.compensates is not null then 2 else 0 end, v_old.compensates, p_id, v_old.priority, v_old.max_retries, v_old.key is not null, v_old.task,
+    values (v_new, v_now, v_now, case when v_hold is null and not v_gated then holdfast.place_in_line(v_now, v_old.priority) end,
+            case when v_hold is null and v_gated then v_now end, v_hold,
+            v_gated::int | case when v_old.compensates is not null then 2 else 0 end, v_old.compensates, p_id, v_old.priority, v_old.max_retries, v_old.key is not null, v_old.task,
             v_old.queue, v_old.tenant, v_old.subject, v_old.key, v_old.key_scope, coalesce(p_reason, 'retried by hand'), v_old.label,
             coalesce(p_actor, v_old.requested_by), v_old.trace_parent, v_old.timeout, v_old.tags, v_old.metadata, v_old.payload);
   exception when unique_violation then
     raise exception 'job % cannot be retried: another job took its key at this moment', p_id
       using errcode = 'HF008', hint = 'See what became of that one.';
   end;
+  if v_gated then
+    perform holdfast.join_limits(array[v_new]);
+  end if;
   perform set_config('holdfast.actor', '', true);
   perform holdfast.wake(array[v_old.queue]);
   return v_new;

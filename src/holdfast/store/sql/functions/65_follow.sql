@@ -18,6 +18,7 @@ begin
     delete from holdfast.wait w
      where w.job_id = any (v_ids)
        and (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = w.job_id);
+    perform holdfast.release_slots(v_ids);
     perform holdfast.compensate(v_ids);
     perform holdfast.release_retries(v_ids);
     v_ids := holdfast.tell_followers(v_ids);
@@ -32,18 +33,19 @@ declare
   v_now timestamptz := holdfast.clock();
   v_cancelled uuid[];
   v_queues text[];
+  v_started uuid[];
 begin
   -- What never started is cancelled with what it needs, unless it says otherwise; children only when their parent is cancelled.
   with doomed as materialized (
     select distinct on (x.job_id) x.job_id, x.needs, x.why
       from (select d.job_id, p.id as needs, format('job %s, which it needs, is %s', p.id, p.status) as why
               from holdfast.job p
-              join holdfast.dependency d on d.needs = p.id
+              join holdfast.dependency d on d.needs = any (array[p.id::uuid])
              where p.id = any (p_ids) and p.status in ('FAILED', 'CANCELLED') and d.policy = 'cancel'
             union all
             select c.id, p.id, format('its parent %s was cancelled', p.id)
               from holdfast.job p
-              join holdfast.job c on c.parent_id = p.id
+              join holdfast.job c on c.parent_id = any (array[p.id::uuid])
              where p.id = any (p_ids) and p.status = 'CANCELLED' and c.status = 'PENDING') as x
      order by x.job_id),
   locked as materialized (
@@ -67,7 +69,7 @@ begin
   fewer as (
     select d.job_id, count(*) as n
       from ended e
-      join holdfast.dependency d on d.needs = e.id
+      join holdfast.dependency d on d.needs = any (array[e.id::uuid])
      group by d.job_id
      order by d.job_id),
   counted as (
@@ -78,7 +80,7 @@ begin
     returning w.job_id, w.remaining, w.run_at, w.step),
   -- A waiting attempt's row stays until the attempt has read it; one that never started needs it no more.
   freed as (
-    select c.job_id, greatest(c.run_at, v_now) as due from counted c where c.remaining <= 0),
+    select c.job_id, c.step, greatest(c.run_at, v_now) as due from counted c where c.remaining <= 0),
   ready as (
     update holdfast.job j
        set held_by = null, due_at = case when j.ties & 1 = 1 or f.due > v_now then f.due end,
@@ -86,7 +88,9 @@ begin
       from (select f.job_id, f.due from freed f join holdfast.job j on j.id = any (array[f.job_id]) order by f.job_id for no key update of j) as f
      where j.id = any (array[f.job_id]) and j.status in ('PENDING', 'WAITING') and j.claim_order is null
     returning j.queue)
-  select array_agg(distinct r.queue) into v_queues from ready r;
+  select (select array_agg(distinct r.queue) from ready r), (select array_agg(f.job_id) from freed f where f.step is null)
+    into v_queues, v_started;
+  delete from holdfast.wait w where w.job_id = any (v_started);
   if v_queues is not null then
     perform holdfast.wake(v_queues);
   end if;

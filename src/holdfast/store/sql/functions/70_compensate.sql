@@ -71,26 +71,31 @@ language sql security definer set search_path = pg_catalog, holdfast, pg_temp as
 $$;
 
 -- Compensations whose worker died, or that waited long enough.
-create or replace function holdfast.release_compensations() returns bigint
-language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+create or replace function holdfast.release_compensations(p_limit int) returns bigint
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp
+  set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
   v_ids uuid[];
 begin
-  select array_agg(j.id) into v_ids
-    from holdfast.job j
-   where j.compensates is not null and j.held_by is not null and j.status = 'PENDING'
-     and (j.due_at <= holdfast.clock()
-          or exists (select from holdfast.worker w where j.held_by = 'worker:' || w.id and w.died_at is not null));
+  select array_agg(h.id) into v_ids
+    from (select j.id::uuid
+            from holdfast.job j
+           where j.compensates is not null and j.finished_at is null and j.held_by is not null and j.status = 'PENDING'
+             and (j.due_at <= holdfast.clock()
+                  or exists (select from holdfast.worker w where j.held_by = 'worker:' || w.id and w.died_at is not null))
+           order by j.compensates, j.id   -- the order of the index that holds only these
+           limit p_limit) as h;
   perform holdfast.let_go(v_ids);
   return coalesce(cardinality(v_ids), 0);
 end $$;
 
 -- A retry by hand that waited for a compensation goes on when it is done, or when somebody cancelled it.
 create or replace function holdfast.release_retries(p_ids uuid[]) returns void
-language sql set search_path = pg_catalog, holdfast, pg_temp as $$
+language sql set search_path = pg_catalog, holdfast, pg_temp
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
   select holdfast.let_go(array_agg(r.id::uuid))
     from holdfast.job c
-    join holdfast.job r on r.retry_of = c.compensates
+    join holdfast.job r on r.retry_of = any (array[c.compensates])
    where c.id = any (p_ids) and c.status in ('COMPLETED', 'CANCELLED') and c.compensates is not null
      and r.status = 'PENDING' and r.held_by like 'compensation %'
 $$;

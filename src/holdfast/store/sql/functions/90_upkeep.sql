@@ -1,37 +1,5 @@
 -- Upkeep: what time does to jobs. Any process may run any of it, at any time, several at once.
 
--- Puts into the line what is due; answers how many entered and in how many seconds the next one is due (null: none known).
-create or replace function holdfast.admit_due(p_limit int, out admitted bigint, out next_in float8)
-language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off as $$
-declare
-  v_now timestamptz := holdfast.clock();
-  v_queues text[];
-begin
-  with due as materialized (
-    select j.id
-      from holdfast.job j
-     where j.due_at <= v_now and j.due_at is not null and j.claim_order is null
-     order by j.due_at
-     limit p_limit
-       for no key update skip locked),
-  entered as (
-    update holdfast.job j
-       set claim_order = holdfast.place_in_line(j.due_at, j.priority)
-      from due
-     where j.id = any (array[due.id::uuid]) and j.claim_order is null and coalesce(j.due_at, 'infinity') <= v_now
-    returning j.queue)
-  select count(*), array_agg(distinct queue) into admitted, v_queues from entered;
-  if admitted > 0 then
-    perform holdfast.wake(v_queues);
-  end if;
-  select extract(epoch from j.due_at - v_now) into next_in
-    from holdfast.job j
-   where j.due_at > v_now and j.claim_order is null   -- what is due already is locked by somebody who is at it
-   order by j.due_at
-   limit 1;
-end $$;
-
 -- Takes back what dead workers hold. A suspect is charged with the crash when its worker held nothing else that could have
 -- caused it (a child's death is told by its worker, who lives); the others become suspects.
 create or replace function holdfast.return_jobs(p_worker uuid, p_limit int) returns bigint
@@ -133,7 +101,7 @@ begin
   return v_count;
 end $$;
 
--- Finds silent workers and overdue attempts; answers what it did. Safe in any number of processes.
+-- Finds silent workers, overdue attempts, and jobs that are in the line or out of it by mistake; answers what it did. Safe in any number of processes.
 -- The settings leave the indexes: a plan made while the table was small would read all of it with every sweep.
 create or replace function holdfast.sweep(p_limit int default 1000, out died bigint, out returned bigint, out overdue bigint)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
@@ -152,7 +120,9 @@ begin
   select count(*) into died from silent;
   returned := holdfast.return_jobs(null, p_limit);
   overdue := holdfast.end_overdue(p_limit) + holdfast.check_runs(p_limit);
-  perform holdfast.release_compensations();
+  perform holdfast.release_compensations(p_limit);
+  perform holdfast.clear_line(p_limit);
+  perform holdfast.heal(p_limit);
 end $$;
 
 create or replace function holdfast.ensure_history_partition(p_month timestamptz) returns boolean
@@ -279,7 +249,9 @@ begin
   removed := holdfast.apply_retention(p_limit);
   perform holdfast.forget_nonces(p_limit);
   delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
+  perform holdfast.forget_schedule_runs(p_limit);
   perform holdfast.drop_empty_history_partitions();
+  delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
   with gone as (
     delete from holdfast.worker w
      where w.died_at < holdfast.clock() - interval '1 day'

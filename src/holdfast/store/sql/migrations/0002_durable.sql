@@ -9,6 +9,8 @@ alter table holdfast.job
   add column compensates uuid,                           -- the job whose effects it undoes
   add column last_holder uuid;                           -- who held it when it failed or was cancelled, and may not know yet
 
+create index job_undoing on holdfast.job (compensates, id)
+  where compensates is not null and finished_at is null and held_by is not null;                -- release_compensations
 create index job_by_parent on holdfast.job (parent_id, id) where parent_id is not null;          -- cancel, children
 create index job_compensating on holdfast.job (compensates, id) where compensates is not null;   -- retry, lists
 

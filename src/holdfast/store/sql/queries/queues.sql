@@ -34,16 +34,30 @@ select n.name, paused.at, paused.by, paused.reason, paused.resume_at,
        coalesce(running.jobs, 0),
        head.since,
        (select count(*) from live where live.queues ? n.name),
-       holdfast.clock()
+       holdfast.clock(),
+       (select q.job_limit from holdfast.queue q where q.name = n.name)
   from named n
   left join running on running.queue = n.name
   left join lateral (select q.paused_at as at, coalesce(q.paused_by, '?') as by, q.reason, q.resume_at
                        from holdfast.queue q
                       where q.name = n.name and q.paused_at is not null
                         and (q.resume_at is null or q.resume_at > holdfast.clock())) as paused on true
-  left join lateral (select greatest(j.created_at, j.due_at) as since
-                       from holdfast.job j
-                      where j.queue = n.name and j.claim_order is not null and not j.suspect
-                      order by j.claim_order, j.id
-                      limit 1) as head on true
+  -- The oldest at the head of any tenant's line; a thousand tenants are enough to know how long people wait.
+  left join lateral (with recursive heads as (
+                       (select 1 as number, coalesce(j.tenant, '') as tenant, j.claim_order, greatest(j.created_at, j.due_at) as since
+                          from holdfast.job j
+                         where j.queue = n.name and j.claim_order is not null and not j.suspect
+                         order by coalesce(j.tenant, ''), j.claim_order, j.id
+                         limit 1)
+                       union all
+                       select h.number + 1, further.tenant, further.claim_order, further.since
+                         from heads h
+                        cross join lateral (
+                          select coalesce(j.tenant, '') as tenant, j.claim_order, greatest(j.created_at, j.due_at) as since
+                            from holdfast.job j
+                           where j.queue = n.name and j.claim_order is not null and not j.suspect and coalesce(j.tenant, '') > h.tenant
+                           order by coalesce(j.tenant, ''), j.claim_order, j.id
+                           limit 1) as further
+                        where h.number < 1000)
+                     select h.since from heads h order by h.claim_order limit 1) as head on true
  order by n.name

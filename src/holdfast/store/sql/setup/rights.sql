@@ -46,4 +46,15 @@ begin
   grant execute on function holdfast.callback to holdfast_worker, holdfast_api;
   grant execute on function holdfast.check_run to holdfast_producer, holdfast_worker, holdfast_api;
   grant select on holdfast.dispatch to holdfast_api;
+  grant execute on function holdfast.pause_task, holdfast.resume_task, holdfast.set_flag, holdfast.limit_queue, holdfast.hold_facts to holdfast_api;
+  grant execute on function holdfast.rollout_position, holdfast.rollout_bucket
+    to holdfast_producer, holdfast_worker, holdfast_api, holdfast_viewer;
+  grant select on holdfast.flag, holdfast.slot, holdfast.rate_slot, holdfast.rate_wait to holdfast_api;
+  grant execute on function holdfast.register_schedules, holdfast.due_schedules, holdfast.fire_schedule to holdfast_worker;
+  grant execute on function
+    holdfast.create_schedule, holdfast.delete_schedule, holdfast.pause_schedule, holdfast.resume_schedule, holdfast.run_schedule
+    to holdfast_api;
+  grant select on holdfast.schedule, holdfast.schedule_run to holdfast_api;
+  grant execute on function holdfast.set_tenant_weight to holdfast_api;
+  grant select on holdfast.tenant to holdfast_viewer, holdfast_api;
 end $$;

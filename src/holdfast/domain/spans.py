@@ -1,0 +1,30 @@
+"""Durations as people read them: the two units that matter."""
+
+from datetime import datetime, timedelta
+
+_MINUTE = 60
+_HOUR = 60 * _MINUTE
+_DAY = 24 * _HOUR
+
+
+def span(time: timedelta | float) -> str:
+    """Write a duration with the two units that matter."""
+    seconds = max(time.total_seconds() if isinstance(time, timedelta) else time, 0.0)
+    if seconds < 0.9995:  # noqa: PLR2004 - from here on it would be written as 1000 ms
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 10:  # noqa: PLR2004 - below this a tenth is worth reading
+        return f"{seconds:.1f} s".replace(".0 ", " ")
+    whole = round(seconds)
+    if whole < _MINUTE:
+        return f"{whole} s"
+    if whole < _HOUR:
+        minutes, rest = divmod(whole, _MINUTE)
+        return f"{minutes} min" if minutes >= 10 or not rest else f"{minutes} min {rest:02} s"  # noqa: PLR2004 - as above
+    if whole < _DAY:
+        return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE:02} min"
+    return f"{whole // _DAY} d {whole % _DAY // _HOUR} h"
+
+
+def ago(then: datetime, now: datetime) -> str:
+    """Write how long ago a moment was, or in how long it will be."""
+    return f"in {span(then - now)}" if then > now else f"{span(now - then)} ago"

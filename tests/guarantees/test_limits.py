@@ -1,0 +1,246 @@
+"""Limits and rates are exact however many race, nobody is stranded, nobody waits for somebody's open transaction."""
+
+import json
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from guarantees import shop as tasks
+from guarantees.conftest import Stage
+from guarantees.hands import TASK, Hands
+from guarantees.waiting import PATIENCE, until
+from holdfast import Holdfast
+from holdfast.testing import ScratchDatabase
+
+RACERS = 16
+
+
+class Racer(Hands):
+    """A worker by hand whose task has gates."""
+
+    def __init__(self, connection: psycopg.Connection[Any], **options: Any) -> None:
+        super().__init__(connection)
+        self.register(**options)
+
+    def register(self, **options: Any) -> None:
+        definition = json.dumps([{"name": TASK, "max_retries": 3, "options": options}])
+        self.connection.execute("select holdfast.register_tasks(%s::jsonb)", (definition,))
+
+    def enqueue_with(self, *payloads: dict[str, Any]) -> list[UUID]:
+        jobs = json.dumps([{"task": TASK, "payload": payload} for payload in payloads])
+        rows = self.connection.execute("select job_id from holdfast.enqueue_many(%s::jsonb)", (jobs,))
+        return [job_id for (job_id,) in rows.fetchall()]
+
+    def admit(self) -> None:
+        self.connection.execute("select holdfast.admit_due(1000)")
+
+    def admit_and_claim(self) -> list[dict[str, Any]]:
+        self.admit()
+        return self.claim()
+
+    def admit_and_count(self) -> int:
+        self.admit()
+        number: int = self._one("select count(*) from holdfast.slot where n is not null")
+        return number
+
+    def held_by(self, job_id: UUID) -> str | None:
+        text: str | None = self._one("select held_by from holdfast.job where id = %s", job_id)
+        return text
+
+
+@pytest.fixture
+def connect(holdfast_db: ScratchDatabase) -> Iterator[Callable[[], psycopg.Connection[Any]]]:
+    """Open connections of the schema's owner, in autocommit, as many as a test needs."""
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(psycopg.connect(holdfast_db.owner_url, autocommit=True))
+
+
+def race(racers: list[Racer], run: Callable[[Racer], None]) -> None:
+    start = threading.Barrier(len(racers))
+
+    def one(racer: Racer) -> None:
+        start.wait()
+        run(racer)
+
+    with ThreadPoolExecutor(len(racers)) as pool:
+        for ended in [pool.submit(one, racer) for racer in racers]:
+            ended.result(timeout=PATIENCE * 2)
+
+
+def left(racer: Racer) -> int:
+    number: int = racer._one("select count(*) from holdfast.job where finished_at is null")
+    return number
+
+
+def test_no_limit_is_exceeded_and_nobody_is_stranded_under_16_racing_claimers(
+    connect: Callable[[], psycopg.Connection[Any]],
+) -> None:
+    most = {"user": 2, "region": 5}
+    limits = [{"key": "user:{user}", "max": most["user"]}, {"key": "region:{region}", "max": most["region"]}]
+    racers = [Racer(connect(), limits=limits) for _ in range(RACERS)]
+    racers[0].enqueue_with(*[{"user": n % 7, "region": n % 2} for n in range(400)])
+    running: Counter[str] = Counter()
+    worst: Counter[str] = Counter()
+    watch = threading.Lock()
+    deadline = time.monotonic() + PATIENCE * 2
+
+    def count(payload: dict[str, int], step: int) -> None:
+        with watch:
+            for kind in most:
+                running[f"{kind}:{payload[kind]}"] += step
+                worst[kind] = max(worst[kind], running[f"{kind}:{payload[kind]}"])
+
+    def work(racer: Racer) -> None:
+        dice = random.Random(racer.id.int)
+        while left(racer):
+            assert time.monotonic() < deadline, "jobs are stranded"
+            racer.admit()
+            claimed = racer.claim(limit=dice.randint(1, 4))
+            for job in claimed:
+                count(json.loads(job["payload"]), 1)
+            for job in claimed:
+                count(json.loads(job["payload"]), -1)
+                if dice.random() < 0.2:
+                    racer.settle(job, "released", reason="released: by a race")
+                else:
+                    racer.complete(job)
+
+    race(racers, work)
+
+    assert [kind for kind in most if worst[kind] > most[kind]] == []
+    assert racers[0]._one("select count(*) from holdfast.slot") == 0
+    assert racers[0]._one("select count(*) from holdfast.job where status = 'COMPLETED'") == 400
+
+
+def test_no_window_has_more_starts_than_its_rate_under_16_racing_claimers(
+    connect: Callable[[], psycopg.Connection[Any]],
+) -> None:
+    most, period = 5, 0.2
+    racers = [Racer(connect(), rates=[{"key": "api", "max": most, "per": period}]) for _ in range(RACERS)]
+    racers[0].enqueue_with(*[{} for _ in range(60)])
+    deadline = time.monotonic() + PATIENCE * 2
+
+    def work(racer: Racer) -> None:
+        while left(racer):
+            assert time.monotonic() < deadline, "jobs are stranded"
+            racer.admit()
+            for job in racer.claim(limit=3):
+                racer.complete(job)
+
+    race(racers, work)
+
+    rows = racers[0].connection.execute(
+        "select extract(epoch from at)::float8 from holdfast.job_history where to_status = 'RUNNING' order by at"
+    )
+    starts = [at for (at,) in rows.fetchall()]
+    assert len(starts) == 60
+    assert min(later - first for first, later in zip(starts, starts[most:], strict=False)) >= period - 1e-6
+
+
+def test_of_16_that_enqueue_under_a_rejecting_limit_exactly_one_wins(
+    connect: Callable[[], psycopg.Connection[Any]],
+) -> None:
+    racers = [Racer(connect(), limits=[{"key": "one", "max": 1, "policy": "reject"}]) for _ in range(RACERS)]
+    won: list[UUID] = []
+    in_the_way: list[str] = []
+
+    def ask(racer: Racer) -> None:
+        try:
+            won.extend(racer.enqueue_with({}))
+        except psycopg.Error as error:
+            told = json.loads(error.diag.message_detail or "{}")
+            in_the_way.append(told["job"] if error.sqlstate == "HF012" else str(error))
+
+    race(racers, ask)
+
+    assert len(won) == 1
+    assert in_the_way == [str(won[0])] * (RACERS - 1)
+
+
+@pytest.fixture
+def pair(connect: Callable[[], psycopg.Connection[Any]]) -> tuple[Racer, Racer]:
+    limits = [{"key": "one", "max": 1}]
+    return Racer(connect(), limits=limits), Racer(connect(), limits=limits)
+
+
+def test_nothing_is_parked_behind_a_job_that_is_ending(pair: tuple[Racer, Racer]) -> None:
+    ending, admitting = pair
+    ending.enqueue_with({})
+    ending.admit()
+    (job,) = ending.claim()
+    (waiter,) = ending.enqueue_with({})
+
+    with ending.connection.transaction():
+        ending.complete(job)
+        admitting.admit()
+
+    assert admitting.held_by(waiter) is None
+    until("it is admitted", admitting.admit_and_claim)
+
+
+def test_an_end_waits_for_who_is_parking_and_lets_that_job_in(pair: tuple[Racer, Racer]) -> None:
+    ending, parking = pair
+    ending.enqueue_with({})
+    ending.admit()
+    (job,) = ending.claim()
+    (waiter,) = ending.enqueue_with({})
+
+    with parking.connection.transaction():
+        parking.admit()
+        assert parking.held_by(waiter) == "limit:one"
+        end = threading.Thread(target=ending.complete, args=(job,))
+        end.start()
+        waits = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%%holdfast.complete%%'"
+        until("the end waits", lambda: parking._one(waits) == 1)
+    end.join(PATIENCE)
+
+    assert [one["id"] for one in ending.claim()] == [waiter]
+
+
+def test_a_completion_does_not_wait_for_an_open_transaction_that_ended_another_of_its_key(
+    connect: Callable[[], psycopg.Connection[Any]],
+) -> None:
+    slow, quick = (Racer(connect(), limits=[{"key": "two", "max": 2}]) for _ in range(2))
+    slow.enqueue_with({}, {}, {}, {})
+    slow.admit()
+    (first,), (second,) = slow.claim(), quick.claim()
+    quick.connection.execute("set statement_timeout = '5s'")
+
+    with slow.connection.transaction():
+        slow.complete(first)
+        assert quick.complete(second) is None
+        quick.admit()
+
+    until("both others have a slot", lambda: quick.admit_and_count() == 2)
+
+
+def test_a_killed_worker_keeps_its_jobs_slot_for_the_next_attempt_and_leaks_none(
+    stage: Stage, shop: Holdfast
+) -> None:
+    doomed = stage.worker(lease=1.0)
+    first = tasks.hold_room.enqueue("a", "first")
+    stage.until_started(first.id)
+    second = tasks.hold_room.enqueue("a", "second")
+    until("the second waits for the room", lambda: stage.job(second.id)["held_by"] == "limit:room:a")
+
+    doomed.kill()
+    stage.worker(lease=1.0)
+    stage.until_started(first.id, attempt=2)
+    assert stage.ledger("start", second.id) == []
+    stage.let_go("first")
+    stage.until_status(first.id, "COMPLETED")
+    stage.until_started(second.id)
+    stage.let_go("second")
+    stage.until_status(second.id, "COMPLETED")
+
+    assert stage.value("select count(*) from holdfast.slot") == 0
+    stage.audit()

@@ -1,0 +1,220 @@
+"""Jobs that run after others: born waiting, tied to what they need, refused where they could never start."""
+
+import time
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from holdfast.domain.states import Status
+from sql.gates import admit, held, in_line, limited
+from sql.support import Machine
+
+
+def after(machine: Machine, *needed: UUID, **options: Any) -> UUID:
+    (row,) = machine.enqueue_many(
+        [{"task": "t", "payload": {}, "after": [str(one) for one in needed], **options}]
+    )
+    job: UUID = row["job_id"]
+    return job
+
+
+def ended(machine: Machine, job: UUID, status: Status = Status.COMPLETED) -> None:
+    if status is not Status.CANCELLED:
+        machine.move(job, Status.RUNNING)
+    machine.move(job, status)
+
+
+def test_a_job_starts_when_all_that_it_needs_has_completed(each_machine: Machine) -> None:
+    one, two = each_machine.enqueue(), each_machine.enqueue()
+    child = after(each_machine, one, two)
+    assert held(each_machine, child) == "jobs"
+
+    ended(each_machine, one)
+    assert in_line(each_machine) == {two}
+    ended(each_machine, two)
+
+    assert in_line(each_machine) == {child}
+    assert each_machine.count("holdfast.wait") == 0
+    assert each_machine.count("holdfast.dependency") == 2
+
+
+def test_what_has_completed_already_counts_as_met(machine: Machine) -> None:
+    done = machine.job_in(Status.COMPLETED)
+    running = machine.job_in(Status.RUNNING)
+
+    assert in_line(machine) == set()
+    first = after(machine, done)
+    second = after(machine, done, running)
+
+    assert in_line(machine) == {first}
+    machine.move(running, Status.COMPLETED)
+    assert in_line(machine) == {first, second}
+
+
+def test_a_time_and_jobs_are_both_waited_for(machine: Machine) -> None:
+    one = machine.enqueue()
+    child = after(machine, one, run_in=60)
+    done = machine.job_in(Status.COMPLETED)
+    other = after(machine, done, run_in=60)
+
+    ended(machine, one)
+    admit(machine)
+    assert in_line(machine) == set()
+    machine.advance(61)
+    admit(machine)
+
+    assert in_line(machine) == {child, other}
+
+
+@pytest.mark.parametrize("status", [Status.FAILED, Status.CANCELLED])
+def test_what_a_job_needs_takes_it_along_when_it_fails(machine: Machine, status: Status) -> None:
+    one = machine.enqueue()
+    child = after(machine, one)
+    grandchild = after(machine, child)
+
+    ended(machine, one, status)
+
+    assert machine.status(child) is Status.CANCELLED
+    assert machine.status(grandchild) is Status.CANCELLED
+    assert str(one) in machine.job(child)["reason"]
+
+
+@pytest.mark.parametrize("status", [Status.FAILED, Status.CANCELLED])
+def test_a_job_may_run_whatever_became_of_what_it_needs(machine: Machine, status: Status) -> None:
+    one = machine.enqueue()
+    before = after(machine, one, on_parent_failure="run")
+
+    ended(machine, one, status)
+    behind = after(machine, one, on_parent_failure="run")
+
+    assert in_line(machine) == {before, behind}
+
+
+@pytest.mark.parametrize("status", [Status.FAILED, Status.CANCELLED])
+def test_a_job_that_could_never_start_is_refused(machine: Machine, status: Status) -> None:
+    one = machine.job_in(status)
+
+    with machine.refused("HF005", str(one), status.value, "on_parent_failure"):
+        after(machine, one)
+    assert machine.count() == 1
+
+
+def test_a_job_that_does_not_exist_cannot_be_needed(machine: Machine) -> None:
+    nobody = uuid4()
+
+    with machine.refused("HF005", str(nobody), "does not exist"):
+        after(machine, nobody)
+
+
+@pytest.mark.parametrize("given", [["nonsense"], "x", [1], [None], {}])
+def test_after_takes_ids_and_nothing_else(machine: Machine, given: object) -> None:
+    with machine.refused("HF005", "list of job ids"):
+        machine.enqueue_many([{"task": "t", "payload": {}, "after": given}])
+
+
+def test_an_unknown_policy_is_refused(machine: Machine) -> None:
+    with machine.refused("HF005", "hope", "cancel, run"):
+        after(machine, machine.enqueue(), on_parent_failure="hope")
+
+
+def test_a_batch_may_name_what_stands_before_it(machine: Machine) -> None:
+    a, b, c = (str(machine.value("select holdfast.new_id()")) for _ in range(3))
+
+    machine.enqueue_many(
+        [
+            {"id": a, "task": "t", "payload": {}},
+            {"id": b, "task": "t", "payload": {}, "after": [a]},
+            {"id": c, "task": "t", "payload": {}, "after": [a, b, b]},
+        ]
+    )
+
+    assert in_line(machine) == {UUID(a)}
+    ended(machine, UUID(a))
+    assert in_line(machine) == {UUID(b)}
+    ended(machine, UUID(b))
+    assert in_line(machine) == {UUID(c)}
+
+
+@pytest.mark.parametrize("needs", [{0: [1], 1: [0]}, {0: [0]}, {0: [1]}])
+def test_a_cycle_is_refused(machine: Machine, needs: dict[int, list[int]]) -> None:
+    ids = [str(machine.value("select holdfast.new_id()")) for _ in range(2)]
+    jobs = [
+        {"id": ids[n], "task": "t", "payload": {}, "after": [ids[m] for m in needs.get(n, [])]}
+        for n in range(2)
+    ]
+
+    with machine.refused("HF005", "a cycle"):
+        machine.enqueue_many(jobs)
+    assert machine.count() == 0
+
+
+def test_a_job_may_need_one_that_another_stands_for(machine: Machine) -> None:
+    holder = machine.enqueue(key="k")
+    a, b = (str(machine.value("select holdfast.new_id()")) for _ in range(2))
+
+    made = machine.enqueue_many(
+        [
+            {"id": a, "task": "t", "payload": {}, "key": "k"},
+            {"id": b, "task": "t", "payload": {}, "after": [a]},
+        ]
+    )
+
+    assert made[0]["job_id"] == holder
+    ended(machine, holder)
+    assert in_line(machine) == {UUID(b)}
+
+
+def test_a_repeat_after_a_lost_answer_ties_nothing_twice(machine: Machine) -> None:
+    one = machine.enqueue()
+    job = {
+        "id": str(machine.value("select holdfast.new_id()")),
+        "task": "t",
+        "payload": {},
+        "after": [str(one)],
+    }
+
+    machine.enqueue_many([job])
+    machine.enqueue_many([job])
+
+    assert machine.value("select remaining from holdfast.wait") == 1
+
+
+def test_a_child_knows_its_parent(machine: Machine) -> None:
+    parent = machine.enqueue()
+
+    (row,) = machine.enqueue_many([{"task": "t", "payload": {}, "parent": str(parent)}])
+
+    assert machine.job(row["job_id"])["parent_id"] == parent
+
+
+def test_a_limited_follower_still_needs_its_slot(machine: Machine) -> None:
+    limited(machine, "t", key="one")
+    first = machine.enqueue()
+    admit(machine)
+    child = after(machine, first)
+    blocker = machine.enqueue()
+    admit(machine)
+
+    ended(machine, first)
+    admit(machine)
+
+    assert in_line(machine) == {blocker}
+    assert held(machine, child) == "limit:one"
+
+
+def test_ten_thousand_parents_of_one_job_work_in_seconds(machine: Machine) -> None:
+    rows = machine.enqueue_many([{"task": "t", "payload": {}} for _ in range(10_000)])
+    parents = [row["job_id"] for row in rows]
+
+    began = time.monotonic()
+    child = after(machine, *parents)
+    assert machine.value("select remaining from holdfast.wait where job_id = %s", child) == 10_000
+    worker = machine.worker()
+    for _ in range(10):
+        claimed = machine.claim(worker, 1000)
+        machine.complete(worker, *claimed)
+    took = time.monotonic() - began
+
+    assert in_line(machine) == {child}
+    assert took < 30
