@@ -60,11 +60,25 @@ CREATE DOMAIN holdfast.long_name AS text
 	CONSTRAINT long_name_has_1_to_500_characters CHECK (((VALUE <> ''::text) AND (length(VALUE) <= 500)));
 
 --
+-- Name: missed_policy; Type: DOMAIN; Schema: holdfast; Owner: -
+--
+
+CREATE DOMAIN holdfast.missed_policy AS text
+	CONSTRAINT missed_policy_is_known CHECK ((VALUE = ANY (ARRAY['skip'::text, 'one'::text, 'all'::text])));
+
+--
 -- Name: name; Type: DOMAIN; Schema: holdfast; Owner: -
 --
 
 CREATE DOMAIN holdfast.name AS text
 	CONSTRAINT name_has_1_to_200_characters CHECK (((VALUE <> ''::text) AND (length(VALUE) <= 200)));
+
+--
+-- Name: overlap_policy; Type: DOMAIN; Schema: holdfast; Owner: -
+--
+
+CREATE DOMAIN holdfast.overlap_policy AS text
+	CONSTRAINT overlap_policy_is_known CHECK ((VALUE = ANY (ARRAY['allow'::text, 'skip'::text, 'replace'::text])));
 
 --
 -- Name: priority; Type: DOMAIN; Schema: holdfast; Owner: -
@@ -139,13 +153,20 @@ CREATE FUNCTION holdfast.admit_due(p_limit integer, OUT admitted bigint, OUT nex
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
+  c_gated constant int := 250;
   v_now timestamptz := holdfast.clock();
   v_queues text[];
+  v_gated uuid[];
+  v_job holdfast.job;
+  v_answer text;
+  v_full text[] := '{}';
+  v_more boolean;
+  v_others bigint;
 begin
   with due as materialized (
-    select j.id
+    select j.id, j.ties & 1 = 1 as gated
       from holdfast.job j
-     where j.due_at <= v_now and j.due_at is not null and j.claim_order is null
+     where j.due_at <= v_now and j.due_at is not null and j.claim_order is null and j.held_by is null
      order by j.due_at
      limit p_limit
        for no key update skip locked),
@@ -153,17 +174,218 @@ begin
     update holdfast.job j
        set claim_order = holdfast.place_in_line(j.due_at, j.priority)
       from due
-     where j.id = any (array[due.id::uuid]) and j.claim_order is null and coalesce(j.due_at, 'infinity') <= v_now
+     where not due.gated and j.id = any (array[due.id::uuid]) and j.claim_order is null and coalesce(j.due_at, 'infinity') <= v_now
     returning j.queue)
-  select count(*), array_agg(distinct queue) into admitted, v_queues from entered;
-  if admitted > 0 then
+  select (select count(*) from entered), (select array_agg(distinct e.queue::text) from entered e),
+         (select array_agg(d.id::uuid) from due d where d.gated)
+    into admitted, v_queues, v_gated;
+  v_more := coalesce(cardinality(v_gated), 0) > c_gated;
+  for v_job in
+    select j.* from unnest(v_gated[1:c_gated]) as g (id) join holdfast.job j on j.id = any (array[g.id])
+     order by holdfast.place_in_line(j.due_at, j.priority), j.id
+  loop
+    v_answer := holdfast.admit_one(v_job, v_now, v_full);
+    if v_answer = '' then
+      admitted := admitted + 1;
+      v_queues := v_queues || v_job.queue::text;
+    elsif v_answer like 'limit:%' then
+      v_full := v_full || substr(v_answer, 7);
+    end if;
+  end loop;
+  v_others := holdfast.admit_rated(c_gated) + holdfast.open_again(c_gated);
+  admitted := admitted + v_others;
+  if cardinality(v_queues) > 0 then
     perform holdfast.wake(v_queues);
   end if;
-  select extract(epoch from j.due_at - v_now) into next_in
-    from holdfast.job j
-   where j.due_at > v_now and j.claim_order is null   -- what is due already is locked by somebody who is at it
-   order by j.due_at
-   limit 1;
+  if v_more or v_others > 0 or holdfast.clear_closed(p_limit) >= p_limit then
+    next_in := 0;
+    return;
+  end if;
+  select extract(epoch from least(
+           (select j.due_at
+              from holdfast.job j
+             where j.due_at > v_now and j.claim_order is null and j.held_by is null   -- what is due already is locked by somebody who is at it
+             order by j.due_at
+             limit 1),
+           (select w.next_at from holdfast.rate_wait w where w.next_at > v_now order by w.next_at limit 1)) - v_now)
+    into next_in;
+end $$;
+
+--
+-- Name: clock(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.clock() RETURNS timestamp with time zone
+    LANGUAGE sql PARALLEL SAFE
+    RETURN clock_timestamp();
+
+--
+-- Name: new_id(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.new_id() RETURNS uuid
+    LANGUAGE plpgsql PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_micros bigint := (date_part('epoch', holdfast.clock()) * 1000000)::bigint;
+begin
+  return encode(
+    substring(int8send(v_micros / 1000) from 3)
+    || int2send((28672 + v_micros % 1000 * 4096 / 1000)::int2)   -- 0x7000: version 7
+    || substring(uuid_send(gen_random_uuid()) from 9),           -- the variant bits as gen_random_uuid sets them
+    'hex')::uuid;
+end $$;
+
+--
+-- Name: job; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.job (
+    id holdfast.job_id DEFAULT holdfast.new_id() NOT NULL,
+    created_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    updated_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    claim_order timestamp with time zone DEFAULT holdfast.clock(),
+    due_at timestamp with time zone,
+    deadline_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    claim_id uuid,
+    holder uuid,
+    approval_id uuid,
+    retry_of uuid,
+    status holdfast.job_status DEFAULT 'PENDING'::holdfast.job_status NOT NULL,
+    came_from holdfast.job_status,
+    attempt integer DEFAULT 0 NOT NULL,
+    seq integer DEFAULT 1 NOT NULL,
+    priority holdfast.priority DEFAULT 0 NOT NULL,
+    retry_count smallint DEFAULT 0 NOT NULL,
+    max_retries holdfast.small_count DEFAULT 3 NOT NULL,
+    crash_count smallint DEFAULT 0 NOT NULL,
+    suspect boolean DEFAULT false NOT NULL,
+    key_held boolean DEFAULT false NOT NULL,
+    task holdfast.name NOT NULL,
+    queue holdfast.name DEFAULT 'default'::text NOT NULL,
+    tenant holdfast.name,
+    subject holdfast.long_name,
+    key holdfast.long_name,
+    key_scope holdfast.key_scope,
+    held_by text,
+    reason text,
+    label holdfast.long_name,
+    requested_by text,
+    trace_parent text,
+    timeout interval,
+    tags holdfast.tags,
+    metadata holdfast."json_object",
+    payload holdfast."json_object" DEFAULT '{}'::jsonb NOT NULL,
+    result holdfast."json_value",
+    error jsonb,
+    ties smallint DEFAULT 0 NOT NULL,
+    parent_id uuid,
+    compensates uuid,
+    last_holder uuid
+)
+WITH (fillfactor='85', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.2', autovacuum_analyze_scale_factor='0.1', autovacuum_vacuum_cost_delay='0');
+
+--
+-- Name: admit_one(holdfast.job, timestamp with time zone, text[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.admit_one(p_job holdfast.job, p_now timestamp with time zone, p_full text[] DEFAULT '{}'::text[]) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_answer record := holdfast.pass_gates(p_job, p_now, p_full);
+begin
+  if v_answer.busy then
+    -- Out of the parking and due at once, or due a little later. A job that waits for a person has no time: the sweeper looks after it.
+    update holdfast.job j
+       set held_by = case when j.status = 'WAITING_FOR_APPROVAL' then 'limit:?' else null end,
+           due_at = case when j.status <> 'WAITING_FOR_APPROVAL'
+                         then case when p_job.held_by is null then p_now + interval '0.2 seconds' else coalesce(j.due_at, p_now) end end
+     where j.id = p_job.id;
+    return null;
+  elsif v_answer.held is not null then
+    update holdfast.job j
+       set held_by = v_answer.held, claim_order = null
+     where j.id = p_job.id and (j.held_by is distinct from v_answer.held or j.claim_order is not null);
+    return v_answer.held;
+  end if;
+  update holdfast.job j
+     set held_by = null, claim_order = holdfast.place_in_line(coalesce(j.due_at, p_now), j.priority), ties = v_answer.ties
+   where j.id = p_job.id;
+  return '';
+end $$;
+
+--
+-- Name: admit_rated(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.admit_rated(p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_key text;
+  v_queues text[] := '{}';
+begin
+  for v_key in
+    select w.key from holdfast.rate_wait w where w.next_at <= v_now order by w.next_at limit 100 for update skip locked
+  loop
+    v_queues := v_queues || holdfast.admit_waiters('rate:' || v_key, p_limit - cardinality(v_queues));
+    -- Parked again they have written the next time; otherwise nobody waits any more, or all who do come another time.
+    if not exists (select from holdfast.job j where j.held_by collate "C" = 'rate:' || v_key and j.held_by is not null) then
+      delete from holdfast.rate_wait w where w.key = v_key;
+    else
+      update holdfast.rate_wait w set next_at = v_now + interval '20 milliseconds' where w.key = v_key and w.next_at <= v_now;
+    end if;
+    exit when cardinality(v_queues) >= p_limit;
+  end loop;
+  if cardinality(v_queues) > 0 then
+    perform holdfast.wake(v_queues);
+  end if;
+  return cardinality(v_queues);
+end $$;
+
+--
+-- Name: admit_waiters(text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.admit_waiters(p_held text, p_many integer) RETURNS text[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_job holdfast.job;
+  v_answer text;
+  v_queues text[] := '{}';
+  v_in int := 0;
+begin
+  for v_try in 1..p_many + 100 loop   -- some of them go from this parking place to another
+    select * into v_job
+      from holdfast.job j
+     where j.held_by collate "C" = p_held and j.held_by is not null and j.claim_order is null
+     order by j.held_by collate "C", holdfast.parked_place(j.due_at, j.created_at, j.priority), j.id
+     limit 1
+       for no key update skip locked;
+    exit when not found;
+    v_answer := holdfast.admit_one(v_job, v_now);
+    exit when v_answer = p_held;
+    if v_answer is null or v_answer = '' then
+      v_queues := v_queues || v_job.queue::text;
+      v_in := v_in + 1;
+    end if;
+    exit when v_in >= p_many;
+  end loop;
+  return v_queues;
 end $$;
 
 --
@@ -217,6 +439,23 @@ end $$;
 CREATE FUNCTION holdfast.are_strings(p_list jsonb) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN (jsonb_typeof(p_list) = 'array'::text) THEN (NOT (EXISTS (SELECT FROM jsonb_array_elements(are_strings.p_list) e(value) WHERE (jsonb_typeof(e.value) <> 'string'::text)))) ELSE false END;
+
+--
+-- Name: await_rate(text, interval, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.await_rate(p_key text, p_period interval, p_now timestamp with time zone) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  insert into holdfast.rate_wait as w (key, next_at)
+  select p_key,
+         least((select min(r.used_at) + p_period from holdfast.rate_slot r where r.key = p_key and r.used_at > p_now - p_period),
+               case when exists (select from holdfast.rate_slot r where r.key = p_key and r.used_at is null)
+                    then p_now + greatest(least(p_period / 4, interval '1 second'), interval '20 milliseconds') end,
+               p_now + p_period)
+  on conflict (key) do update set next_at = excluded.next_at where w.next_at is distinct from excluded.next_at
+$$;
 
 --
 -- Name: bad_input(bigint, text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -392,36 +631,93 @@ end $$;
 CREATE FUNCTION holdfast.claim(p_worker uuid, p_claim_id uuid, p_queue text, p_tasks text[], p_limit integer, p_after timestamp with time zone DEFAULT '-infinity'::timestamp with time zone) RETURNS TABLE(id uuid, task text, payload text, attempt integer, claim_order timestamp with time zone, retry_count smallint, max_retries smallint, tenant text, subject text, timeout double precision, extras text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
 declare
   v_now timestamptz;
+  -- What came into the line before its queue had a limit holds no slot yet.
+  v_needs_slots boolean := exists (select from holdfast.queue q where q.name = p_queue and q.job_limit is not null);
+  v_known holdfast.ring;
+  v_turn holdfast.turn;
+  v_tenant text;
+  v_used int;
+  v_tenants text[];
+  v_heads timestamptz[];
+  v_shares int[];
+  v_has_tenants boolean;
+  v_is_whole boolean;
+  v_began timestamptz;
+  v_walked bigint := 0;
+  v_left bigint := p_limit;
+  v_count bigint;
 begin
-  if holdfast.queue_is_paused(p_queue) then
+  p_tasks := holdfast.open_tasks(p_tasks);
+  if holdfast.queue_is_paused(p_queue) or cardinality(p_tasks) = 0 then
     return;
   end if;
   perform holdfast.act_as_worker(p_worker);
   v_now := holdfast.clock();
-  return query
-  with taken as materialized (
-    select j.id, j.claim_order
-      from holdfast.job j
-     where j.queue = p_queue and j.claim_order >= p_after and not j.suspect and j.task = any (p_tasks)
-     order by j.claim_order, j.id
-     limit p_limit
-       for no key update skip locked)
-  update holdfast.job j
-     set status = 'RUNNING', came_from = j.status, seq = j.seq + 1, attempt = j.attempt + 1, updated_at = v_now,
-         claim_order = null, due_at = null, approval_id = null, holder = p_worker, claim_id = p_claim_id, reason = null,
-         deadline_at = v_now + j.timeout + interval '10 seconds'
-    from taken
-   where j.id = any (array[taken.id::uuid])
-     and coalesce(j.claim_order, 'infinity') < 'infinity'   -- again, and opaque: the planner must not drive the join from the line
-  returning j.id::uuid, j.task::text, j.payload::text, j.attempt, taken.claim_order, j.retry_count, j.max_retries::smallint, j.tenant::text, j.subject::text,
-            extract(epoch from j.timeout)::float8,
-            holdfast.extras_of(j.label, j.requested_by, j.trace_parent, j.key, j.metadata, j.compensates);
+  select r.* into v_known from holdfast.ring r where r.queue = p_queue and r.until > v_now;
+  loop
+    v_began := holdfast.clock();
+    v_walked := pg_stat_get_xact_tuples_returned('holdfast.job_in_line'::regclass);
+    v_has_tenants := case when v_known.queue is not null then v_known.tenants <> '{}'
+                          else exists (select from holdfast.job j
+                                        where j.queue = p_queue and coalesce(j.tenant, '') > '' and j.claim_order is not null and not j.suspect)
+                     end;
+    if v_has_tenants then
+      if v_tenant is null then
+        select t.* into v_turn from holdfast.turn t where t.queue = p_queue;
+        v_tenant := coalesce(v_turn.tenant, '');
+        v_used := coalesce(v_turn.used, 0);
+      end if;
+      select n.tenants, n.heads, n.shares, n.tenant, n.used, n.is_whole
+        into v_tenants, v_heads, v_shares, v_tenant, v_used, v_is_whole
+        from holdfast.next_turns(p_queue, v_left::int, p_after, v_count = 0, v_known, v_tenant, v_used) as n;
+    else
+      v_tenants := array[''];
+      v_heads := array[p_after];
+      v_shares := array[v_left];
+      v_is_whole := true;
+    end if;
+    v_walked := pg_stat_get_xact_tuples_returned('holdfast.job_in_line'::regclass) - v_walked - cardinality(v_tenants);
+    if v_walked > 1000 then   -- entries of dead rows that a snapshot keeps
+      perform holdfast.keep_ring(p_queue, holdfast.clock() - v_began);
+    end if;
+    return query
+    with taken as materialized (
+      select line.id, line.claim_order
+        from unnest(v_tenants, v_heads, v_shares) as t (name, head, share)
+       cross join lateral (
+         select j.id, j.claim_order
+           from holdfast.job j
+          where j.queue = p_queue and coalesce(j.tenant, '') = t.name and j.claim_order >= t.head and not j.suspect and j.task = any (p_tasks)
+            and (not v_needs_slots or holdfast.has_slot(j.id, 'queue:' || p_queue))
+          order by j.claim_order, j.id
+          limit t.share
+            for no key update skip locked) as line
+       limit v_left)
+    update holdfast.job j
+       set status = 'RUNNING', came_from = j.status, seq = j.seq + 1, attempt = j.attempt + 1, updated_at = v_now,
+           claim_order = null, due_at = null, approval_id = null, holder = p_worker, claim_id = p_claim_id, reason = null,
+           deadline_at = v_now + j.timeout + interval '10 seconds'
+      from taken
+     where j.id = any (array[taken.id::uuid])
+       and coalesce(j.claim_order, 'infinity') < 'infinity'   -- again, and opaque: the planner must not drive the join from the line
+    returning j.id::uuid, j.task::text, j.payload::text, j.attempt, taken.claim_order, j.retry_count, j.max_retries::smallint, j.tenant::text, j.subject::text,
+              extract(epoch from j.timeout)::float8,
+              holdfast.extras_of(j.label, j.requested_by, j.trace_parent, j.key, j.metadata, j.compensates);
+    get diagnostics v_count = row_count;
+    v_left := v_left - v_count;
+    exit when v_left <= 0 or (v_known.queue is null and v_is_whole and (v_count = 0 or not v_has_tenants));
+    v_known := null;   -- what those have not, others may have
+  end loop;
+  if (v_tenant, v_used) is distinct from (v_turn.tenant, v_turn.used) then
+    perform holdfast.keep_turn(p_queue, v_tenant, v_used);
+  end if;
 end $$;
 
 --
@@ -435,6 +731,7 @@ CREATE FUNCTION holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_queues 
     SET enable_bitmapscan TO 'off'
     AS $$
 begin
+  p_tasks := holdfast.open_tasks(p_tasks);
   perform holdfast.act_as_worker(p_worker);
   with taken as materialized (
     select j.id
@@ -454,12 +751,117 @@ begin
 end $$;
 
 --
--- Name: clock(); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: clear_closed(integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.clock() RETURNS timestamp with time zone
-    LANGUAGE sql PARALLEL SAFE
-    RETURN clock_timestamp();
+CREATE FUNCTION holdfast.clear_closed(p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+  v_closed text[];
+  v_job holdfast.job;
+  v_held text;
+  v_count bigint := 0;
+begin
+  if not exists (select from holdfast.task t where t.paused_at is not null)
+     and not exists (select from holdfast.flag f where not f.enabled or f.percent < 100) then
+    return 0;
+  end if;
+  v_closed := array(select t.name::text from holdfast.task t
+                     where holdfast.task_is_paused(t) or (t.options ? 'flag' and holdfast.flag_share(t.options ->> 'flag') < 100));
+  for v_job in
+    select h.*
+      from holdfast.queue q
+      cross join lateral (
+        select j.*
+          from holdfast.job j
+         where j.queue = q.name and j.claim_order is not null and not j.suspect
+         limit 10000) as h
+     where h.task = any (v_closed)
+     limit p_limit
+  loop
+    perform from holdfast.job j where j.id = v_job.id and j.claim_order = v_job.claim_order for no key update skip locked;
+    continue when not found;
+    v_held := holdfast.closed_by(v_job);
+    if v_held is not null then
+      perform holdfast.leave_line(v_job, v_held);
+      v_count := v_count + 1;
+    end if;
+  end loop;
+  return v_count;
+end $$;
+
+--
+-- Name: clear_line(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.clear_line(p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+  v_gated text[] := array(select t.name::text from holdfast.task t where t.options ?| array['limits', 'rates', 'flag']);
+  v_limited text[] := array(select q.name::text from holdfast.queue q where q.job_limit is not null);
+  v_job holdfast.job;
+  v_queue text;
+  v_count bigint := holdfast.clear_closed(p_limit);
+begin
+  if cardinality(v_gated) + cardinality(v_limited) = 0 then
+    return v_count;
+  end if;
+  for v_job in
+    select h.*
+      from holdfast.queue q
+      cross join lateral (
+        select j.*
+          from holdfast.job j
+         where j.queue = q.name and j.claim_order is not null and not j.suspect
+         limit 10000) as h
+     where (h.ties & 1 = 0 and h.task = any (v_gated))
+        or (h.queue = any (v_limited) and not holdfast.has_slot(h.id, 'queue:' || h.queue))
+     limit p_limit
+  loop
+    perform from holdfast.job j where j.id = v_job.id and j.claim_order = v_job.claim_order for no key update skip locked;
+    continue when not found;
+    perform holdfast.leave_line(v_job, null);
+    v_count := v_count + 1;
+  end loop;
+  foreach v_queue in array v_limited loop
+    perform holdfast.count_running(v_queue);
+  end loop;
+  return v_count;
+end $$;
+
+--
+-- Name: closed_by(holdfast.job); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.closed_by(p_job holdfast.job) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_task holdfast.task;
+  v_share int;
+begin
+  select * into v_task from holdfast.task t where t.name = p_job.task;
+  if holdfast.task_is_paused(v_task) then
+    return 'task:' || v_task.name;
+  end if;
+  if v_task.options ? 'flag' then
+    v_share := holdfast.flag_share(v_task.options ->> 'flag');
+    if v_share < 100
+       and holdfast.rollout_position(coalesce(p_job.payload ->> (v_task.options ->> 'rollout_by'), p_job.id::text)) >= v_share then
+      return 'flag:' || (v_task.options ->> 'flag') || ':' || v_share;
+    end if;
+  end if;
+  return null;
+end $$;
 
 --
 -- Name: compensate(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -574,24 +976,6 @@ begin
 end $$;
 
 --
--- Name: new_id(); Type: FUNCTION; Schema: holdfast; Owner: -
---
-
-CREATE FUNCTION holdfast.new_id() RETURNS uuid
-    LANGUAGE plpgsql PARALLEL SAFE
-    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
-    AS $$
-declare
-  v_micros bigint := (date_part('epoch', holdfast.clock()) * 1000000)::bigint;
-begin
-  return encode(
-    substring(int8send(v_micros / 1000) from 3)
-    || int2send((28672 + v_micros % 1000 * 4096 / 1000)::int2)   -- 0x7000: version 7
-    || substring(uuid_send(gen_random_uuid()) from 9),           -- the variant bits as gen_random_uuid sets them
-    'hex')::uuid;
-end $$;
-
---
 -- Name: dispatch; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -632,56 +1016,6 @@ CREATE TABLE holdfast.dispatch (
 WITH (fillfactor='70');
 
 --
--- Name: job; Type: TABLE; Schema: holdfast; Owner: -
---
-
-CREATE TABLE holdfast.job (
-    id holdfast.job_id DEFAULT holdfast.new_id() NOT NULL,
-    created_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
-    updated_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
-    claim_order timestamp with time zone DEFAULT holdfast.clock(),
-    due_at timestamp with time zone,
-    deadline_at timestamp with time zone,
-    finished_at timestamp with time zone,
-    claim_id uuid,
-    holder uuid,
-    approval_id uuid,
-    retry_of uuid,
-    status holdfast.job_status DEFAULT 'PENDING'::holdfast.job_status NOT NULL,
-    came_from holdfast.job_status,
-    attempt integer DEFAULT 0 NOT NULL,
-    seq integer DEFAULT 1 NOT NULL,
-    priority holdfast.priority DEFAULT 0 NOT NULL,
-    retry_count smallint DEFAULT 0 NOT NULL,
-    max_retries holdfast.small_count DEFAULT 3 NOT NULL,
-    crash_count smallint DEFAULT 0 NOT NULL,
-    suspect boolean DEFAULT false NOT NULL,
-    key_held boolean DEFAULT false NOT NULL,
-    task holdfast.name NOT NULL,
-    queue holdfast.name DEFAULT 'default'::text NOT NULL,
-    tenant holdfast.name,
-    subject holdfast.long_name,
-    key holdfast.long_name,
-    key_scope holdfast.key_scope,
-    held_by text,
-    reason text,
-    label holdfast.long_name,
-    requested_by text,
-    trace_parent text,
-    timeout interval,
-    tags holdfast.tags,
-    metadata holdfast."json_object",
-    payload holdfast."json_object" DEFAULT '{}'::jsonb NOT NULL,
-    result holdfast."json_value",
-    error jsonb,
-    ties smallint DEFAULT 0 NOT NULL,
-    parent_id uuid,
-    compensates uuid,
-    last_holder uuid
-)
-WITH (fillfactor='85', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.2', autovacuum_analyze_scale_factor='0.1', autovacuum_vacuum_cost_delay='0');
-
---
 -- Name: complete_run(holdfast.job, holdfast.dispatch, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -702,16 +1036,73 @@ begin
 end $$;
 
 --
+-- Name: count_running(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.count_running(p_queue text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  v_ids uuid[];
+begin
+  select array_agg(r.id::uuid) into v_ids
+    from (select j.id
+            from holdfast.job j
+           where j.holder is not null and j.queue = p_queue and not holdfast.has_slot(j.id, 'queue:' || p_queue)
+             for no key update skip locked) as r;
+  if v_ids is null then
+    return;
+  end if;
+  -- Waited for with jobs in hand: whoever holds it waits for no job.
+  perform pg_advisory_xact_lock(hashtextextended('holdfast:limit:queue:' || p_queue, 0));
+  insert into holdfast.slot as s (job_id, key, n)
+  select u.id, 'queue:' || p_queue, u.nth + coalesce((select max(o.n) from holdfast.slot o where o.key = 'queue:' || p_queue), 0)
+    from unnest(v_ids) with ordinality as u (id, nth)
+  on conflict (job_id, key) do update set n = excluded.n;
+  update holdfast.job j set ties = j.ties | 5 where j.id = any (v_ids);
+end $$;
+
+--
+-- Name: create_schedule(jsonb, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.create_schedule(p_definition jsonb, p_replace boolean DEFAULT false) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_is holdfast.schedule;
+begin
+  perform holdfast.put_schedule(p_definition, false, p_replace);
+  select * into strict v_is from holdfast.schedule s where s.name = p_definition ->> 'name';
+  if v_is.declared
+     or (v_is.task, v_is.payload::jsonb, v_is.options::jsonb, v_is.cron, v_is.every, v_is.tz, v_is.missed::text, v_is.overlap::text)
+        is distinct from
+        (p_definition ->> 'task', coalesce(p_definition -> 'payload', '{}'), coalesce(p_definition -> 'options', '{}'), p_definition ->> 'cron',
+         make_interval(secs => (p_definition ->> 'every')::float8), coalesce(p_definition ->> 'tz', 'UTC'),
+         coalesce(p_definition ->> 'missed', 'one'), coalesce(p_definition ->> 'overlap', 'allow')) then
+    raise exception 'a schedule is called % already%', quote_literal(v_is.name),
+        case when v_is.declared then ', declared in code' else ', and it says something else' end
+      using errcode = 'HF062', hint = 'Choose another name, delete it first, or create it with replace.';
+  end if;
+end $$;
+
+--
 -- Name: declare_tasks(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
 CREATE FUNCTION holdfast.declare_tasks(p_tasks jsonb) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
-    AS $$
+    AS $_$
 declare
   v_missing jsonb;
 begin
+  if p_tasks @? '$[*].flag_is_on' then
+    perform holdfast.flags_from_environment(p_tasks);
+  end if;
   select jsonb_agg(d) into v_missing
     from jsonb_array_elements(p_tasks) as d
    where not exists (select from holdfast.task t where t.name = d ->> 'name');
@@ -725,7 +1116,7 @@ begin
      order by d.name
     on conflict (name) do nothing;
   end if;
-end $$;
+end $_$;
 
 --
 -- Name: definitions(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -748,6 +1139,19 @@ CREATE FUNCTION holdfast.definitions(p_tasks jsonb) RETURNS TABLE(name text, que
      COALESCE(t.options, '{}'::jsonb) AS "coalesce"
     FROM jsonb_to_recordset(definitions.p_tasks) t(name text, queue text, priority smallint, max_retries smallint, crash_cap smallint, timeout double precision, retention double precision, unique_by jsonb, key_scope text, manual_retries smallint, manual_retries_per text, options jsonb);
 END;
+
+--
+-- Name: delete_schedule(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.delete_schedule(p_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  delete from holdfast.schedule s where s.name = p_name;
+  return found;
+end $$;
 
 --
 -- Name: dispatch_cancelled(uuid, boolean, jsonb, double precision); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -873,6 +1277,54 @@ begin
   end loop;
   return v_dropped;
 end $_$;
+
+--
+-- Name: due_of(timestamp with time zone, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.due_of(p_claim_order timestamp with time zone, p_priority integer) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN (p_claim_order + ((p_priority)::double precision * '00:00:36'::interval));
+
+--
+-- Name: due_schedules(integer, text[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.due_schedules(p_limit integer, p_except text[] DEFAULT '{}'::text[], OUT due jsonb, OUT next_in double precision) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_undeclared text[];
+begin
+  select coalesce(array_agg(u.name), '{}') into v_undeclared from holdfast.undeclared_schedules(v_now) as u;
+  if v_undeclared <> '{}' then
+    with gone as materialized (
+      select s.name
+        from holdfast.undeclared_schedules(v_now) as u
+        join holdfast.schedule s on s.name = u.name
+       where u.is_gone
+       order by s.name
+         for no key update of s skip locked)
+    update holdfast.schedule s
+       set withdrawn_at = v_now, updated_at = v_now
+      from gone
+     where s.name = gone.name and s.withdrawn_at is null;
+  end if;
+  select coalesce(jsonb_agg(to_jsonb(d)), '[]') into due
+    from (select s.name, s.version, s.cron, extract(epoch from s.every) as every, s.tz, s.anchor, s.missed, s.settled_to, v_now as now
+            from holdfast.schedule s
+           where s.paused_at is null and s.withdrawn_at is null and (s.next_at is null or s.next_at <= v_now)
+             and s.name <> all (p_except) and s.name <> all (v_undeclared)
+           order by s.next_at nulls first, s.name
+           limit p_limit) as d;
+  select extract(epoch from s.next_at - v_now) into next_in
+    from holdfast.schedule s
+   where s.paused_at is null and s.withdrawn_at is null and s.next_at > v_now and s.next_at < 'infinity'
+   order by s.next_at
+   limit 1;
+end $$;
 
 --
 -- Name: emit(text, jsonb, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1056,6 +1508,9 @@ declare
   v_careful boolean;
   v_born bigint;
   v_wakes text[];
+  v_gated uuid[];
+  v_flows boolean;
+  v_made jsonb;
 begin
   if jsonb_typeof(p_jobs) is distinct from 'array' then
     raise exception 'enqueue_many takes an array of jobs, not %', coalesce(jsonb_typeof(p_jobs), 'null') using errcode = 'HF005';
@@ -1074,51 +1529,70 @@ begin
   if not v_careful then
     begin
       with born as (
-        insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, priority, max_retries, task, queue, tenant,
-               subject, label, requested_by, trace_parent, timeout, tags, metadata, payload)
-        select w.id, v_now, v_now, case when w.run_at > v_now then null else holdfast.place_in_line(v_now, w.priority) end,
-               case when w.run_at > v_now then w.run_at end, w.priority, w.max_retries, w.task, w.queue, w.tenant,
-               w.subject, w.label, w.requested_by, w.trace_parent, w.timeout, w.tags, w.metadata, w.payload
+        insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, held_by, priority, max_retries, ties, task, queue, tenant,
+               subject, parent_id, label, requested_by, trace_parent, timeout, tags, metadata, payload)
+        select w.id, v_now, v_now,
+               case when w.run_at > v_now or w.ties > 0 or w.needs_jobs then null else holdfast.place_in_line(v_now, w.priority) end,
+               case when w.needs_jobs then null when w.run_at > v_now then w.run_at when w.ties > 0 then v_now end,
+               case when w.needs_jobs then 'jobs' end, w.priority, w.max_retries, w.ties, w.task, w.queue, w.tenant,
+               w.subject, w.parent_id, w.label, w.requested_by, w.trace_parent, w.timeout, w.tags, w.metadata, w.payload
           from holdfast.wanted(v_jobs, v_now) as w
-        returning case when job.claim_order is not null then job.queue end::text as wakes)
-      select count(*), array_agg(distinct born.wakes) into v_born, v_wakes from born;
+        returning case when job.claim_order is not null or job.due_at = v_now then job.queue end::text as wakes,
+                  case when job.ties > 0 then job.id end::uuid as gated, job.held_by is not null as waits)
+      select count(*), array_agg(distinct born.wakes), array_agg(born.gated) filter (where born.gated is not null), bool_or(born.waits)
+        into v_born, v_wakes, v_gated, v_flows
+        from born;
     exception when unique_violation then
       v_careful := true;   -- an id is in it twice, or in a transaction that commits at this moment: the answer to it was lost
     end;
   end if;
   if v_careful then
     with born as (
-      insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, priority, max_retries, key_held, task, queue, tenant,
-             subject, key, key_scope, label, requested_by, trace_parent, timeout, tags, metadata, payload)
-      select w.id, v_now, v_now, case when w.run_at > v_now then null else holdfast.place_in_line(v_now, w.priority) end,
-             case when w.run_at > v_now then w.run_at end, w.priority, w.max_retries, w.key is not null, w.task, w.queue, w.tenant,
-             w.subject, w.key, case when w.key is not null then w.key_scope end, w.label, w.requested_by, w.trace_parent, w.timeout,
+      insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, held_by, priority, max_retries, ties, key_held, task, queue, tenant,
+             subject, parent_id, key, key_scope, label, requested_by, trace_parent, timeout, tags, metadata, payload)
+      select w.id, v_now, v_now,
+             case when w.run_at > v_now or w.ties > 0 or w.needs_jobs then null else holdfast.place_in_line(v_now, w.priority) end,
+             case when w.needs_jobs then null when w.run_at > v_now then w.run_at when w.ties > 0 then v_now end,
+             case when w.needs_jobs then 'jobs' end, w.priority, w.max_retries, w.ties, w.key is not null, w.task, w.queue, w.tenant,
+             w.subject, w.parent_id, w.key, case when w.key is not null then w.key_scope end, w.label, w.requested_by, w.trace_parent, w.timeout,
              w.tags, w.metadata, w.payload
         from holdfast.wanted(v_jobs, v_now) as w
        order by w.tenant, w.task, w.key, w.nth   -- one order for all: two batches with common keys must not deadlock
           on conflict do nothing
-      returning case when job.claim_order is not null then job.queue end::text as wakes)
-    select count(*), array_agg(distinct born.wakes) into v_born, v_wakes from born;
+      returning case when job.claim_order is not null or job.due_at = v_now then job.queue end::text as wakes,
+                case when job.ties > 0 then job.id end::uuid as gated, job.held_by is not null as waits)
+    select count(*), array_agg(distinct born.wakes), array_agg(born.gated) filter (where born.gated is not null), bool_or(born.waits)
+      into v_born, v_wakes, v_gated, v_flows
+      from born;
+  end if;
+  if v_gated is not null then
+    perform holdfast.join_limits(v_gated);
   end if;
 
   if exists (select from holdfast.sleeper s where s.queue = any (v_wakes)) then
     perform holdfast.wake(v_wakes);
   end if;
   if v_born = v_many then
+    if v_flows then
+      perform holdfast.join_parents(v_jobs, '{}', v_now);
+    end if;
     return query
       select w.nth, (w.one ->> 'id')::uuid, true
         from jsonb_array_elements(v_jobs) with ordinality as w (one, nth);
-  else
-    return query
-      select w.nth, s.job_id, s.created
-        from (select e.nth, e.one
-                from jsonb_array_elements(v_jobs) with ordinality as e (one, nth)
-                join holdfast.task t on t.name = e.one ->> 'task'
-               -- The order of the insert above: replacing locks the keys' holders.
-               order by e.one ->> 'tenant', t.name, coalesce(e.one ->> 'key', holdfast.key_of(e.one -> 'payload', t.unique_by)), e.nth) as w
-        cross join lateral holdfast.settle_conflict((w.one ->> 'id')::uuid, w.one, v_now) as s
-       order by w.nth;
+    return;
   end if;
+  select jsonb_agg(jsonb_build_object('nth', w.nth, 'asked', w.one ->> 'id', 'job_id', s.job_id, 'created', s.created) order by w.nth) into v_made
+    from (select e.nth, e.one
+            from jsonb_array_elements(v_jobs) with ordinality as e (one, nth)
+            join holdfast.task t on t.name = e.one ->> 'task'
+           -- The order of the insert above: replacing locks the keys' holders.
+           order by e.one ->> 'tenant', t.name, coalesce(e.one ->> 'key', holdfast.key_of(e.one -> 'payload', t.unique_by)), e.nth) as w
+    cross join lateral holdfast.settle_conflict((w.one ->> 'id')::uuid, w.one, v_now) as s;
+  if v_flows then
+    perform holdfast.join_parents(v_jobs, (select jsonb_object_agg(m ->> 'asked', m ->> 'job_id') from jsonb_array_elements(v_made) as m), v_now);
+  end if;
+  return query
+    select m.nth, m.job_id, m.created from jsonb_to_recordset(v_made) as m (nth bigint, job_id uuid, created boolean) order by m.nth;
 end $_$;
 
 --
@@ -1234,6 +1708,186 @@ CREATE FUNCTION holdfast.fall_asleep(p_worker uuid, p_queues text[]) RETURNS voi
 $$;
 
 --
+-- Name: filled_key(text, jsonb, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.filled_key(p_template text, p_payload jsonb, p_tenant text, p_subject text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select case when length(k.key) <= 500 then k.key else left(k.key, 400) || ':' || md5(k.key) end
+    from (select coalesce(string_agg(
+                   case when part[1] not like '{%' then part[1]
+                        else coalesce(p_payload ->> btrim(part[1], '{}'),
+                                      case part[1] when '{tenant}' then p_tenant when '{subject}' then p_subject end, '')
+                   end, '' order by nth), '') as key
+            from regexp_matches(p_template, '\{[^{}]*\}|[^{}]+', 'g') with ordinality as m (part, nth)) as k
+$$;
+
+--
+-- Name: fire_schedule(text, integer, timestamp with time zone, timestamp with time zone[], timestamp with time zone[], integer, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.fire_schedule(p_name text, p_version integer, p_settled_to timestamp with time zone, p_slots timestamp with time zone[], p_missed timestamp with time zone[], p_times integer, p_next timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_schedule holdfast.schedule;
+  v_all timestamptz[] := p_missed || p_slots;
+  v_next timestamptz := coalesce(p_next, 'infinity');
+  v_last timestamptz;
+  v_slot timestamptz;
+  v_fired int := 0;
+begin
+  select * into v_schedule
+    from holdfast.schedule s
+   where s.name = p_name and s.version = p_version and s.settled_to = p_settled_to
+     and s.paused_at is null and s.withdrawn_at is null
+     for no key update skip locked;   -- who holds it is at it
+  if not found then
+    return null;
+  end if;
+  select max(a) into v_last from unnest(v_all) as a;
+  -- The times come from a process whose rules or clock may be wrong; what cannot be is refused.
+  if exists (select from unnest(v_all) as a where a is null or a <= p_settled_to or a > v_now or a <> date_trunc('second', a))
+     or v_next <= coalesce(v_last, p_settled_to) then
+    raise exception 'schedule %: these times are not due', quote_literal(p_name) using errcode = 'HF005',
+      hint = 'Times are whole seconds between the last one that was settled and the database''s clock, and the next one comes after them.';
+  end if;
+  if cardinality(p_missed) > 0 then
+    insert into holdfast.schedule_run (schedule, slot, last_slot, times, outcome, at, actor)
+    select p_name, min(m), max(m), p_times, 'missed', v_now, 'schedule:' || p_name from unnest(p_missed) as m
+    on conflict (schedule, slot) do nothing;
+  end if;
+  for v_slot in select distinct a from unnest(p_slots) as a order by a loop
+    v_fired := v_fired + holdfast.fire_slot(v_schedule, v_slot, v_now)::int;
+  end loop;
+  update holdfast.schedule s
+     set settled_to = coalesce(v_last, s.settled_to), next_at = v_next, updated_at = v_now
+   where s.name = p_name;
+  return v_fired;
+end $$;
+
+--
+-- Name: schedule; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.schedule (
+    name holdfast.name NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    task holdfast.name NOT NULL,
+    payload holdfast."json_object" DEFAULT '{}'::jsonb NOT NULL,
+    options holdfast."json_object" DEFAULT '{}'::jsonb NOT NULL,
+    cron text,
+    every interval,
+    tz text DEFAULT 'UTC'::text NOT NULL,
+    anchor timestamp with time zone NOT NULL,
+    missed holdfast.missed_policy DEFAULT 'one'::text NOT NULL,
+    overlap holdfast.overlap_policy DEFAULT 'allow'::text NOT NULL,
+    declared boolean NOT NULL,
+    settled_to timestamp with time zone NOT NULL,
+    next_at timestamp with time zone,
+    paused_at timestamp with time zone,
+    paused_by text,
+    reason text,
+    withdrawn_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT schedule_goes_forward CHECK ((next_at > settled_to)),
+    CONSTRAINT schedule_has_a_cron_line_or_an_interval CHECK (((cron IS NULL) <> (every IS NULL))),
+    CONSTRAINT schedule_interval_is_positive CHECK ((every > '00:00:00'::interval))
+)
+WITH (fillfactor='70');
+
+--
+-- Name: fire_slot(holdfast.schedule, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.fire_slot(p_schedule holdfast.schedule, p_slot timestamp with time zone, p_now timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_by text := 'schedule:' || p_schedule.name;
+  v_id uuid := holdfast.new_id();
+  v_outcome text := 'fired';
+  v_detail text;
+  v_open uuid;
+  v_created boolean := false;
+begin
+  -- Another decided it, whatever the schedule's row says now: the books may have been set back.
+  if exists (select from holdfast.schedule_run r where r.schedule = p_schedule.name and r.slot = p_slot) then
+    return false;
+  end if;
+  if p_schedule.missed = 'skip' and p_slot < p_now - interval '1 minute' then
+    v_outcome := 'missed';
+    v_id := null;
+  end if;
+  if v_outcome = 'fired' and p_schedule.overlap <> 'allow' then
+    for v_open in select holdfast.open_jobs(p_schedule.name) loop
+      if p_schedule.overlap = 'skip' then
+        v_outcome := 'overlap';
+        v_id := v_open;
+        exit;
+      end if;
+      begin
+        perform holdfast.cancel(v_open, v_by, 'replaced by ' || v_id);
+      exception when sqlstate 'HF001' then
+        null;   -- it ended at this moment, which is as well
+      end;
+    end loop;
+  end if;
+  if v_outcome = 'fired' then
+    begin
+      select e.job_id, e.created into v_id, v_created
+        from holdfast.enqueue_many(jsonb_build_array(holdfast.job_of_schedule(p_schedule, v_id, p_slot, v_by))) as e;
+      v_outcome := case when v_created then 'fired' else 'duplicate' end;
+    exception when others then
+      -- A refusal is an answer, and the schedule goes on; anything else is an accident, and is tried again.
+      if sqlstate not like 'HF%' and sqlstate not like '22%' and sqlstate not like '23%' then
+        raise;
+      end if;
+      v_outcome := 'refused';
+      v_detail := left(sqlerrm, 500);
+      v_id := null;
+    end;
+  end if;
+  insert into holdfast.schedule_run (schedule, slot, last_slot, outcome, at, job_id, actor, detail)
+  values (p_schedule.name, p_slot, p_slot, v_outcome, p_now, v_id, v_by, v_detail);
+  return v_created;
+end $$;
+
+--
+-- Name: flag_share(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.flag_share(p_flag text) RETURNS integer
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select coalesce((select case when f.enabled then f.percent else 0 end from holdfast.flag f where f.name = p_flag), 100)
+$$;
+
+--
+-- Name: flags_from_environment(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.flags_from_environment(p_tasks jsonb) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  insert into holdfast.flag as f (name, enabled, set_by)
+  select distinct on (d.options ->> 'flag') d.options ->> 'flag', d.flag_is_on, 'environment'
+    from jsonb_to_recordset(p_tasks) as d (options jsonb, flag_is_on boolean)
+    left join holdfast.flag old on old.name = d.options ->> 'flag'
+   where d.flag_is_on is not null and d.options ? 'flag' and old.enabled is distinct from d.flag_is_on
+   order by d.options ->> 'flag'
+  on conflict (name) do update set enabled = excluded.enabled, set_by = excluded.set_by, reason = null, at = excluded.at
+$$;
+
+--
 -- Name: follow_up(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1257,6 +1911,7 @@ begin
     delete from holdfast.wait w
      where w.job_id = any (v_ids)
        and (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = w.job_id);
+    perform holdfast.release_slots(v_ids);
     perform holdfast.compensate(v_ids);
     perform holdfast.release_retries(v_ids);
     v_ids := holdfast.tell_followers(v_ids);
@@ -1279,6 +1934,96 @@ CREATE FUNCTION holdfast.forget_nonces(p_limit integer) RETURNS void
                                   order by o.at
                                   limit p_limit)
 $$;
+
+--
+-- Name: forget_schedule_runs(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.forget_schedule_runs(p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_count bigint;
+begin
+  perform set_config('holdfast.retention', pg_current_xact_id()::text, true);
+  with old as (
+    select r.schedule, r.slot
+      from holdfast.schedule_run r
+     where r.at < holdfast.clock() - interval '90 days'
+     order by r.at
+     limit p_limit)
+  delete from holdfast.schedule_run r using old where r.schedule = old.schedule and r.slot = old.slot;
+  get diagnostics v_count = row_count;
+  perform set_config('holdfast.retention', '', true);
+  return v_count;
+end $$;
+
+--
+-- Name: free_rate_slot(text, integer, interval, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.free_rate_slot(p_key text, p_most integer, p_period interval, p_now timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_taken bigint;
+  v_gap int;
+  v_free int;
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('holdfast:rate:' || p_key, 0)) then
+    return null;
+  end if;
+  -- A rate that was lowered a moment ago still has starts beyond its last place.
+  if exists (select from holdfast.rate_slot r
+              where r.key = p_key and r.n > p_most and (r.used_at is null or r.used_at > p_now - p_period)) then
+    return 0;
+  end if;
+  select r.n into v_free
+    from holdfast.rate_slot r
+   where r.key = p_key and r.used_at <= p_now - p_period and r.n <= p_most
+   order by r.used_at
+   limit 1;
+  if found then
+    return v_free;
+  end if;
+  select count(*), min(r.nth) filter (where r.n <> r.nth) into v_taken, v_gap
+    from (select f.n, row_number() over (order by f.n) as nth
+            from (select r.n from holdfast.rate_slot r where r.key = p_key order by r.n limit p_most) as f) as r;
+  return case when v_taken < p_most then coalesce(v_gap, v_taken + 1) else 0 end;
+end $$;
+
+--
+-- Name: free_slot(text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.free_slot(p_key text, p_most integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_taken bigint;
+  v_gap int;
+  v_kept bigint;
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('holdfast:limit:' || p_key, 0)) then
+    return null;
+  end if;
+  select count(*), min(s.nth) filter (where s.n <> s.nth) into v_taken, v_gap
+    from (select f.n, row_number() over (order by f.n) as nth
+            from (select s.n from holdfast.slot s where s.key = p_key and s.n is not null order by s.n limit p_most) as f) as s;
+  if v_taken < p_most then
+    return coalesce(v_gap, v_taken + 1);
+  end if;
+  perform from holdfast.slot s
+    where s.key = p_key and s.n is not null
+    order by s.n
+    limit p_most
+      for key share skip locked;
+  get diagnostics v_kept = row_count;
+  return case when v_kept = p_most then 0 end;
+end $$;
 
 --
 -- Name: guard_history_partition(regclass); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1425,6 +2170,112 @@ begin
 end $$;
 
 --
+-- Name: has_slot(uuid, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.has_slot(p_job uuid, p_key text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select exists (select from holdfast.slot s where s.job_id = p_job and s.key = p_key and s.n is not null)
+$$;
+
+--
+-- Name: heal(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.heal(p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+  v_held text;
+  v_freed text[];
+  v_queues text[] := '{}';
+  v_reached text;
+begin
+  select h.reached into v_reached from holdfast.heal h for update skip locked;
+  if not found then
+    return 0;
+  end if;
+  with gone as (
+    delete from holdfast.slot s
+     where s.job_id in (select looked.job_id
+                          from (select o.job_id from holdfast.slot o where o.key > v_reached order by o.key limit p_limit) as looked
+                         where coalesce((select j.finished_at is not null from holdfast.job j where j.id = looked.job_id), true))
+    returning s.key, s.n)
+  select array_agg(g.key) filter (where g.n is not null) into v_freed from gone g;
+  if v_freed is not null then
+    perform holdfast.offer_slots(v_freed);
+  end if;
+  update holdfast.rate_slot r
+     set used_at = coalesce((select j.updated_at from holdfast.job j where j.id = r.job_id and j.status = 'RUNNING'), '-infinity')
+   where r.used_at is null
+     and (select j.claim_order is not null from holdfast.job j where j.id = r.job_id) is not true;
+  for v_try in 1..p_limit loop
+    select j.held_by into v_held
+      from holdfast.job j
+     where j.held_by collate "C" > 'limit:' || v_reached and j.held_by is not null
+     order by j.held_by collate "C"
+     limit 1;
+    v_reached := case when found and v_held like 'limit:%' then substr(v_held, 7) else '' end;
+    exit when v_reached = '';
+    v_queues := v_queues || holdfast.admit_waiters(v_held, 100);
+  end loop;
+  insert into holdfast.rate_wait (key, next_at)
+  select w.key, holdfast.clock()
+    from (select distinct substr(p.held_by, 6) as key
+            from (select j.held_by
+                    from holdfast.job j
+                   where j.held_by collate "C" >= 'rate:' and j.held_by collate "C" < 'rate;' and j.held_by is not null
+                   limit p_limit) as p) as w
+   where not exists (select from holdfast.rate_wait r where r.key = w.key)
+     and pg_try_advisory_xact_lock(hashtextextended('holdfast:rate:' || w.key, 0))   -- who writes it otherwise holds this
+  on conflict (key) do nothing;
+  update holdfast.heal h set reached = v_reached where h.reached <> v_reached;
+  if cardinality(v_queues) > 0 then
+    perform holdfast.wake(v_queues);
+  end if;
+  return cardinality(v_queues) + coalesce(cardinality(v_freed), 0);
+end $$;
+
+--
+-- Name: hold_facts(uuid, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.hold_facts(p_job uuid, p_held text) RETURNS jsonb
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select case split_part(p_held, ':', 1)
+    when 'limit' then (
+      select jsonb_build_object('key', substr(p_held, 7), 'most', (select l.most from holdfast.limits_of(j) as l where l.key = substr(p_held, 7)),
+               'taken', count(s.n), 'by', min(s.job_id::text) filter (where s.n = 1))
+        from holdfast.slot s
+       where s.key = substr(p_held, 7) and s.n is not null)
+    when 'rate' then (
+      select jsonb_build_object('key', substr(p_held, 6), 'next_in', extract(epoch from max(w.next_at) - holdfast.clock()))
+        from holdfast.rate_wait w
+       where w.key = substr(p_held, 6))
+    when 'task' then (
+      select jsonb_build_object('by', coalesce(t.paused_by, '?'), 'reason', t.pause_reason, 'ago', extract(epoch from holdfast.clock() - t.paused_at),
+               'resumes_in', extract(epoch from t.resume_at - holdfast.clock()))
+        from holdfast.task t
+       where t.name = substr(p_held, 6) and t.paused_at is not null)
+    when 'flag' then (
+      select jsonb_build_object('flag', f.name, 'share', holdfast.flag_share(f.name), 'by', f.set_by, 'reason', f.reason)
+        from holdfast.flag f
+       where f.name = (select t.options ->> 'flag' from holdfast.task t where t.name = j.task))
+    end
+    from holdfast.job j
+   where j.id = p_job
+$$;
+
+--
 -- Name: hold_fence(uuid, integer, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1481,6 +2332,29 @@ CREATE FUNCTION holdfast.is_completed_by(p_job uuid, p_attempt integer, p_claim_
 $$;
 
 --
+-- Name: is_first(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.is_first(p_what text) RETURNS boolean
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select pg_try_advisory_xact_lock(hashtextextended('holdfast.' || p_what, 0))
+$$;
+
+--
+-- Name: is_gated(text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.is_gated(p_task text, p_queue text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select exists (select from holdfast.task t where t.name = p_task and t.options ?| array['limits', 'rates', 'flag'])
+      or exists (select from holdfast.queue q where q.name = p_queue and q.job_limit is not null)
+$$;
+
+--
 -- Name: is_legal(holdfast.job_status, holdfast.job_status); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1495,6 +2369,21 @@ CREATE FUNCTION holdfast.is_legal(p_from holdfast.job_status, p_to holdfast.job_
 CREATE FUNCTION holdfast.is_terminal(p_status holdfast.job_status) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (p_status = ANY (ARRAY['COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status]));
+
+--
+-- Name: job_of_schedule(holdfast.schedule, uuid, timestamp with time zone, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.job_of_schedule(p_schedule holdfast.schedule, p_id uuid, p_slot timestamp with time zone, p_by text) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select jsonb_build_object('requested_by', p_by) || p_schedule.options
+         || jsonb_build_object('id', p_id, 'task', p_schedule.task, 'payload', p_schedule.payload,
+              'metadata', coalesce(p_schedule.options -> 'metadata', '{}')
+                          || jsonb_build_object('schedule', p_schedule.name,
+                                                'slot', to_char(p_slot at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"+00:00"')))
+$$;
 
 --
 -- Name: job_outcome(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1532,6 +2421,145 @@ CREATE FUNCTION holdfast.job_outcomes(p_ids uuid[]) RETURNS TABLE(id uuid, statu
 $$;
 
 --
+-- Name: join_limits(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.join_limits(p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  v_limit record;
+  v_many bigint;
+  v_other uuid;
+begin
+  insert into holdfast.slot (job_id, key)
+  select j.id, l.key
+    from unnest(p_ids) as b (id)
+    join holdfast.job j on j.id = any (array[b.id])
+    cross join lateral holdfast.limits_of(j) as l
+  on conflict do nothing;
+  for v_limit in
+    select j.id, j.task, l.key, l.most
+      from unnest(p_ids) as b (id)
+      join holdfast.job j on j.id = any (array[b.id])
+      cross join lateral holdfast.limits_of(j) as l
+     where l.policy = 'reject'
+     order by l.key collate "C", j.id   -- one order for all
+  loop
+    -- A snapshot from before the wait would not show who came first.
+    if current_setting('transaction_isolation') = 'repeatable read' then
+      raise exception 'a limit with the policy reject cannot be kept in a REPEATABLE READ transaction'
+        using errcode = 'HF005', hint = 'Enqueue task ' || v_limit.task || ' in a READ COMMITTED or SERIALIZABLE transaction. Nothing was enqueued.';
+    end if;
+    perform pg_advisory_xact_lock(hashtextextended('holdfast:reject:' || v_limit.key, 0));
+    select count(*), (array_agg(o.job_id order by o.job_id = any (p_ids), o.n nulls last, o.job_id))[1] into v_many, v_other
+      from (select s.job_id, s.n
+              from holdfast.slot s
+             where s.key = v_limit.key and s.job_id <> v_limit.id
+             order by s.n
+             limit v_limit.most) as o;
+    if v_many >= v_limit.most then
+      raise exception 'the limit of % (at most %) is reached: job % is in the way', v_limit.key, v_limit.most, v_other
+        using errcode = 'HF012', detail = jsonb_build_object('job', v_other, 'key', v_limit.key)::text,
+              hint = 'Wait for that job''s end, or cancel it. Nothing was enqueued.';
+    end if;
+  end loop;
+end $$;
+
+--
+-- Name: join_parents(jsonb, jsonb, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.join_parents(p_jobs jsonb, p_made jsonb, p_now timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+declare
+  v_nths bigint[];
+  v_jobs uuid[];
+  v_needs uuid[];
+  v_places int[];
+  v_policies text[];
+  v_open uuid[];
+  v_wrong record;
+  v_queues text[];
+begin
+  if p_jobs @? '$[*].after[*] ? (!(@ like_regex "^[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}$"))' then
+    raise exception 'after must be a list of job ids' using errcode = 'HF005', hint = 'Nothing was enqueued.';
+  end if;
+  select array_agg(n.nth), array_agg(n.job_id), array_agg(n.needs), array_agg(n.place), array_agg(n.policy)
+    into v_nths, v_jobs, v_needs, v_places, v_policies
+    from (select distinct on (c.id, r.needs) c.nth, c.id as job_id, r.needs, r.place::int, c.policy
+            from (select e.nth, (e.one ->> 'id')::uuid as id, coalesce(e.one ->> 'on_parent_failure', 'cancel') as policy, e.one -> 'after' as after
+                    from jsonb_array_elements(p_jobs) with ordinality as e (one, nth)
+                   where e.one ? 'after') as c
+            cross join lateral (select coalesce(p_made ->> a.id, a.id)::uuid as needs, a.place
+                                  from jsonb_array_elements_text(c.after) with ordinality as a (id, place)) as r
+           where (select j.held_by = 'jobs' from holdfast.job j where j.id = c.id)
+             and not exists (select from holdfast.wait w where w.job_id = c.id)
+           order by c.id, r.needs, r.place) as n;
+  -- A job may need what stands before it in the call, never itself or what stands behind it: so no circle can close.
+  with later as materialized (
+    select (e.one ->> 'id')::uuid as id, e.nth from jsonb_array_elements(p_jobs) with ordinality as e (one, nth)),
+  first as materialized (
+    select u.needs, min(u.nth) as nth from unnest(v_nths, v_needs) as u (nth, needs) group by u.needs)
+  select f.nth, f.needs into v_wrong from first f join later l on l.id = f.needs where l.nth >= f.nth limit 1;
+  if found then
+    perform holdfast.bad_input(v_wrong.nth, format('it is to run after job %s, which is itself or comes later in the same call: a cycle', v_wrong.needs));
+  end if;
+  with parent as materialized (
+    select p.id, p.status
+      from (select distinct u.needs from unnest(v_needs) as u (needs) order by u.needs) as n
+      join holdfast.job p on p.id = any (array[n.needs])
+     order by p.id
+       for no key update of p)
+  select array_agg(p.id::uuid) filter (where not holdfast.is_terminal(p.status)) into v_open from parent p;
+  select u.nth, u.needs, p.status into v_wrong
+    from unnest(v_nths, v_needs, v_policies) as u (nth, needs, policy)
+    left join holdfast.job p on p.id = any (array[u.needs])
+   where p.id is null or (p.status in ('FAILED', 'CANCELLED') and u.policy = 'cancel')
+   limit 1;
+  if found then
+    perform holdfast.bad_input(v_wrong.nth, case
+      when v_wrong.status is null then format('it is to run after job %s, which does not exist', v_wrong.needs)
+      else format('it is to run after job %s, which is %s: it would never start (on_parent_failure=run starts it anyway)', v_wrong.needs, v_wrong.status) end);
+  end if;
+  insert into holdfast.dependency (needs, job_id, position, policy)
+  select u.needs, u.job_id, u.place, u.policy
+    from unnest(v_needs, v_jobs, v_places, v_policies) as u (needs, job_id, place, policy);
+  update holdfast.job p set ties = p.ties | 2 where p.id = any (v_open) and p.ties & 2 = 0;
+  with child as (
+    select u.job_id, count(o.id) as remaining
+      from unnest(v_jobs, v_needs) as u (job_id, needs)
+      left join unnest(v_open) as o (id) on o.id = u.needs
+     group by u.job_id),
+  told as (
+    select c.job_id, c.remaining, w.run_at
+      from child c
+      join holdfast.wanted(p_jobs, p_now) as w on w.id = c.job_id),
+  waiting as (
+    insert into holdfast.wait (job_id, remaining, run_at)
+    select t.job_id, t.remaining, t.run_at from told t where t.remaining > 0),
+  ready as (
+    update holdfast.job j
+       set held_by = null,
+           due_at = case when t.run_at > p_now then t.run_at when j.ties & 1 = 1 then p_now end,
+           claim_order = case when j.ties & 1 = 0 and coalesce(t.run_at, p_now) <= p_now then holdfast.place_in_line(p_now, j.priority) end
+      from told t
+     where j.id = any (array[t.job_id]) and t.remaining = 0
+    returning j.queue)
+  select array_agg(distinct r.queue::text) into v_queues from ready r;
+  if v_queues is not null then
+    perform holdfast.wake(v_queues);
+  end if;
+end $_$;
+
+--
 -- Name: judge_callback(holdfast.job, holdfast.dispatch, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1562,6 +2590,46 @@ CREATE FUNCTION holdfast.keep_attempt(p_run holdfast.dispatch, p_outcome text, p
 $$;
 
 --
+-- Name: keep_ring(text, interval); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.keep_ring(p_queue text, p_took interval) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_until timestamptz := holdfast.clock() + least(p_took * 20, interval '0.5 seconds');
+begin
+  perform from holdfast.ring r where r.queue = p_queue for update skip locked;
+  if found then
+    update holdfast.ring r set tenants = t.tenants, heads = t.heads, until = v_until
+      from holdfast.tenants_in_line(p_queue, '', null, 2000) as t
+     where r.queue = p_queue;
+  elsif not exists (select from holdfast.ring r where r.queue = p_queue) and holdfast.is_first('ring:' || p_queue) then
+    insert into holdfast.ring (queue, tenants, heads, until)
+    select p_queue, t.tenants, t.heads, v_until from holdfast.tenants_in_line(p_queue, '', null, 2000) as t
+    on conflict (queue) do nothing;
+  end if;
+end $$;
+
+--
+-- Name: keep_turn(text, text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.keep_turn(p_queue text, p_tenant text, p_used integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  perform from holdfast.turn t where t.queue = p_queue for update skip locked;
+  if found then
+    update holdfast.turn t set tenant = p_tenant, used = p_used where t.queue = p_queue;
+  elsif not exists (select from holdfast.turn t where t.queue = p_queue) and holdfast.is_first('turn:' || p_queue) then
+    insert into holdfast.turn (queue, tenant, used) values (p_queue, p_tenant, p_used) on conflict (queue) do nothing;
+  end if;
+end $$;
+
+--
 -- Name: key_of(jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1579,6 +2647,32 @@ CREATE FUNCTION holdfast.last_checkpoint(p_job uuid) RETURNS text
     AS $$
   select c.value::text from holdfast.checkpoint c where c.job_id = p_job
 $$;
+
+--
+-- Name: leave_line(holdfast.job, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.leave_line(p_job holdfast.job, p_held text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_freed text[];
+begin
+  update holdfast.job j
+     set claim_order = null, held_by = p_held, ties = j.ties | case when p_held is null then 1 else 0 end,
+         due_at = case when j.status <> 'WAITING_FOR_APPROVAL' then coalesce(j.due_at, holdfast.due_of(j.claim_order, j.priority)) end
+   where j.id = p_job.id;
+  update holdfast.rate_slot r set used_at = '-infinity' where r.job_id = p_job.id and r.used_at is null;
+  if p_job.status = 'PENDING' and p_job.ties & 4 > 0 then
+    with given as (
+      update holdfast.slot s set n = null where s.job_id = p_job.id and s.n is not null returning s.key)
+    select array_agg(g.key) into v_freed from given g;
+    if v_freed is not null then
+      perform holdfast.offer_slots(v_freed);
+    end if;
+  end if;
+end $$;
 
 --
 -- Name: let_go(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1602,6 +2696,82 @@ begin
   select array_agg(distinct f.queue) into v_queues from free f;
   perform holdfast.wake(v_queues);
 end $$;
+
+--
+-- Name: let_out(text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.let_out(p_held text, p_limit integer) RETURNS text[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_queues text[];
+begin
+  with parked as materialized (
+    select j.id
+      from holdfast.job j
+     where j.held_by collate "C" = p_held and j.held_by is not null and j.claim_order is null and j.status <> 'WAITING_FOR_APPROVAL'
+     order by j.held_by collate "C", holdfast.parked_place(j.due_at, j.created_at, j.priority), j.id
+     limit p_limit
+       for no key update skip locked),
+  out as (
+    update holdfast.job j
+       set held_by = null, due_at = coalesce(j.due_at, v_now)
+      from parked p
+     where j.id = any (array[p.id::uuid]) and j.held_by = p_held
+    returning j.queue)
+  select array_agg(o.queue::text) into v_queues from out o;
+  return coalesce(v_queues, '{}');
+end $$;
+
+--
+-- Name: limit_queue(text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.limit_queue(p_queue text, p_most integer) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if p_most not between 1 and 100000 then
+    raise exception 'a queue can be limited to 1 to 100,000 jobs at once, not %', p_most
+      using errcode = 'HF005', hint = 'To let nothing run, pause it: holdfast queue pause ' || p_queue;
+  end if;
+  insert into holdfast.queue as q (name, job_limit) values (p_queue, p_most)
+  on conflict (name) do update set job_limit = excluded.job_limit;
+  if p_most is not null then
+    perform holdfast.count_running(p_queue);
+    perform holdfast.clear_line(1000);
+  end if;
+  perform holdfast.open_again(100);
+  perform holdfast.wake(array[p_queue]);
+end $$;
+
+--
+-- Name: limits_of(holdfast.job); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.limits_of(p_job holdfast.job) RETURNS TABLE(key text, most integer, policy text, release_while_waiting boolean)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select distinct on (l.key) l.key, l.most, l.policy, l.release_while_waiting
+    from (select holdfast.filled_key(d.key, p_job.payload, p_job.tenant, p_job.subject) as key, d.max as most,
+                 coalesce(d.policy, 'wait') as policy, coalesce(d.release_while_waiting, false) as release_while_waiting
+            from holdfast.task t
+            cross join lateral jsonb_to_recordset(t.options -> 'limits') as d (key text, max int, policy text, release_while_waiting boolean)
+           where t.name = p_job.task
+          union all
+          select 'queue:' || q.name, q.job_limit, 'wait', false
+            from holdfast.queue q
+           where q.name = p_job.queue and q.job_limit is not null) as l
+   order by l.key, l.most
+$$;
 
 --
 -- Name: lock_event(text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1651,6 +2821,86 @@ begin
       or exists (select from jsonb_to_recordset(p_jobs) as w (id uuid)
                   where (select j.id from holdfast.job j where j.id = w.id) is not null);
 end $_$;
+
+--
+-- Name: ring; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.ring (
+    queue text NOT NULL,
+    tenants text[] NOT NULL,
+    heads timestamp with time zone[] NOT NULL,
+    until timestamp with time zone NOT NULL
+)
+WITH (fillfactor='50');
+
+--
+-- Name: next_tenants(text, text, integer, timestamp with time zone, holdfast.ring); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.next_tenants(p_queue text, p_tenant text, p_most integer, p_after timestamp with time zone, p_known holdfast.ring, OUT tenants text[], OUT heads timestamp with time zone[]) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    AS $$
+declare
+  v_has_none boolean := exists (select from holdfast.job j
+                                 where j.queue = p_queue and coalesce(j.tenant, '') = '' and j.claim_order >= p_after and not j.suspect);
+  v_none text[] := case when v_has_none then array[''] else '{}' end;
+  v_its_head timestamptz[] := case when v_has_none then array[p_after] else '{}' end;
+  v_rest record;
+begin
+  if p_known.queue is not null then
+    select array_agg(k.tenant order by k.tenant < p_tenant, k.tenant), array_agg(k.head order by k.tenant < p_tenant, k.tenant)
+      into tenants, heads
+      from unnest(v_none || p_known.tenants, v_its_head || p_known.heads) as k (tenant, head);
+    tenants := tenants[:p_most];
+    heads := heads[:p_most];
+    return;
+  end if;
+  select t.tenants, t.heads into tenants, heads from holdfast.tenants_in_line(p_queue, p_tenant, null, p_most) as t;
+  if p_tenant = '' then
+    tenants := v_none || tenants;
+    heads := v_its_head || heads;
+  elsif cardinality(tenants) < p_most then
+    select t.tenants, t.heads into v_rest from holdfast.tenants_in_line(p_queue, '', p_tenant, p_most - cardinality(tenants)) as t;
+    tenants := tenants || v_none || v_rest.tenants;
+    heads := heads || v_its_head || v_rest.heads;
+  end if;
+end $$;
+
+--
+-- Name: next_turns(text, integer, timestamp with time zone, boolean, holdfast.ring, text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.next_turns(p_queue text, p_left integer, p_after timestamp with time zone, p_is_dry boolean, p_known holdfast.ring, INOUT tenant text, INOUT used integer, OUT tenants text[], OUT heads timestamp with time zone[], OUT shares integer[], OUT is_whole boolean) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+declare
+  -- A tenant is found at the price of a job: of very many some are served, a little longer. If those had nothing, anybody is.
+  v_most int := case when p_is_dry then 1000000 else least(p_left, 128) + 1 end;
+begin
+  select n.tenants, n.heads into tenants, heads from holdfast.next_tenants(p_queue, tenant, v_most, p_after, p_known) as n;
+  is_whole := cardinality(tenants) < v_most;
+  select o.shares, o.tenant, o.used into shares, tenant, used from holdfast.share_out(tenants, is_whole, p_left, p_is_dry::int, tenant, used) as o;
+end $$;
+
+--
+-- Name: no_schedule(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.no_schedule(p_name text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  raise exception 'no schedule is called %', quote_literal(p_name) using errcode = 'HF061', hint = 'holdfast schedule list shows them.';
+end $$;
 
 --
 -- Name: note(uuid, text, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1707,6 +2957,170 @@ begin
 end $$;
 
 --
+-- Name: offer_slots(text[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.offer_slots(p_keys text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_key record;
+  v_queues text[] := '{}';
+begin
+  for v_key in
+    select k.key, count(*)::int as free, row_number() over () as nth from unnest(p_keys) as k (key) group by k.key
+  loop
+    -- Each key costs an entry of the server's lock table: what is beyond a hundred goes through admission.
+    if v_key.nth <= 100 then
+      v_queues := v_queues || holdfast.admit_waiters('limit:' || v_key.key, v_key.free);
+    else
+      v_queues := v_queues || holdfast.let_out('limit:' || v_key.key, v_key.free);
+    end if;
+  end loop;
+  if cardinality(v_queues) > 0 then
+    perform holdfast.wake(v_queues);
+  end if;
+end $$;
+
+--
+-- Name: open_again(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.open_again(p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+  v_held text;
+  v_queues text[] := '{}';
+begin
+  if not exists (select from holdfast.job j where j.held_by is not null) then
+    return 0;
+  end if;
+  for v_held in
+    select 'task:' || t.name from holdfast.task t where not holdfast.task_is_paused(t)
+    union all
+    select 'flag:' || f.name || ':' || share from holdfast.flag f, generate_series(0, 99) as share where share <> holdfast.flag_share(f.name)
+    union all
+    select 'limit:queue:' || q.name from holdfast.queue q
+  loop
+    continue when not exists (select from holdfast.job j where j.held_by collate "C" = v_held and j.held_by is not null);
+    v_queues := v_queues || holdfast.admit_waiters(v_held, p_limit - cardinality(v_queues));
+    exit when cardinality(v_queues) >= p_limit;
+  end loop;
+  if cardinality(v_queues) > 0 then
+    perform holdfast.wake(v_queues);
+  end if;
+  return cardinality(v_queues);
+end $$;
+
+--
+-- Name: open_jobs(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.open_jobs(p_schedule text) RETURNS SETOF uuid
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select j.id
+    from (select r.job_id
+            from holdfast.schedule_run r
+           where r.schedule = p_schedule and r.outcome in ('fired', 'manual')
+           order by r.slot desc
+           limit 100) as r
+    join holdfast.job j on j.id = r.job_id
+   where j.finished_at is null
+   order by j.id
+$$;
+
+--
+-- Name: open_tasks(text[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.open_tasks(p_tasks text[]) RETURNS text[]
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if not exists (select from holdfast.task t where t.paused_at is not null)
+     and not exists (select from holdfast.flag f where not f.enabled) then
+    return p_tasks;
+  end if;
+  return array(select n.name
+                 from unnest(p_tasks) with ordinality as n (name, nth)
+                 left join holdfast.task t on t.name = n.name
+                where holdfast.task_is_paused(t) is not true
+                  and not exists (select from holdfast.flag f where f.name = t.options ->> 'flag' and not f.enabled)
+                order by n.nth);
+end $$;
+
+--
+-- Name: parked_place(timestamp with time zone, timestamp with time zone, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.parked_place(p_due timestamp with time zone, p_created timestamp with time zone, p_priority integer) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (COALESCE(p_due, p_created) - ((p_priority)::double precision * '00:00:36'::interval));
+
+--
+-- Name: pass_gates(holdfast.job, timestamp with time zone, text[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.pass_gates(p_job holdfast.job, p_now timestamp with time zone, p_full text[], OUT held text, OUT busy boolean, OUT ties integer) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_gate record;
+  v_n int;
+  v_slots jsonb := '[]';
+  v_starts jsonb := '[]';
+begin
+  ties := p_job.ties;
+  busy := false;
+  held := holdfast.closed_by(p_job);
+  if held is not null then
+    return;
+  end if;
+  for v_gate in
+    select l.key, l.most
+      from holdfast.limits_of(p_job) as l
+     where not exists (select from holdfast.slot s where s.job_id = p_job.id and s.key = l.key and s.n is not null)
+  loop
+    v_n := case when v_gate.key = any (p_full) then 0 else holdfast.free_slot(v_gate.key, v_gate.most) end;
+    busy := v_n is null;
+    held := case when v_n = 0 then 'limit:' || v_gate.key end;
+    if busy or held is not null then
+      return;
+    end if;
+    v_slots := v_slots || jsonb_build_object('key', v_gate.key, 'n', v_n);
+  end loop;
+  for v_gate in select r.key, r.most, r.period from holdfast.rates_of(p_job) as r loop
+    v_n := holdfast.free_rate_slot(v_gate.key, v_gate.most, v_gate.period, p_now);
+    busy := v_n is null;
+    if v_n = 0 then
+      held := 'rate:' || v_gate.key;
+      perform holdfast.await_rate(v_gate.key, v_gate.period, p_now);
+    end if;
+    if busy or held is not null then
+      return;
+    end if;
+    v_starts := v_starts || jsonb_build_object('key', v_gate.key, 'n', v_n, 'period', v_gate.period);
+  end loop;
+
+  insert into holdfast.slot as s (job_id, key, n)
+  select p_job.id, g.key, g.n from jsonb_to_recordset(v_slots) as g (key text, n int)
+  on conflict (job_id, key) do update set n = excluded.n;
+  insert into holdfast.rate_slot as r (key, n, job_id, period)
+  select g.key, g.n, p_job.id, g.period from jsonb_to_recordset(v_starts) as g (key text, n int, period interval)
+  on conflict (key, n) do update set job_id = excluded.job_id, used_at = null, period = excluded.period;
+  ties := ties | case when v_slots = '[]' then 0 else 4 end | case when v_starts = '[]' then 0 else 8 end;
+end $$;
+
+--
 -- Name: pause_queue(text, text, text, interval); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1720,6 +3134,42 @@ begin
   on conflict (name) do update
      set paused_at = coalesce(queue.paused_at, excluded.paused_at), paused_by = excluded.paused_by,
          reason = excluded.reason, resume_at = excluded.resume_at;
+end $$;
+
+--
+-- Name: pause_schedule(text, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.pause_schedule(p_name text, p_actor text DEFAULT NULL::text, p_reason text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  update holdfast.schedule s
+     set paused_at = coalesce(s.paused_at, holdfast.clock()), paused_by = coalesce(p_actor, session_user), reason = p_reason,
+         updated_at = holdfast.clock()
+   where s.name = p_name;
+  if not found then
+    perform holdfast.no_schedule(p_name);
+  end if;
+end $$;
+
+--
+-- Name: pause_task(text, text, text, interval); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.pause_task(p_task text, p_actor text DEFAULT NULL::text, p_reason text DEFAULT NULL::text, p_resume_in interval DEFAULT NULL::interval) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  update holdfast.task t
+     set paused_at = coalesce(t.paused_at, holdfast.clock()), paused_by = coalesce(p_actor, session_user), pause_reason = p_reason,
+         resume_at = holdfast.clock() + p_resume_in
+   where t.name = p_task;
+  if not found then
+    raise exception 'no task is called %', quote_literal(p_task) using errcode = 'HF004', hint = 'holdfast task list shows them.';
+  end if;
 end $$;
 
 --
@@ -1754,6 +3204,42 @@ begin
 end $$;
 
 --
+-- Name: put_schedule(jsonb, boolean, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.put_schedule(p_definition jsonb, p_declared boolean, p_replace boolean) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_anchor timestamptz := date_trunc('second', v_now);
+begin
+  if not exists (select from holdfast.task t where t.name = p_definition ->> 'task') then
+    raise exception 'schedule %: task % is not registered in this database', quote_literal(p_definition ->> 'name'), quote_literal(p_definition ->> 'task')
+      using errcode = 'HF004', hint = 'Start a worker that has it (holdfast -a module:app worker), or check the name.';
+  end if;
+  insert into holdfast.schedule as old (name, task, payload, options, cron, every, tz, anchor, missed, overlap, declared, settled_to, created_at, updated_at)
+  select d.name, d.task, coalesce(d.payload, '{}'), coalesce(d.options, '{}'), d.cron, make_interval(secs => d.every), coalesce(d.tz, 'UTC'), v_anchor,
+         coalesce(d.missed, 'one'), coalesce(d.overlap, 'allow'), p_declared, v_now, v_now, v_now
+    from jsonb_to_record(p_definition) as d (name text, task text, payload jsonb, options jsonb, cron text, every float8, tz text, missed text, overlap text)
+  on conflict (name) do update
+     set task = excluded.task, payload = excluded.payload, options = excluded.options, missed = excluded.missed, overlap = excluded.overlap,
+         cron = excluded.cron, every = excluded.every, tz = excluded.tz, declared = excluded.declared, withdrawn_at = null, updated_at = v_now,
+         version = old.version + 1,
+         anchor = case when old.every is distinct from excluded.every then excluded.anchor else old.anchor end,
+         (settled_to, next_at) = (select case when same.timing then old.settled_to else greatest(old.settled_to, v_now) end,
+                                         case when same.timing then old.next_at end
+                                    from (select old.withdrawn_at is null
+                                             and (old.cron, old.every, old.tz) is not distinct from (excluded.cron, excluded.every, excluded.tz)) as same (timing))
+   where p_replace
+     and (old.withdrawn_at is not null
+          or (old.task, old.payload, old.options, old.missed, old.overlap, old.cron, old.every, old.tz, old.declared)
+             is distinct from
+             (excluded.task, excluded.payload, excluded.options, excluded.missed, excluded.overlap, excluded.cron, excluded.every, excluded.tz, excluded.declared));
+end $$;
+
+--
 -- Name: queue; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -1763,6 +3249,8 @@ CREATE TABLE holdfast.queue (
     paused_by text,
     reason text,
     resume_at timestamp with time zone,
+    job_limit integer,
+    CONSTRAINT queue_limit_is_positive CHECK ((job_limit > 0)),
     CONSTRAINT resume_needs_a_pause CHECK (((resume_at IS NULL) OR (paused_at IS NOT NULL)))
 );
 
@@ -1773,6 +3261,23 @@ CREATE TABLE holdfast.queue (
 CREATE FUNCTION holdfast.queue_is_paused(p_queue text) RETURNS boolean
     LANGUAGE sql STABLE
     RETURN (EXISTS (SELECT FROM holdfast.queue q WHERE (((q.name)::text = queue_is_paused.p_queue) AND (q.paused_at IS NOT NULL) AND ((q.resume_at IS NULL) OR (q.resume_at > holdfast.clock())))));
+
+--
+-- Name: rates_of(holdfast.job); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.rates_of(p_job holdfast.job) RETURNS TABLE(key text, most integer, period interval)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select distinct on (r.key) r.key, r.most, r.period
+    from (select holdfast.filled_key(d.key, p_job.payload, p_job.tenant, p_job.subject) as key, d.max as most,
+                 make_interval(secs => d.per) as period
+            from holdfast.task t
+            cross join lateral jsonb_to_recordset(t.options -> 'rates') as d (key text, max int, per float8)
+           where t.name = p_job.task) as r
+   order by r.key, r.most
+$$;
 
 --
 -- Name: record_births(); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1888,6 +3393,30 @@ begin
 end $$;
 
 --
+-- Name: register_schedules(uuid, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.register_schedules(p_worker uuid, p_definitions jsonb) RETURNS TABLE(taken text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_definition jsonb;
+  v_names text[] := '{}';
+begin
+  for v_definition in select d from jsonb_array_elements(p_definitions) as d order by d ->> 'name' loop
+    if exists (select from holdfast.schedule s where s.name = v_definition ->> 'name' and not s.declared) then
+      taken := v_definition ->> 'name';
+      return next;
+    else
+      perform holdfast.put_schedule(v_definition, true, true);
+      v_names := v_names || (v_definition ->> 'name');
+    end if;
+  end loop;
+  update holdfast.worker w set schedules = v_names where w.id = p_worker and w.schedules is distinct from v_names;
+end $$;
+
+--
 -- Name: register_tasks(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1896,6 +3425,7 @@ CREATE FUNCTION holdfast.register_tasks(p_tasks jsonb) RETURNS void
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
+  perform holdfast.flags_from_environment(p_tasks);
   perform holdfast.insert_queues(p_tasks);
   insert into holdfast.task as old (name, queue, priority, max_retries, crash_cap, timeout, retention, unique_by, key_scope,
                                     manual_retries, manual_retries_per, options)
@@ -1943,21 +3473,27 @@ begin
 end $$;
 
 --
--- Name: release_compensations(); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: release_compensations(integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.release_compensations() RETURNS bigint
+CREATE FUNCTION holdfast.release_compensations(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
     AS $$
 declare
   v_ids uuid[];
 begin
-  select array_agg(j.id) into v_ids
-    from holdfast.job j
-   where j.compensates is not null and j.held_by is not null and j.status = 'PENDING'
-     and (j.due_at <= holdfast.clock()
-          or exists (select from holdfast.worker w where j.held_by = 'worker:' || w.id and w.died_at is not null));
+  select array_agg(h.id) into v_ids
+    from (select j.id::uuid
+            from holdfast.job j
+           where j.compensates is not null and j.finished_at is null and j.held_by is not null and j.status = 'PENDING'
+             and (j.due_at <= holdfast.clock()
+                  or exists (select from holdfast.worker w where j.held_by = 'worker:' || w.id and w.died_at is not null))
+           order by j.compensates, j.id   -- the order of the index that holds only these
+           limit p_limit) as h;
   perform holdfast.let_go(v_ids);
   return coalesce(cardinality(v_ids), 0);
 end $$;
@@ -1969,13 +3505,55 @@ end $$;
 CREATE FUNCTION holdfast.release_retries(p_ids uuid[]) RETURNS void
     LANGUAGE sql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
     AS $$
   select holdfast.let_go(array_agg(r.id::uuid))
     from holdfast.job c
-    join holdfast.job r on r.retry_of = c.compensates
+    join holdfast.job r on r.retry_of = any (array[c.compensates])
    where c.id = any (p_ids) and c.status in ('COMPLETED', 'CANCELLED') and c.compensates is not null
      and r.status = 'PENDING' and r.held_by like 'compensation %'
 $$;
+
+--
+-- Name: release_slots(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.release_slots(p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  v_freed text[];
+  v_given text[];
+begin
+  update holdfast.rate_slot r
+     set used_at = case when j.status = 'RUNNING' then j.updated_at else '-infinity' end
+    from holdfast.job j
+   where r.job_id = any (p_ids) and r.used_at is null and j.id = any (array[r.job_id])
+     and j.claim_order is null;
+  with gone as (
+    delete from holdfast.slot s
+     where s.job_id = any (p_ids) and (select j.finished_at is not null from holdfast.job j where j.id = s.job_id)
+    returning s.key, s.n)
+  select array_agg(g.key) filter (where g.n is not null) into v_freed from gone g;
+  with given as (
+    update holdfast.slot s
+       set n = null
+     where s.job_id = any (p_ids) and s.n is not null
+       and exists (select from holdfast.job j cross join lateral holdfast.limits_of(j) as l
+                    where j.id = s.job_id and j.status in ('RETRY', 'WAITING', 'WAITING_FOR_APPROVAL')
+                      and l.key = s.key and l.release_while_waiting)
+    returning s.key)
+  select array_agg(g.key) into v_given from given g;
+  if v_freed is not null or v_given is not null then
+    perform holdfast.offer_slots(coalesce(v_freed, '{}') || coalesce(v_given, '{}'));
+  end if;
+end $$;
 
 --
 -- Name: report_progress(uuid, integer, uuid, double precision, double precision, text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2029,6 +3607,51 @@ begin
 end $$;
 
 --
+-- Name: resume_schedule(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.resume_schedule(p_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_was_paused boolean;
+begin
+  select s.paused_at is not null into v_was_paused from holdfast.schedule s where s.name = p_name for no key update;
+  if not found then
+    perform holdfast.no_schedule(p_name);
+  end if;
+  update holdfast.schedule s
+     set paused_at = null, paused_by = null, reason = null, settled_to = greatest(s.settled_to, v_now), next_at = null, updated_at = v_now
+   where s.name = p_name and v_was_paused;
+  return v_was_paused;
+end $$;
+
+--
+-- Name: resume_task(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.resume_task(p_task text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_was_paused boolean;
+begin
+  select t.paused_at is not null into v_was_paused from holdfast.task t where t.name = p_task for no key update;
+  if not found then
+    raise exception 'no task is called %', quote_literal(p_task) using errcode = 'HF004', hint = 'holdfast task list shows them.';
+  end if;
+  update holdfast.task t
+     set paused_at = null, paused_by = null, pause_reason = null, resume_at = null
+   where t.name = p_task and t.paused_at is not null;
+  perform holdfast.open_again(100);
+  perform holdfast.wake(array(select s.queue from holdfast.sleeper s));
+  return v_was_paused;
+end $$;
+
+--
 -- Name: retire_worker(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2067,6 +3690,7 @@ declare
   v_count bigint;
   v_undo holdfast.job;
   v_hold text;
+  v_gated boolean := v_old.compensates is null and holdfast.is_gated(v_old.task, v_old.queue);
 begin
   select j.id into v_other from holdfast.job j where j.retry_of = p_id;
   if found then
@@ -2125,15 +3749,18 @@ begin
   begin
     insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, held_by, ties, compensates, retry_of, priority, max_retries, key_held,
            task, queue, tenant, subject, key, key_scope, reason, label, requested_by, trace_parent, timeout, tags, metadata, payload)
-    values (v_new, v_now, v_now, case when v_hold is null and v_old.ties & 1 = 0 then holdfast.place_in_line(v_now, v_old.priority) end,
-            case when v_hold is null and v_old.ties & 1 = 1 then v_now end, v_hold,
-            v_old.ties & 1 | case when v_old.compensates is not null then 2 else 0 end, v_old.compensates, p_id, v_old.priority, v_old.max_retries, v_old.key is not null, v_old.task,
+    values (v_new, v_now, v_now, case when v_hold is null and not v_gated then holdfast.place_in_line(v_now, v_old.priority) end,
+            case when v_hold is null and v_gated then v_now end, v_hold,
+            v_gated::int | case when v_old.compensates is not null then 2 else 0 end, v_old.compensates, p_id, v_old.priority, v_old.max_retries, v_old.key is not null, v_old.task,
             v_old.queue, v_old.tenant, v_old.subject, v_old.key, v_old.key_scope, coalesce(p_reason, 'retried by hand'), v_old.label,
             coalesce(p_actor, v_old.requested_by), v_old.trace_parent, v_old.timeout, v_old.tags, v_old.metadata, v_old.payload);
   exception when unique_violation then
     raise exception 'job % cannot be retried: another job took its key at this moment', p_id
       using errcode = 'HF008', hint = 'See what became of that one.';
   end;
+  if v_gated then
+    perform holdfast.join_limits(array[v_new]);
+  end if;
   perform set_config('holdfast.actor', '', true);
   perform holdfast.wake(array[v_old.queue]);
   return v_new;
@@ -2199,6 +3826,22 @@ begin
 end $$;
 
 --
+-- Name: rollout_bucket(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.rollout_bucket(p_key text) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((((('x'::text || "right"(md5(p_key), 8)))::bit(32))::bigint % (10)::bigint))::integer;
+
+--
+-- Name: rollout_position(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.rollout_position(p_key text) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((((((('x'::text || "right"(md5(p_key), 8)))::bit(32))::bigint % (10)::bigint) * 10) + ((((('x'::text || "right"(md5(p_key), 8)))::bit(32))::bigint / 10) % (10)::bigint)))::integer;
+
+--
 -- Name: run_fault(holdfast.dispatch); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2218,6 +3861,40 @@ CREATE FUNCTION holdfast.run_fault(p_run holdfast.dispatch) RETURNS jsonb
                  coalesce(p_run.started_at, p_run.sent_at) + p_run.run_limit as late_at) as l
    where p_run.state = 'sent'
 $$;
+
+--
+-- Name: run_schedule(text, text, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.run_schedule(p_name text, p_actor text DEFAULT NULL::text, p_id uuid DEFAULT NULL::uuid) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_by text := coalesce(p_actor, session_user);
+  v_id uuid := coalesce(p_id, holdfast.new_id());
+  v_schedule holdfast.schedule;
+  v_slot timestamptz := v_now;
+  v_created boolean;
+begin
+  select * into v_schedule from holdfast.schedule s where s.name = p_name for no key update;
+  if not found then
+    perform holdfast.no_schedule(p_name);
+  end if;
+  if exists (select from holdfast.job j where j.id = p_id) then
+    return p_id;
+  end if;
+  -- Never a whole second, which may be a time of the schedule's own.
+  while v_slot = date_trunc('second', v_slot) or exists (select from holdfast.schedule_run r where r.schedule = p_name and r.slot = v_slot) loop
+    v_slot := v_slot + interval '1 microsecond';
+  end loop;
+  select e.job_id, e.created into v_id, v_created
+    from holdfast.enqueue_many(jsonb_build_array(holdfast.job_of_schedule(v_schedule, v_id, v_slot, v_by) || jsonb_build_object('requested_by', v_by))) as e;
+  insert into holdfast.schedule_run (schedule, slot, last_slot, outcome, at, job_id, actor)
+  values (p_name, v_slot, v_slot, case when v_created then 'manual' else 'duplicate' end, v_now, v_id, v_by);
+  return v_id;
+end $$;
 
 --
 -- Name: save_checkpoint(uuid, integer, uuid, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2273,6 +3950,50 @@ CREATE FUNCTION holdfast.saved_steps(p_job uuid) RETURNS TABLE(name text, kind t
    where s.job_id = p_job
    order by s.finished_at, s.name
 $$;
+
+--
+-- Name: set_flag(text, boolean, integer, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.set_flag(p_flag text, p_enabled boolean, p_percent integer DEFAULT NULL::integer, p_actor text DEFAULT NULL::text, p_reason text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if p_percent not between 0 and 100 then
+    raise exception 'a flag is on for 0 to 100 %%, not %', p_percent using errcode = 'HF005';
+  end if;
+  insert into holdfast.flag as f (name, enabled, percent, set_by, reason)
+  values (p_flag, coalesce(p_enabled, true), coalesce(p_percent, 100), coalesce(p_actor, session_user), p_reason)
+  on conflict (name) do update
+     set enabled = coalesce(p_enabled, f.enabled), percent = coalesce(p_percent, f.percent), set_by = excluded.set_by,
+         reason = excluded.reason, at = excluded.at;
+  perform holdfast.open_again(100);
+  perform holdfast.wake(array(select s.queue from holdfast.sleeper s));
+end $$;
+
+--
+-- Name: set_tenant_weight(text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.set_tenant_weight(p_tenant text, p_weight integer) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if p_tenant is null or p_tenant = '' or length(p_tenant) > 200 then
+    raise exception 'a tenant has 1 to 200 characters' using errcode = 'HF005';
+  end if;
+  if p_weight is null or p_weight not between 1 and 1000 then
+    raise exception 'the weight of tenant % must be 1 to 1000, not %', p_tenant, coalesce(p_weight::text, 'null') using errcode = 'HF005';
+  end if;
+  if p_weight = 1 then
+    delete from holdfast.tenant t where t.name = p_tenant;
+  else
+    insert into holdfast.tenant as t (name, weight) values (p_tenant, p_weight)
+    on conflict (name) do update set weight = excluded.weight, set_at = excluded.set_at;
+  end if;
+end $$;
 
 --
 -- Name: settle(uuid, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2412,6 +4133,43 @@ begin
 end $$;
 
 --
+-- Name: share_out(text[], boolean, integer, integer, text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.share_out(p_tenants text[], p_is_whole boolean, p_limit integer, p_least integer, p_tenant text, p_used integer, OUT shares integer[], OUT tenant text, OUT used integer) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+begin
+  with weighed as (
+    select r.name, r.place, coalesce(t.weight, 1) as weight, case when r.name = p_tenant then least(p_used, coalesce(t.weight, 1)) else 0 end as had
+      from unnest(p_tenants) with ordinality as r (name, place)
+      left join holdfast.tenant t on t.name = r.name),
+  lap as (
+    select w.name, w.place, w.weight, w.had, p_limit / sum(w.weight) over () as laps, p_limit % sum(w.weight) over () as rest,
+           sum(w.weight - w.had) over (order by w.place) - (w.weight - w.had) as before, sum(w.weight - w.had) over () as all_but_had
+      from weighed w),
+  -- What whole laps leave over goes by turns again: first the rest of the turn that was begun, and its beginning last.
+  part as (
+    select l.*, greatest(least(l.rest - l.before, l.weight - l.had), 0) as now, greatest(least(l.rest - l.all_but_had, l.had), 0) as again
+      from lap l),
+  shared as (
+    select p.name, p.place, p.again > 0 as is_last, greatest(p.laps * p.weight + p.now + p.again, p_least)::int as share,
+           case when p.again > 0 then p.again when p.now > 0 then p.had + p.now when p.laps > 0 and not p_is_whole then p.weight end::int as used
+      from part p)
+  select array_agg(s.share order by s.place),
+         (array_agg(s.name order by s.is_last desc, s.place desc) filter (where s.used is not null))[1],
+         (array_agg(s.used order by s.is_last desc, s.place desc) filter (where s.used is not null))[1]
+    into shares, tenant, used
+    from shared s;
+  if tenant is null then   -- whole laps end where they began
+    tenant := p_tenant;
+    used := p_used;
+  end if;
+end $$;
+
+--
 -- Name: sleep_until(uuid, integer, uuid, text, text, double precision, timestamp with time zone, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2502,7 +4260,9 @@ begin
   select count(*) into died from silent;
   returned := holdfast.return_jobs(null, p_limit);
   overdue := holdfast.end_overdue(p_limit) + holdfast.check_runs(p_limit);
-  perform holdfast.release_compensations();
+  perform holdfast.release_compensations(p_limit);
+  perform holdfast.clear_line(p_limit);
+  perform holdfast.heal(p_limit);
 end $$;
 
 --
@@ -2541,6 +4301,43 @@ begin
 end $$;
 
 --
+-- Name: task; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.task (
+    name holdfast.name NOT NULL,
+    queue holdfast.name DEFAULT 'default'::text NOT NULL,
+    priority holdfast.priority DEFAULT 0 NOT NULL,
+    max_retries holdfast.small_count DEFAULT 3 NOT NULL,
+    crash_cap holdfast.small_count DEFAULT 3 NOT NULL,
+    timeout interval,
+    retention interval,
+    unique_by holdfast.tags,
+    key_scope holdfast.key_scope DEFAULT 'active'::text NOT NULL,
+    manual_retries holdfast.small_count DEFAULT 3 NOT NULL,
+    manual_retries_per text DEFAULT 'job'::text NOT NULL,
+    registered_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    options jsonb DEFAULT '{}'::jsonb NOT NULL,
+    paused_at timestamp with time zone,
+    paused_by text,
+    pause_reason text,
+    resume_at timestamp with time zone,
+    CONSTRAINT resume_needs_a_pause CHECK (((resume_at IS NULL) OR (paused_at IS NOT NULL))),
+    CONSTRAINT task_crash_cap_is_positive CHECK (((crash_cap)::smallint > 0)),
+    CONSTRAINT task_manual_retries_are_counted_per_job_or_subject CHECK ((manual_retries_per = ANY (ARRAY['job'::text, 'subject'::text]))),
+    CONSTRAINT task_retention_is_positive CHECK (((retention > '00:00:00'::interval) AND (retention <= '100 years'::interval))),
+    CONSTRAINT task_timeout_is_positive CHECK (((timeout > '00:00:00'::interval) AND (timeout <= '1 year'::interval)))
+);
+
+--
+-- Name: task_is_paused(holdfast.task); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.task_is_paused(p_task holdfast.task) RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN (((p_task).paused_at IS NOT NULL) AND (((p_task).resume_at IS NULL) OR ((p_task).resume_at > holdfast.clock())));
+
+--
 -- Name: tell_followers(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2552,18 +4349,19 @@ declare
   v_now timestamptz := holdfast.clock();
   v_cancelled uuid[];
   v_queues text[];
+  v_started uuid[];
 begin
   -- What never started is cancelled with what it needs, unless it says otherwise; children only when their parent is cancelled.
   with doomed as materialized (
     select distinct on (x.job_id) x.job_id, x.needs, x.why
       from (select d.job_id, p.id as needs, format('job %s, which it needs, is %s', p.id, p.status) as why
               from holdfast.job p
-              join holdfast.dependency d on d.needs = p.id
+              join holdfast.dependency d on d.needs = any (array[p.id::uuid])
              where p.id = any (p_ids) and p.status in ('FAILED', 'CANCELLED') and d.policy = 'cancel'
             union all
             select c.id, p.id, format('its parent %s was cancelled', p.id)
               from holdfast.job p
-              join holdfast.job c on c.parent_id = p.id
+              join holdfast.job c on c.parent_id = any (array[p.id::uuid])
              where p.id = any (p_ids) and p.status = 'CANCELLED' and c.status = 'PENDING') as x
      order by x.job_id),
   locked as materialized (
@@ -2587,7 +4385,7 @@ begin
   fewer as (
     select d.job_id, count(*) as n
       from ended e
-      join holdfast.dependency d on d.needs = e.id
+      join holdfast.dependency d on d.needs = any (array[e.id::uuid])
      group by d.job_id
      order by d.job_id),
   counted as (
@@ -2598,7 +4396,7 @@ begin
     returning w.job_id, w.remaining, w.run_at, w.step),
   -- A waiting attempt's row stays until the attempt has read it; one that never started needs it no more.
   freed as (
-    select c.job_id, greatest(c.run_at, v_now) as due from counted c where c.remaining <= 0),
+    select c.job_id, c.step, greatest(c.run_at, v_now) as due from counted c where c.remaining <= 0),
   ready as (
     update holdfast.job j
        set held_by = null, due_at = case when j.ties & 1 = 1 or f.due > v_now then f.due end,
@@ -2606,12 +4404,67 @@ begin
       from (select f.job_id, f.due from freed f join holdfast.job j on j.id = any (array[f.job_id]) order by f.job_id for no key update of j) as f
      where j.id = any (array[f.job_id]) and j.status in ('PENDING', 'WAITING') and j.claim_order is null
     returning j.queue)
-  select array_agg(distinct r.queue) into v_queues from ready r;
+  select (select array_agg(distinct r.queue) from ready r), (select array_agg(f.job_id) from freed f where f.step is null)
+    into v_queues, v_started;
+  delete from holdfast.wait w where w.job_id = any (v_started);
   if v_queues is not null then
     perform holdfast.wake(v_queues);
   end if;
   return v_cancelled;
 end $$;
+
+--
+-- Name: tenants_in_line(text, text, text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.tenants_in_line(p_queue text, p_from text, p_below text, p_most integer, OUT tenants text[], OUT heads timestamp with time zone[]) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    AS $$
+begin
+  with recursive hop as (
+    (select 1 as number, coalesce(j.tenant, '') as tenant, j.claim_order
+       from holdfast.job j
+      where j.queue = p_queue and coalesce(j.tenant, '') >= p_from and coalesce(j.tenant, '') > '' and j.claim_order is not null and not j.suspect
+      order by coalesce(j.tenant, ''), j.claim_order
+      limit 1)
+    union all
+    select h.number + 1, further.tenant, further.claim_order
+      from hop h
+     cross join lateral (
+       select coalesce(j.tenant, '') as tenant, j.claim_order
+         from holdfast.job j
+        where j.queue = p_queue and coalesce(j.tenant, '') > h.tenant and j.claim_order is not null and not j.suspect
+        order by coalesce(j.tenant, ''), j.claim_order
+        limit 1) as further
+     where h.number < p_most and (p_below is null or h.tenant < p_below))
+  select coalesce(array_agg(h.tenant order by h.number), '{}'), coalesce(array_agg(h.claim_order order by h.number), '{}')
+    into tenants, heads
+    from hop h
+   where p_below is null or h.tenant < p_below;
+end $$;
+
+--
+-- Name: undeclared_schedules(timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.undeclared_schedules(p_now timestamp with time zone) RETURNS TABLE(name text, is_gone boolean)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select s.name,
+         not exists (select from holdfast.worker w where coalesce(w.died_at, p_now) >= p_now - interval '10 minutes' and s.name = any (w.schedules))
+    from holdfast.schedule s
+   where s.paused_at is null and s.withdrawn_at is null and (s.next_at is null or s.next_at <= p_now) and s.declared
+     and exists (select from holdfast.worker w
+                  where w.died_at is null and w.seen_at + w.lease >= p_now and s.task = any (w.tasks) and w.schedules is not null)
+     and not exists (select from holdfast.worker w
+                      where w.died_at is null and w.seen_at + w.lease >= p_now and s.name = any (w.schedules))
+$$;
 
 --
 -- Name: unknown_outcome(text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2655,7 +4508,9 @@ begin
   removed := holdfast.apply_retention(p_limit);
   perform holdfast.forget_nonces(p_limit);
   delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
+  perform holdfast.forget_schedule_runs(p_limit);
   perform holdfast.drop_empty_history_partitions();
+  delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
   with gone as (
     delete from holdfast.worker w
      where w.died_at < holdfast.clock() - interval '1 day'
@@ -2800,34 +4655,10 @@ begin
 end $$;
 
 --
--- Name: task; Type: TABLE; Schema: holdfast; Owner: -
---
-
-CREATE TABLE holdfast.task (
-    name holdfast.name NOT NULL,
-    queue holdfast.name DEFAULT 'default'::text NOT NULL,
-    priority holdfast.priority DEFAULT 0 NOT NULL,
-    max_retries holdfast.small_count DEFAULT 3 NOT NULL,
-    crash_cap holdfast.small_count DEFAULT 3 NOT NULL,
-    timeout interval,
-    retention interval,
-    unique_by holdfast.tags,
-    key_scope holdfast.key_scope DEFAULT 'active'::text NOT NULL,
-    manual_retries holdfast.small_count DEFAULT 3 NOT NULL,
-    manual_retries_per text DEFAULT 'job'::text NOT NULL,
-    registered_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
-    options jsonb DEFAULT '{}'::jsonb NOT NULL,
-    CONSTRAINT task_crash_cap_is_positive CHECK (((crash_cap)::smallint > 0)),
-    CONSTRAINT task_manual_retries_are_counted_per_job_or_subject CHECK ((manual_retries_per = ANY (ARRAY['job'::text, 'subject'::text]))),
-    CONSTRAINT task_retention_is_positive CHECK (((retention > '00:00:00'::interval) AND (retention <= '100 years'::interval))),
-    CONSTRAINT task_timeout_is_positive CHECK (((timeout > '00:00:00'::interval) AND (timeout <= '1 year'::interval)))
-);
-
---
 -- Name: wanted(jsonb, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time zone) RETURNS TABLE(nth bigint, id uuid, run_at timestamp with time zone, priority integer, max_retries integer, task text, queue text, tenant text, subject text, key text, key_scope text, label text, requested_by text, trace_parent text, timeout interval, tags jsonb, metadata jsonb, payload jsonb)
+CREATE FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time zone) RETURNS TABLE(nth bigint, id uuid, run_at timestamp with time zone, priority integer, max_retries integer, task text, queue text, tenant text, subject text, key text, key_scope text, label text, requested_by text, trace_parent text, timeout interval, tags jsonb, metadata jsonb, payload jsonb, ties smallint, parent_id uuid, needs_jobs boolean)
     LANGUAGE sql STABLE
     BEGIN ATOMIC
  SELECT w.nth,
@@ -2851,8 +4682,17 @@ CREATE FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time zone) RE
      COALESCE(make_interval(secs => w.timeout), t.timeout) AS "coalesce",
      w.tags,
      w.metadata,
-     w.payload
-    FROM (ROWS FROM(jsonb_to_recordset(wanted.p_jobs) AS (id uuid, task text, payload jsonb, queue text, priority integer, run_at timestamp with time zone, run_in double precision, key text, key_scope text, on_conflict text, tenant text, subject text, tags jsonb, label text, metadata jsonb, requested_by text, trace_parent text, max_retries integer, timeout double precision)) WITH ORDINALITY w(id, task, payload, queue, priority, run_at, run_in, key, key_scope, on_conflict, tenant, subject, tags, label, metadata, requested_by, trace_parent, max_retries, timeout, nth)
+     w.payload,
+     (
+         CASE
+             WHEN ((t.options ?| ARRAY['limits'::text, 'rates'::text, 'flag'::text]) OR (COALESCE(w.queue, (t.queue)::text) = ANY ((ARRAY( SELECT q.name
+                FROM holdfast.queue q
+               WHERE (q.job_limit IS NOT NULL)))::text[]))) THEN 1
+             ELSE 0
+         END)::smallint AS int2,
+     w.parent,
+     ((w.after IS NOT NULL) AND (w.after <> '[]'::jsonb))
+    FROM (ROWS FROM(jsonb_to_recordset(wanted.p_jobs) AS (id uuid, task text, payload jsonb, queue text, priority integer, run_at timestamp with time zone, run_in double precision, key text, key_scope text, on_conflict text, tenant text, subject text, tags jsonb, label text, metadata jsonb, requested_by text, trace_parent text, max_retries integer, timeout double precision, parent uuid, after jsonb, on_parent_failure text)) WITH ORDINALITY w(id, task, payload, queue, priority, run_at, run_in, key, key_scope, on_conflict, tenant, subject, tags, label, metadata, requested_by, trace_parent, max_retries, timeout, parent, after, on_parent_failure, nth)
       LEFT JOIN holdfast.task t ON (((t.name)::text = w.task)))
    WHERE
          CASE
@@ -2872,6 +4712,8 @@ CREATE FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time zone) RE
              WHEN ((((''::text = w.queue) OR (''::text = w.tenant)) OR (''::text = w.subject)) OR (''::text = w.key)) THEN holdfast.bad_input(w.nth, 'queue, tenant, subject and key must not be empty: leave out what it does not have'::text)
              WHEN ((GREATEST(length(w.queue), length(w.tenant)) > 200) OR (GREATEST(length(w.subject), length(w.key), length(w.label)) > 500)) THEN holdfast.bad_input(w.nth, 'a queue or tenant may have 200 characters, a subject, key or label 500'::text)
              WHEN (w.key_scope <> ALL (ARRAY['active'::text, 'success'::text, 'ever'::text])) THEN holdfast.bad_input(w.nth, format('key scope %L is not one of active, success, ever'::text, w.key_scope))
+             WHEN ((w.after IS NOT NULL) AND (NOT holdfast.are_strings(w.after))) THEN holdfast.bad_input(w.nth, 'after must be a list of job ids'::text)
+             WHEN (w.on_parent_failure <> ALL (ARRAY['cancel'::text, 'run'::text])) THEN holdfast.bad_input(w.nth, format('on_parent_failure %L is not one of cancel, run'::text, w.on_parent_failure))
              WHEN (w.on_conflict <> ALL (ARRAY['return'::text, 'raise'::text, 'replace'::text])) THEN holdfast.bad_input(w.nth, format('on_conflict %L is not one of return, raise, replace'::text, w.on_conflict))
              ELSE true
          END;
@@ -2993,6 +4835,30 @@ ALTER TABLE holdfast.event ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY 
 );
 
 --
+-- Name: flag; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.flag (
+    name holdfast.name NOT NULL,
+    enabled boolean NOT NULL,
+    percent smallint DEFAULT 100 NOT NULL,
+    set_by text NOT NULL,
+    reason text,
+    at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    CONSTRAINT flag_percent_is_a_share CHECK (((percent >= 0) AND (percent <= 100)))
+);
+
+--
+-- Name: heal; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.heal (
+    only_one boolean DEFAULT true NOT NULL,
+    reached text DEFAULT ''::text NOT NULL,
+    CONSTRAINT heal_only_one_check CHECK (only_one)
+);
+
+--
 -- Name: job_history; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -3093,12 +4959,64 @@ CREATE TABLE holdfast.progress (
 WITH (fillfactor='70');
 
 --
+-- Name: rate_slot; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.rate_slot (
+    key text NOT NULL COLLATE pg_catalog."C",
+    n integer NOT NULL,
+    job_id uuid NOT NULL,
+    used_at timestamp with time zone,
+    period interval NOT NULL,
+    CONSTRAINT rate_slots_are_counted_from_1 CHECK ((n > 0))
+);
+
+--
+-- Name: rate_wait; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.rate_wait (
+    key text NOT NULL COLLATE pg_catalog."C",
+    next_at timestamp with time zone NOT NULL
+);
+
+--
+-- Name: schedule_run; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.schedule_run (
+    schedule holdfast.name NOT NULL,
+    slot timestamp with time zone NOT NULL,
+    last_slot timestamp with time zone NOT NULL,
+    times integer DEFAULT 1 NOT NULL,
+    outcome text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    job_id uuid,
+    actor text NOT NULL,
+    detail text,
+    CONSTRAINT schedule_run_counts_its_times CHECK (((times >= 1) AND (last_slot >= slot))),
+    CONSTRAINT schedule_run_names_its_job CHECK (((outcome <> ALL (ARRAY['fired'::text, 'manual'::text, 'overlap'::text, 'duplicate'::text])) OR (job_id IS NOT NULL))),
+    CONSTRAINT schedule_run_outcome_is_known CHECK ((outcome = ANY (ARRAY['fired'::text, 'manual'::text, 'overlap'::text, 'missed'::text, 'duplicate'::text, 'refused'::text])))
+);
+
+--
 -- Name: sleeper; Type: TABLE; Schema: holdfast; Owner: -
 --
 
 CREATE TABLE holdfast.sleeper (
     queue text NOT NULL,
     worker_id uuid NOT NULL
+);
+
+--
+-- Name: slot; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.slot (
+    job_id uuid NOT NULL,
+    key text NOT NULL COLLATE pg_catalog."C",
+    n integer,
+    CONSTRAINT slots_are_counted_from_1 CHECK ((n > 0))
 );
 
 --
@@ -3119,6 +5037,28 @@ CREATE TABLE holdfast.step (
     CONSTRAINT step_ends_after_it_starts CHECK ((finished_at >= started_at)),
     CONSTRAINT step_kind_is_known CHECK ((kind = ANY (ARRAY['step'::text, 'transaction'::text, 'sleep'::text, 'event'::text, 'jobs'::text, 'children'::text, 'approval'::text, 'undo'::text])))
 );
+
+--
+-- Name: tenant; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.tenant (
+    name holdfast.name NOT NULL,
+    weight smallint NOT NULL,
+    set_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    CONSTRAINT weight_is_within_1000 CHECK (((weight >= 1) AND (weight <= 1000)))
+);
+
+--
+-- Name: turn; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.turn (
+    queue text NOT NULL,
+    tenant text NOT NULL,
+    used integer NOT NULL
+)
+WITH (fillfactor='50');
 
 --
 -- Name: upkeep; Type: TABLE; Schema: holdfast; Owner: -
@@ -3165,6 +5105,7 @@ CREATE TABLE holdfast.worker (
     clock_skew interval DEFAULT '00:00:00'::interval NOT NULL,
     stopped_at timestamp with time zone,
     died_at timestamp with time zone,
+    schedules text[],
     CONSTRAINT lease_is_at_least_a_second CHECK ((lease >= '00:00:01'::interval))
 )
 WITH (fillfactor='50');
@@ -3232,6 +5173,20 @@ ALTER TABLE ONLY holdfast.event
     ADD CONSTRAINT event_pkey PRIMARY KEY (id);
 
 --
+-- Name: flag flag_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.flag
+    ADD CONSTRAINT flag_pkey PRIMARY KEY (name);
+
+--
+-- Name: heal heal_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.heal
+    ADD CONSTRAINT heal_pkey PRIMARY KEY (only_one);
+
+--
 -- Name: installed installed_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -3274,11 +5229,60 @@ ALTER TABLE ONLY holdfast.queue
     ADD CONSTRAINT queue_pkey PRIMARY KEY (name);
 
 --
+-- Name: rate_slot rate_slot_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.rate_slot
+    ADD CONSTRAINT rate_slot_pkey PRIMARY KEY (key, n);
+
+--
+-- Name: rate_wait rate_wait_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.rate_wait
+    ADD CONSTRAINT rate_wait_pkey PRIMARY KEY (key);
+
+--
+-- Name: ring ring_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.ring
+    ADD CONSTRAINT ring_pkey PRIMARY KEY (queue);
+
+--
+-- Name: schedule schedule_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.schedule
+    ADD CONSTRAINT schedule_pkey PRIMARY KEY (name);
+
+--
+-- Name: schedule_run schedule_run_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.schedule_run
+    ADD CONSTRAINT schedule_run_pkey PRIMARY KEY (schedule, slot);
+
+--
 -- Name: sleeper sleeper_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
 ALTER TABLE ONLY holdfast.sleeper
     ADD CONSTRAINT sleeper_pkey PRIMARY KEY (queue, worker_id);
+
+--
+-- Name: slot slot_has_one_holder; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.slot
+    ADD CONSTRAINT slot_has_one_holder UNIQUE (key, n);
+
+--
+-- Name: slot slot_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.slot
+    ADD CONSTRAINT slot_pkey PRIMARY KEY (job_id, key);
 
 --
 -- Name: step step_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -3293,6 +5297,20 @@ ALTER TABLE ONLY holdfast.step
 
 ALTER TABLE ONLY holdfast.task
     ADD CONSTRAINT task_pkey PRIMARY KEY (name);
+
+--
+-- Name: tenant tenant_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.tenant
+    ADD CONSTRAINT tenant_pkey PRIMARY KEY (name);
+
+--
+-- Name: turn turn_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.turn
+    ADD CONSTRAINT turn_pkey PRIMARY KEY (queue);
 
 --
 -- Name: upkeep upkeep_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -3409,7 +5427,7 @@ CREATE INDEX job_compensating ON holdfast.job USING btree (compensates, id) WHER
 -- Name: job_due; Type: INDEX; Schema: holdfast; Owner: -
 --
 
-CREATE INDEX job_due ON holdfast.job USING btree (due_at) WHERE ((due_at IS NOT NULL) AND (claim_order IS NULL));
+CREATE INDEX job_due ON holdfast.job USING btree (due_at) WHERE ((due_at IS NOT NULL) AND (claim_order IS NULL) AND (held_by IS NULL));
 
 --
 -- Name: job_held; Type: INDEX; Schema: holdfast; Owner: -
@@ -3421,13 +5439,19 @@ CREATE INDEX job_held ON holdfast.job USING btree (holder) WHERE (holder IS NOT 
 -- Name: job_in_line; Type: INDEX; Schema: holdfast; Owner: -
 --
 
-CREATE INDEX job_in_line ON holdfast.job USING btree (queue, claim_order, id) WHERE ((claim_order IS NOT NULL) AND (NOT suspect));
+CREATE INDEX job_in_line ON holdfast.job USING btree (queue, COALESCE((tenant)::text, ''::text), claim_order, id) WHERE ((claim_order IS NOT NULL) AND (NOT suspect));
 
 --
 -- Name: job_key; Type: INDEX; Schema: holdfast; Owner: -
 --
 
 CREATE UNIQUE INDEX job_key ON holdfast.job USING btree (COALESCE((tenant)::text, ''::text), task, key) WHERE key_held;
+
+--
+-- Name: job_parked; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX job_parked ON holdfast.job USING btree (held_by COLLATE "C", holdfast.parked_place(due_at, created_at, (priority)::integer), id) WHERE (held_by IS NOT NULL);
 
 --
 -- Name: job_retried_once; Type: INDEX; Schema: holdfast; Owner: -
@@ -3440,6 +5464,54 @@ CREATE UNIQUE INDEX job_retried_once ON holdfast.job USING btree (retry_of) WHER
 --
 
 CREATE INDEX job_suspect ON holdfast.job USING btree (queue, claim_order, id) WHERE ((claim_order IS NOT NULL) AND suspect);
+
+--
+-- Name: job_undoing; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX job_undoing ON holdfast.job USING btree (compensates, id) WHERE ((compensates IS NOT NULL) AND (finished_at IS NULL) AND (held_by IS NOT NULL));
+
+--
+-- Name: rate_slot_by_use; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX rate_slot_by_use ON holdfast.rate_slot USING btree (key, used_at);
+
+--
+-- Name: rate_slot_granted; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX rate_slot_granted ON holdfast.rate_slot USING btree (job_id) WHERE (used_at IS NULL);
+
+--
+-- Name: rate_wait_by_time; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX rate_wait_by_time ON holdfast.rate_wait USING btree (next_at);
+
+--
+-- Name: schedule_in_order; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX schedule_in_order ON holdfast.schedule USING btree (next_at NULLS FIRST) WHERE ((paused_at IS NULL) AND (withdrawn_at IS NULL));
+
+--
+-- Name: schedule_run_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX schedule_run_by_age ON holdfast.schedule_run USING btree (at);
+
+--
+-- Name: schedule_run_by_job; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX schedule_run_by_job ON holdfast.schedule_run USING btree (schedule, slot DESC) WHERE (outcome = ANY (ARRAY['fired'::text, 'manual'::text]));
+
+--
+-- Name: task_paused; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX task_paused ON holdfast.task USING btree (name) WHERE (paused_at IS NOT NULL);
 
 --
 -- Name: wait_for_event; Type: INDEX; Schema: holdfast; Owner: -
@@ -3610,6 +5682,30 @@ CREATE TRIGGER record_moves AFTER UPDATE ON holdfast.job REFERENCING NEW TABLE A
 ALTER TABLE holdfast.job ENABLE ALWAYS TRIGGER record_moves;
 
 --
+-- Name: schedule_run schedule_run_is_append_only; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER schedule_run_is_append_only BEFORE UPDATE ON holdfast.schedule_run FOR EACH ROW EXECUTE FUNCTION holdfast.refuse('what became of a schedule''s times never changes: UPDATE is refused');
+
+ALTER TABLE holdfast.schedule_run ENABLE ALWAYS TRIGGER schedule_run_is_append_only;
+
+--
+-- Name: schedule_run schedule_run_is_kept; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER schedule_run_is_kept BEFORE DELETE ON holdfast.schedule_run FOR EACH ROW EXECUTE FUNCTION holdfast.guard_removal('what became of a schedule''s times is kept: DELETE is for upkeep only');
+
+ALTER TABLE holdfast.schedule_run ENABLE ALWAYS TRIGGER schedule_run_is_kept;
+
+--
+-- Name: schedule_run schedule_run_is_not_truncated; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER schedule_run_is_not_truncated BEFORE TRUNCATE ON holdfast.schedule_run FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('what became of a schedule''s times is kept: TRUNCATE is refused');
+
+ALTER TABLE holdfast.schedule_run ENABLE ALWAYS TRIGGER schedule_run_is_not_truncated;
+
+--
 -- Name: step step_is_append_only; Type: TRIGGER; Schema: holdfast; Owner: -
 --
 
@@ -3678,6 +5774,45 @@ GRANT ALL ON FUNCTION holdfast.admit_due(p_limit integer, OUT admitted bigint, O
 GRANT ALL ON FUNCTION holdfast.admit_due(p_limit integer, OUT admitted bigint, OUT next_in double precision) TO holdfast_maint;
 
 --
+-- Name: FUNCTION clock(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.clock() FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.clock() TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.clock() TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.clock() TO holdfast_viewer;
+
+--
+-- Name: FUNCTION new_id(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.new_id() FROM PUBLIC;
+
+--
+-- Name: TABLE job; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.job TO holdfast_api;
+
+--
+-- Name: FUNCTION admit_one(p_job holdfast.job, p_now timestamp with time zone, p_full text[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.admit_one(p_job holdfast.job, p_now timestamp with time zone, p_full text[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION admit_rated(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.admit_rated(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION admit_waiters(p_held text, p_many integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.admit_waiters(p_held text, p_many integer) FROM PUBLIC;
+
+--
 -- Name: FUNCTION apply_retention(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -3688,6 +5823,12 @@ REVOKE ALL ON FUNCTION holdfast.apply_retention(p_limit integer) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.are_strings(p_list jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION await_rate(p_key text, p_period interval, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.await_rate(p_key text, p_period interval, p_now timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION bad_input(p_position bigint, p_problem text); Type: ACL; Schema: holdfast; Owner: -
@@ -3753,13 +5894,22 @@ REVOKE ALL ON FUNCTION holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_
 GRANT ALL ON FUNCTION holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_queues text[], p_tasks text[]) TO holdfast_worker;
 
 --
--- Name: FUNCTION clock(); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION clear_closed(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.clock() FROM PUBLIC;
-GRANT ALL ON FUNCTION holdfast.clock() TO holdfast_worker;
-GRANT ALL ON FUNCTION holdfast.clock() TO holdfast_api;
-GRANT ALL ON FUNCTION holdfast.clock() TO holdfast_viewer;
+REVOKE ALL ON FUNCTION holdfast.clear_closed(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION clear_line(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.clear_line(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION closed_by(p_job holdfast.job); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.closed_by(p_job holdfast.job) FROM PUBLIC;
 
 --
 -- Name: FUNCTION compensate(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
@@ -3782,28 +5932,29 @@ REVOKE ALL ON FUNCTION holdfast.complete_here(p_job uuid, p_attempt integer, p_c
 GRANT ALL ON FUNCTION holdfast.complete_here(p_job uuid, p_attempt integer, p_claim_id uuid, p_result jsonb, p_logs jsonb) TO holdfast_worker;
 
 --
--- Name: FUNCTION new_id(); Type: ACL; Schema: holdfast; Owner: -
---
-
-REVOKE ALL ON FUNCTION holdfast.new_id() FROM PUBLIC;
-
---
 -- Name: TABLE dispatch; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.dispatch TO holdfast_api;
 
 --
--- Name: TABLE job; Type: ACL; Schema: holdfast; Owner: -
---
-
-GRANT SELECT ON TABLE holdfast.job TO holdfast_api;
-
---
 -- Name: FUNCTION complete_run(p_job holdfast.job, p_run holdfast.dispatch, p_result jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.complete_run(p_job holdfast.job, p_run holdfast.dispatch, p_result jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION count_running(p_queue text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.count_running(p_queue text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION create_schedule(p_definition jsonb, p_replace boolean); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.create_schedule(p_definition jsonb, p_replace boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.create_schedule(p_definition jsonb, p_replace boolean) TO holdfast_api;
 
 --
 -- Name: FUNCTION declare_tasks(p_tasks jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -3819,6 +5970,13 @@ GRANT ALL ON FUNCTION holdfast.declare_tasks(p_tasks jsonb) TO holdfast_api;
 --
 
 REVOKE ALL ON FUNCTION holdfast.definitions(p_tasks jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION delete_schedule(p_name text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.delete_schedule(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.delete_schedule(p_name text) TO holdfast_api;
 
 --
 -- Name: FUNCTION dispatch_cancelled(p_id uuid, p_has_ended boolean, p_error jsonb, p_again_in double precision); Type: ACL; Schema: holdfast; Owner: -
@@ -3846,6 +6004,19 @@ GRANT ALL ON FUNCTION holdfast.dispatch_sent(p_id uuid, p_run_ref text, p_run_ur
 --
 
 REVOKE ALL ON FUNCTION holdfast.drop_empty_history_partitions() FROM PUBLIC;
+
+--
+-- Name: FUNCTION due_of(p_claim_order timestamp with time zone, p_priority integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.due_of(p_claim_order timestamp with time zone, p_priority integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION due_schedules(p_limit integer, p_except text[], OUT due jsonb, OUT next_in double precision); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.due_schedules(p_limit integer, p_except text[], OUT due jsonb, OUT next_in double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.due_schedules(p_limit integer, p_except text[], OUT due jsonb, OUT next_in double precision) TO holdfast_worker;
 
 --
 -- Name: FUNCTION emit(p_name text, p_payload jsonb, p_tenant text, p_actor text); Type: ACL; Schema: holdfast; Owner: -
@@ -3925,6 +6096,43 @@ REVOKE ALL ON FUNCTION holdfast.fall_asleep(p_worker uuid, p_queues text[]) FROM
 GRANT ALL ON FUNCTION holdfast.fall_asleep(p_worker uuid, p_queues text[]) TO holdfast_worker;
 
 --
+-- Name: FUNCTION filled_key(p_template text, p_payload jsonb, p_tenant text, p_subject text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.filled_key(p_template text, p_payload jsonb, p_tenant text, p_subject text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION fire_schedule(p_name text, p_version integer, p_settled_to timestamp with time zone, p_slots timestamp with time zone[], p_missed timestamp with time zone[], p_times integer, p_next timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.fire_schedule(p_name text, p_version integer, p_settled_to timestamp with time zone, p_slots timestamp with time zone[], p_missed timestamp with time zone[], p_times integer, p_next timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.fire_schedule(p_name text, p_version integer, p_settled_to timestamp with time zone, p_slots timestamp with time zone[], p_missed timestamp with time zone[], p_times integer, p_next timestamp with time zone) TO holdfast_worker;
+
+--
+-- Name: TABLE schedule; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.schedule TO holdfast_api;
+
+--
+-- Name: FUNCTION fire_slot(p_schedule holdfast.schedule, p_slot timestamp with time zone, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.fire_slot(p_schedule holdfast.schedule, p_slot timestamp with time zone, p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION flag_share(p_flag text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.flag_share(p_flag text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION flags_from_environment(p_tasks jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.flags_from_environment(p_tasks jsonb) FROM PUBLIC;
+
+--
 -- Name: FUNCTION follow_up(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -3935,6 +6143,24 @@ REVOKE ALL ON FUNCTION holdfast.follow_up(p_ids uuid[]) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.forget_nonces(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION forget_schedule_runs(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.forget_schedule_runs(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION free_rate_slot(p_key text, p_most integer, p_period interval, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.free_rate_slot(p_key text, p_most integer, p_period interval, p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION free_slot(p_key text, p_most integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.free_slot(p_key text, p_most integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION guard_history_partition(p_partition regclass); Type: ACL; Schema: holdfast; Owner: -
@@ -3968,6 +6194,25 @@ REVOKE ALL ON FUNCTION holdfast.hand_over(p_job uuid, p_attempt integer, p_claim
 GRANT ALL ON FUNCTION holdfast.hand_over(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_inputs jsonb, p_heartbeat_limit double precision, p_run_limit double precision, p_retry_in double precision, p_logs jsonb) TO holdfast_worker;
 
 --
+-- Name: FUNCTION has_slot(p_job uuid, p_key text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.has_slot(p_job uuid, p_key text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION heal(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.heal(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION hold_facts(p_job uuid, p_held text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.hold_facts(p_job uuid, p_held text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.hold_facts(p_job uuid, p_held text) TO holdfast_api;
+
+--
 -- Name: FUNCTION hold_fence(p_job uuid, p_attempt integer, p_claim_id uuid); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -3993,6 +6238,18 @@ REVOKE ALL ON FUNCTION holdfast.is_completed_by(p_job uuid, p_attempt integer, p
 GRANT ALL ON FUNCTION holdfast.is_completed_by(p_job uuid, p_attempt integer, p_claim_id uuid) TO holdfast_worker;
 
 --
+-- Name: FUNCTION is_first(p_what text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.is_first(p_what text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION is_gated(p_task text, p_queue text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.is_gated(p_task text, p_queue text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION is_legal(p_from holdfast.job_status, p_to holdfast.job_status); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -4006,6 +6263,12 @@ REVOKE ALL ON FUNCTION holdfast.is_terminal(p_status holdfast.job_status) FROM P
 GRANT ALL ON FUNCTION holdfast.is_terminal(p_status holdfast.job_status) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.is_terminal(p_status holdfast.job_status) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.is_terminal(p_status holdfast.job_status) TO holdfast_viewer;
+
+--
+-- Name: FUNCTION job_of_schedule(p_schedule holdfast.schedule, p_id uuid, p_slot timestamp with time zone, p_by text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.job_of_schedule(p_schedule holdfast.schedule, p_id uuid, p_slot timestamp with time zone, p_by text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION job_outcome(p_id uuid, OUT status holdfast.job_status, OUT result text, OUT error text); Type: ACL; Schema: holdfast; Owner: -
@@ -4024,6 +6287,18 @@ REVOKE ALL ON FUNCTION holdfast.job_outcomes(p_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.job_outcomes(p_ids uuid[]) TO holdfast_worker;
 
 --
+-- Name: FUNCTION join_limits(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.join_limits(p_ids uuid[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION join_parents(p_jobs jsonb, p_made jsonb, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.join_parents(p_jobs jsonb, p_made jsonb, p_now timestamp with time zone) FROM PUBLIC;
+
+--
 -- Name: FUNCTION judge_callback(p_job holdfast.job, p_run holdfast.dispatch, p_run_id text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -4034,6 +6309,18 @@ REVOKE ALL ON FUNCTION holdfast.judge_callback(p_job holdfast.job, p_run holdfas
 --
 
 REVOKE ALL ON FUNCTION holdfast.keep_attempt(p_run holdfast.dispatch, p_outcome text, p_error jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION keep_ring(p_queue text, p_took interval); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.keep_ring(p_queue text, p_took interval) FROM PUBLIC;
+
+--
+-- Name: FUNCTION keep_turn(p_queue text, p_tenant text, p_used integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.keep_turn(p_queue text, p_tenant text, p_used integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION key_of(p_payload jsonb, p_fields jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -4049,10 +6336,35 @@ REVOKE ALL ON FUNCTION holdfast.last_checkpoint(p_job uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.last_checkpoint(p_job uuid) TO holdfast_worker;
 
 --
+-- Name: FUNCTION leave_line(p_job holdfast.job, p_held text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.leave_line(p_job holdfast.job, p_held text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION let_go(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.let_go(p_ids uuid[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION let_out(p_held text, p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.let_out(p_held text, p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION limit_queue(p_queue text, p_most integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.limit_queue(p_queue text, p_most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.limit_queue(p_queue text, p_most integer) TO holdfast_api;
+
+--
+-- Name: FUNCTION limits_of(p_job holdfast.job); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.limits_of(p_job holdfast.job) FROM PUBLIC;
 
 --
 -- Name: FUNCTION lock_event(p_name text); Type: ACL; Schema: holdfast; Owner: -
@@ -4073,6 +6385,24 @@ REVOKE ALL ON FUNCTION holdfast.lock_job(p_id uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.might_conflict(p_jobs jsonb) FROM PUBLIC;
 
 --
+-- Name: FUNCTION next_tenants(p_queue text, p_tenant text, p_most integer, p_after timestamp with time zone, p_known holdfast.ring, OUT tenants text[], OUT heads timestamp with time zone[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.next_tenants(p_queue text, p_tenant text, p_most integer, p_after timestamp with time zone, p_known holdfast.ring, OUT tenants text[], OUT heads timestamp with time zone[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION next_turns(p_queue text, p_left integer, p_after timestamp with time zone, p_is_dry boolean, p_known holdfast.ring, INOUT tenant text, INOUT used integer, OUT tenants text[], OUT heads timestamp with time zone[], OUT shares integer[], OUT is_whole boolean); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.next_turns(p_queue text, p_left integer, p_after timestamp with time zone, p_is_dry boolean, p_known holdfast.ring, INOUT tenant text, INOUT used integer, OUT tenants text[], OUT heads timestamp with time zone[], OUT shares integer[], OUT is_whole boolean) FROM PUBLIC;
+
+--
+-- Name: FUNCTION no_schedule(p_name text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.no_schedule(p_name text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION note(p_job uuid, p_kind text, p_actor text, p_data jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -4085,11 +6415,61 @@ REVOKE ALL ON FUNCTION holdfast.note(p_job uuid, p_kind text, p_actor text, p_da
 REVOKE ALL ON FUNCTION holdfast.obey_callback(p_job holdfast.job, p_run holdfast.dispatch, p_action text, p_data jsonb) FROM PUBLIC;
 
 --
+-- Name: FUNCTION offer_slots(p_keys text[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.offer_slots(p_keys text[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION open_again(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.open_again(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION open_jobs(p_schedule text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.open_jobs(p_schedule text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION open_tasks(p_tasks text[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.open_tasks(p_tasks text[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION parked_place(p_due timestamp with time zone, p_created timestamp with time zone, p_priority integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.parked_place(p_due timestamp with time zone, p_created timestamp with time zone, p_priority integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION pass_gates(p_job holdfast.job, p_now timestamp with time zone, p_full text[], OUT held text, OUT busy boolean, OUT ties integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.pass_gates(p_job holdfast.job, p_now timestamp with time zone, p_full text[], OUT held text, OUT busy boolean, OUT ties integer) FROM PUBLIC;
+
+--
 -- Name: FUNCTION pause_queue(p_queue text, p_actor text, p_reason text, p_resume_in interval); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.pause_queue(p_queue text, p_actor text, p_reason text, p_resume_in interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.pause_queue(p_queue text, p_actor text, p_reason text, p_resume_in interval) TO holdfast_api;
+
+--
+-- Name: FUNCTION pause_schedule(p_name text, p_actor text, p_reason text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.pause_schedule(p_name text, p_actor text, p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.pause_schedule(p_name text, p_actor text, p_reason text) TO holdfast_api;
+
+--
+-- Name: FUNCTION pause_task(p_task text, p_actor text, p_reason text, p_resume_in interval); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.pause_task(p_task text, p_actor text, p_reason text, p_resume_in interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.pause_task(p_task text, p_actor text, p_reason text, p_resume_in interval) TO holdfast_api;
 
 --
 -- Name: FUNCTION place_in_line(p_due timestamp with time zone, p_priority integer); Type: ACL; Schema: holdfast; Owner: -
@@ -4102,6 +6482,12 @@ REVOKE ALL ON FUNCTION holdfast.place_in_line(p_due timestamp with time zone, p_
 --
 
 REVOKE ALL ON FUNCTION holdfast.put_aside(p_job holdfast.job, p_due_at timestamp with time zone, p_held_by text, p_reason text, p_logs jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION put_schedule(p_definition jsonb, p_declared boolean, p_replace boolean); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.put_schedule(p_definition jsonb, p_declared boolean, p_replace boolean) FROM PUBLIC;
 
 --
 -- Name: TABLE queue; Type: ACL; Schema: holdfast; Owner: -
@@ -4118,6 +6504,12 @@ GRANT SELECT ON TABLE holdfast.queue TO holdfast_maint;
 --
 
 REVOKE ALL ON FUNCTION holdfast.queue_is_paused(p_queue text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION rates_of(p_job holdfast.job); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.rates_of(p_job holdfast.job) FROM PUBLIC;
 
 --
 -- Name: FUNCTION record_births(); Type: ACL; Schema: holdfast; Owner: -
@@ -4151,6 +6543,13 @@ REVOKE ALL ON FUNCTION holdfast.refuse() FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.refuse_rule(p_job uuid, p_status holdfast.job_status, p_rule text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION register_schedules(p_worker uuid, p_definitions jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.register_schedules(p_worker uuid, p_definitions jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.register_schedules(p_worker uuid, p_definitions jsonb) TO holdfast_worker;
+
+--
 -- Name: FUNCTION register_tasks(p_tasks jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -4171,16 +6570,22 @@ GRANT ALL ON FUNCTION holdfast.register_worker(p_id uuid, p_name text, p_host te
 REVOKE ALL ON FUNCTION holdfast.release_after_run(p_run holdfast.dispatch) FROM PUBLIC;
 
 --
--- Name: FUNCTION release_compensations(); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION release_compensations(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.release_compensations() FROM PUBLIC;
+REVOKE ALL ON FUNCTION holdfast.release_compensations(p_limit integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION release_retries(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.release_retries(p_ids uuid[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION release_slots(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.release_slots(p_ids uuid[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION report_progress(p_job uuid, p_attempt integer, p_claim_id uuid, p_done double precision, p_total double precision, p_note text); Type: ACL; Schema: holdfast; Owner: -
@@ -4204,6 +6609,20 @@ REVOKE ALL ON FUNCTION holdfast.resume_queue(p_queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.resume_queue(p_queue text) TO holdfast_api;
 
 --
+-- Name: FUNCTION resume_schedule(p_name text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.resume_schedule(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.resume_schedule(p_name text) TO holdfast_api;
+
+--
+-- Name: FUNCTION resume_task(p_task text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.resume_task(p_task text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.resume_task(p_task text) TO holdfast_api;
+
+--
 -- Name: FUNCTION retire_worker(p_worker uuid); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -4224,10 +6643,37 @@ GRANT ALL ON FUNCTION holdfast.retry(p_id uuid, p_actor text, p_reason text, p_n
 REVOKE ALL ON FUNCTION holdfast.return_jobs(p_worker uuid, p_limit integer) FROM PUBLIC;
 
 --
+-- Name: FUNCTION rollout_bucket(p_key text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.rollout_bucket(p_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.rollout_bucket(p_key text) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.rollout_bucket(p_key text) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.rollout_bucket(p_key text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.rollout_bucket(p_key text) TO holdfast_viewer;
+
+--
+-- Name: FUNCTION rollout_position(p_key text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.rollout_position(p_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_viewer;
+
+--
 -- Name: FUNCTION run_fault(p_run holdfast.dispatch); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.run_fault(p_run holdfast.dispatch) FROM PUBLIC;
+
+--
+-- Name: FUNCTION run_schedule(p_name text, p_actor text, p_id uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.run_schedule(p_name text, p_actor text, p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.run_schedule(p_name text, p_actor text, p_id uuid) TO holdfast_api;
 
 --
 -- Name: FUNCTION save_checkpoint(p_job uuid, p_attempt integer, p_claim_id uuid, p_value jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -4251,6 +6697,20 @@ REVOKE ALL ON FUNCTION holdfast.saved_steps(p_job uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.saved_steps(p_job uuid) TO holdfast_worker;
 
 --
+-- Name: FUNCTION set_flag(p_flag text, p_enabled boolean, p_percent integer, p_actor text, p_reason text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.set_flag(p_flag text, p_enabled boolean, p_percent integer, p_actor text, p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.set_flag(p_flag text, p_enabled boolean, p_percent integer, p_actor text, p_reason text) TO holdfast_api;
+
+--
+-- Name: FUNCTION set_tenant_weight(p_tenant text, p_weight integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.set_tenant_weight(p_tenant text, p_weight integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.set_tenant_weight(p_tenant text, p_weight integer) TO holdfast_api;
+
+--
 -- Name: FUNCTION settle(p_worker uuid, p_settlements jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -4262,6 +6722,12 @@ GRANT ALL ON FUNCTION holdfast.settle(p_worker uuid, p_settlements jsonb) TO hol
 --
 
 REVOKE ALL ON FUNCTION holdfast.settle_conflict(p_id uuid, p_wanted jsonb, p_now timestamp with time zone, OUT job_id uuid, OUT created boolean) FROM PUBLIC;
+
+--
+-- Name: FUNCTION share_out(p_tenants text[], p_is_whole boolean, p_limit integer, p_least integer, p_tenant text, p_used integer, OUT shares integer[], OUT tenant text, OUT used integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.share_out(p_tenants text[], p_is_whole boolean, p_limit integer, p_least integer, p_tenant text, p_used integer, OUT shares integer[], OUT tenant text, OUT used integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -4305,10 +6771,38 @@ REVOKE ALL ON FUNCTION holdfast.take_dispatches(p_worker uuid, p_executors text[
 GRANT ALL ON FUNCTION holdfast.take_dispatches(p_worker uuid, p_executors text[], p_limit integer, p_lease double precision) TO holdfast_worker;
 
 --
+-- Name: TABLE task; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.task TO holdfast_producer;
+GRANT SELECT ON TABLE holdfast.task TO holdfast_worker;
+GRANT SELECT ON TABLE holdfast.task TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.task TO holdfast_viewer;
+GRANT SELECT ON TABLE holdfast.task TO holdfast_maint;
+
+--
+-- Name: FUNCTION task_is_paused(p_task holdfast.task); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.task_is_paused(p_task holdfast.task) FROM PUBLIC;
+
+--
 -- Name: FUNCTION tell_followers(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.tell_followers(p_ids uuid[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION tenants_in_line(p_queue text, p_from text, p_below text, p_most integer, OUT tenants text[], OUT heads timestamp with time zone[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.tenants_in_line(p_queue text, p_from text, p_below text, p_most integer, OUT tenants text[], OUT heads timestamp with time zone[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION undeclared_schedules(p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.undeclared_schedules(p_now timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION unknown_outcome(p_outcome text); Type: ACL; Schema: holdfast; Owner: -
@@ -4360,16 +6854,6 @@ GRANT ALL ON FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_cl
 REVOKE ALL ON FUNCTION holdfast.wake(p_queues text[]) FROM PUBLIC;
 
 --
--- Name: TABLE task; Type: ACL; Schema: holdfast; Owner: -
---
-
-GRANT SELECT ON TABLE holdfast.task TO holdfast_producer;
-GRANT SELECT ON TABLE holdfast.task TO holdfast_worker;
-GRANT SELECT ON TABLE holdfast.task TO holdfast_api;
-GRANT SELECT ON TABLE holdfast.task TO holdfast_viewer;
-GRANT SELECT ON TABLE holdfast.task TO holdfast_maint;
-
---
 -- Name: FUNCTION wanted(p_jobs jsonb, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -4412,6 +6896,12 @@ GRANT SELECT ON TABLE holdfast.dependency TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.event TO holdfast_api;
 
 --
+-- Name: TABLE flag; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.flag TO holdfast_api;
+
+--
 -- Name: TABLE job_history; Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -4448,16 +6938,47 @@ GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.progress TO holdfast_api;
 
 --
+-- Name: TABLE rate_slot; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.rate_slot TO holdfast_api;
+
+--
+-- Name: TABLE rate_wait; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.rate_wait TO holdfast_api;
+
+--
+-- Name: TABLE schedule_run; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.schedule_run TO holdfast_api;
+
+--
 -- Name: TABLE sleeper; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.sleeper TO holdfast_api;
 
 --
+-- Name: TABLE slot; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.slot TO holdfast_api;
+
+--
 -- Name: TABLE step; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.step TO holdfast_api;
+
+--
+-- Name: TABLE tenant; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.tenant TO holdfast_viewer;
+GRANT SELECT ON TABLE holdfast.tenant TO holdfast_api;
 
 --
 -- Name: TABLE upkeep; Type: ACL; Schema: holdfast; Owner: -
