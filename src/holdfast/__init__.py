@@ -16,6 +16,8 @@ if TYPE_CHECKING:
         Busy,
         Configuration,
         DatabaseUnavailable,
+        DispatchFailed,
+        DispatchRefused,
         DuplicateKey,
         EventTimedOut,
         HoldfastError,
@@ -41,6 +43,9 @@ if TYPE_CHECKING:
     from holdfast.domain.step import StepsChanged
     from holdfast.runtime.app import Holdfast
     from holdfast.runtime.context import Context, SyncContext
+    from holdfast.runtime.executors.github import GitHubActions
+    from holdfast.runtime.executors.http import HttpExecutor
+    from holdfast.runtime.executors.protocol import Dispatch, Executor, RunRef
     from holdfast.runtime.handle import AsyncHandle, Handle
     from holdfast.runtime.holding import Claimed
 
@@ -63,12 +68,18 @@ __all__ = [
     "DatabaseUnavailable",
     "Decision",
     "Delays",
+    "Dispatch",
+    "DispatchFailed",
+    "DispatchRefused",
     "DuplicateKey",
     "EventTimedOut",
+    "Executor",
     "Fail",
+    "GitHubActions",
     "Handle",
     "Holdfast",
     "HoldfastError",
+    "HttpExecutor",
     "IdReused",
     "IllegalMove",
     "Invitation",
@@ -80,6 +91,7 @@ __all__ = [
     "NotRetryable",
     "Retry",
     "Rules",
+    "RunRef",
     "ScheduleExists",
     "ScheduleNotFound",
     "SchemaMismatch",
@@ -113,12 +125,18 @@ _HOMES = {
     "DatabaseUnavailable": "holdfast.domain.errors",
     "Decision": "holdfast.domain.approval",
     "Delays": "holdfast.domain.backoff",
+    "Dispatch": "holdfast.runtime.executors.protocol",
+    "DispatchFailed": "holdfast.domain.errors",
+    "DispatchRefused": "holdfast.domain.errors",
     "DuplicateKey": "holdfast.domain.errors",
     "EventTimedOut": "holdfast.domain.errors",
+    "Executor": "holdfast.runtime.executors.protocol",
     "Fail": "holdfast.domain.outcome",
+    "GitHubActions": "holdfast.runtime.executors.github",
     "Handle": "holdfast.runtime.handle",
     "Holdfast": "holdfast.runtime.app",
     "HoldfastError": "holdfast.domain.errors",
+    "HttpExecutor": "holdfast.runtime.executors.http",
     "IdReused": "holdfast.domain.errors",
     "IllegalMove": "holdfast.domain.errors",
     "Invitation": "holdfast.domain.approval",
@@ -130,6 +148,7 @@ _HOMES = {
     "NotRetryable": "holdfast.domain.errors",
     "Retry": "holdfast.domain.outcome",
     "Rules": "holdfast.domain.failure",
+    "RunRef": "holdfast.runtime.executors.protocol",
     "ScheduleExists": "holdfast.domain.errors",
     "ScheduleNotFound": "holdfast.domain.errors",
     "SchemaMismatch": "holdfast.domain.errors",

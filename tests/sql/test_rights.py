@@ -91,6 +91,13 @@ MAY_CALL: dict[str, set[str]] = {
     "clock": _READERS,
     "uuid_at": _READERS,
     "is_terminal": _READERS,
+    "hand_over": _WORKER,
+    "take_dispatches": _WORKER,
+    "dispatch_sent": _WORKER,
+    "dispatch_failed": _WORKER,
+    "dispatch_cancelled": _WORKER,
+    "callback": {"holdfast_worker", "holdfast_api"},
+    "check_run": _ENQUEUERS,
 }
 
 # Every table and view that anybody but the owner may read. Nobody writes any of them.
@@ -102,6 +109,7 @@ MAY_READ: dict[str, set[str]] = {
     "job": _API,
     "job_history": _API,
     "attempt": _API,
+    "dispatch": _API,
     "sleeper": _API,
     **dict.fromkeys(("step", "checkpoint", "progress", "wait", "dependency", "event", "activity"), _API),
     "upkeep": _API,

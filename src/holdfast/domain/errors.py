@@ -141,3 +141,16 @@ class EventTimedOut(HoldfastError, TimeoutError):
 
 class WaitTimedOut(HoldfastError, TimeoutError):
     """The job was still going when the caller's patience ended; the job itself goes on."""
+
+
+class DispatchRefused(HoldfastError):
+    """An outside executor said no, and would say no again; the message names what is missing."""
+
+
+class DispatchFailed(HoldfastError):
+    """An outside executor could not be called now; `is_doubtful` when it may have obeyed all the same."""
+
+    def __init__(self, message: str, *, retry_after: float | None = None, is_doubtful: bool = False) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.is_doubtful = is_doubtful

@@ -29,6 +29,7 @@ from holdfast.domain.task import (
 from holdfast.runtime import execute
 from holdfast.runtime.approvals import Approvals
 from holdfast.runtime.context import Context, JobContext, SyncContext
+from holdfast.runtime.executors.protocol import Executor as OutsideExecutor
 from holdfast.runtime.handle import AsyncHandle, Handle, as_uuid
 from holdfast.runtime.holding import Claimed, Holding
 from holdfast.runtime.link import Link
@@ -61,6 +62,7 @@ from holdfast.store.tenants import set_tenant_weight
 
 P = ParamSpec("P")
 R = TypeVar("R")
+OutsideExecutorT = TypeVar("OutsideExecutorT", bound=OutsideExecutor)
 
 
 class Holdfast:
@@ -68,6 +70,7 @@ class Holdfast:
 
     def __init__(self, database_url: str | None = None) -> None:
         self.tasks: dict[str, AnyTask] = {}
+        self.executors: dict[str, OutsideExecutor] = {}
         self._registered: set[str] = set()  # tasks that this database is known to have
         self._flags_told: set[str] = set()
         self._made_in: str = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - where children will find it
@@ -99,6 +102,8 @@ class Holdfast:
         manual_retries: int = 3,
         manual_retries_per: CountedPer = "job",
         errors: Rules | None = None,
+        heartbeat_limit: float | timedelta = 600.0,
+        run_limit: float | timedelta = 900.0,
         compensate: Callable[..., Any] | None = None,
         compensate_on_cancel: bool = False,
         compensation_retries: int = 10,
@@ -129,6 +134,8 @@ class Holdfast:
                 manual_retries=manual_retries,
                 manual_retries_per=manual_retries_per,
                 rules=errors,
+                heartbeat_limit=seconds(heartbeat_limit) or 0.0,
+                run_limit=seconds(run_limit) or 0.0,
                 compensate=compensate,
                 compensate_on_cancel=compensate_on_cancel,
                 compensation_retries=compensation_retries,
@@ -155,6 +162,13 @@ class Holdfast:
         task: AnyTask = kind(self, function, settings, codec)
         self.tasks[settings.name] = task
         return task
+
+    def executor(self, executor: OutsideExecutorT) -> OutsideExecutorT:
+        """Register an outside executor under its name; tasks hand jobs to it with ctx.dispatch."""
+        if self.executors.get(executor.name, executor) is not executor:
+            raise Configuration(f"two executors are called {executor.name!r}: give one of them another name=")
+        self.executors[executor.name] = executor
+        return executor
 
     def declared(self, names: set[str]) -> str:
         """Write the definitions of these tasks, for a database that has not seen them yet."""

@@ -16,6 +16,7 @@ from holdfast.domain.errors import DatabaseUnavailable, HoldfastError
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.limits import has_gates
 from holdfast.runtime import failpoints
+from holdfast.runtime.dispatcher import Dispatcher
 from holdfast.runtime.failpoints import SimulatedCrash
 from holdfast.runtime.finisher import Finisher
 from holdfast.runtime.garbage import collected_rarely
@@ -98,7 +99,8 @@ class Worker:
         self._runner = Runner(app.tasks, self._lanes, self._finisher, self._processes, concurrency)
         self._sweeper = Sweeper(self._database, lease, poll, self._wake_lanes, self._give_back_late)
         self._scheduler = Scheduler(app.declarations.by_name, self._sweeper.insist, poll)
-        self._wakeup = Wakeup(self._database, self._wake, self._ask_about)
+        self._dispatcher = Dispatcher(self._database, app.executors, lambda: self._identity.id, poll)
+        self._wakeup = Wakeup(self._database, self._wake, self._ask_about, self._dispatcher.kick)
         self._heartbeat: Heartbeat | None = None
         self._rebirth = asyncio.Lock()
 
@@ -186,14 +188,14 @@ class Worker:
         loops = [self._serve(lane) for lane in self._lanes]
         loops += [self._wakeup.run(), self._tidy_lanes(), self._scheduler.run()]
         loops += [self._sweeper.admit_when_due(), self._sweeper.sweep_now_and_then(), self._sweeper.keep_up()]
-        if self._app.is_locatable:
-            loops.append(self._serve_suspects())
-        return loops
+        loops += [self._dispatcher.run()] if self._app.executors else []
+        return loops + ([self._serve_suspects()] if self._app.is_locatable else [])
 
     async def _until_stopped(self, loops: list[asyncio.Task[None]], finishing: asyncio.Task[None]) -> None:
         waits: list[asyncio.Task[Any]] = [asyncio.create_task(self._stopping.wait())]
         if self._until_idle:
-            waits.append(asyncio.create_task(until_idle(self._runner, self._every_lane(), self._sweeper)))
+            idle = until_idle(self._runner, self._every_lane(), self._sweeper, self._dispatcher)
+            waits.append(asyncio.create_task(idle))
         try:
             await until_one_ends([*waits, *loops, finishing])
         finally:
@@ -229,6 +231,7 @@ class Worker:
 
     async def _end(self, loops: list[asyncio.Task[None]], finishing: asyncio.Task[None]) -> None:
         self._stopping.set()
+        await self._dispatcher.finish()
         await cancelled(loops)
         await self._drain()
         await self._close([finishing])
@@ -240,7 +243,7 @@ class Worker:
             await asyncio.to_thread(self._heartbeat.stop)
         await self._processes.close()
         self._runner.close()
-        for session in (self._claiming, self._finishing, self._sweeper):
+        for session in (self._claiming, self._finishing, self._sweeper, self._dispatcher):
             await session.close()
         await self._app.link.aclose()  # what contexts of this loop have used
 

@@ -1,4 +1,4 @@
-"""Listening: a connection of its own that hears which queues have work and which jobs were cancelled."""
+"""Listening: a connection of its own that hears which queues have work, which jobs were cancelled, and that executors are to be called."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -38,6 +38,7 @@ class Listener:
             )
             await self._ask(self._connection, "listen_wake")
             await self._ask(self._connection, "listen_cancel")
+            await self._ask(self._connection, "listen_dispatch")
 
     async def notices(self) -> AsyncIterator[Notice]:
         """Give what is heard; a silent connection is pinged, because a half-open one stays silent for ever."""

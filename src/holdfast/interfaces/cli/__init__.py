@@ -6,12 +6,14 @@ from holdfast.interfaces.cli.commands import Group
 
 _COMMANDS = {
     "approval": ("approvals:approval", "List, show, approve and deny what jobs ask of people."),
+    "callbacks": ("executors:callbacks", "Serve the door that outside runs report to."),
     "config": ("config:config", "Show every setting and where it came from."),
     "db": ("db:db", "Migrate and check the database's schema."),
     "demo": ("demo:demo", "Run a sample app with traffic, on a PostgreSQL of its own."),
     "dev": ("dev:dev", "Run your app here: PostgreSQL, schema and worker in one command."),
     "doctor": ("doctor:doctor", "Is the queue stuck, and why?"),
     "enqueue": ("enqueue:enqueue", "Enqueue one job."),
+    "executor": ("executors:executor", "List outside executors, print the secret one signs with."),
     "flag": ("flags:flag", "List and set flags: kill switches and rollouts."),
     "job": ("jobs:job", "List, show, wait for, retry and cancel jobs."),
     "queue": ("queues:queue", "List, pause, resume and limit queues."),

@@ -429,6 +429,8 @@ begin
              limit p_limit - v_count
                for update skip locked) as old;
     if v_ids is not null then
+      delete from holdfast.dispatch d where d.job_id = any (v_ids);
+      delete from holdfast.callback_nonce n where n.job_id = any (v_ids);
       delete from holdfast.attempt a where a.job_id = any (v_ids);
       delete from holdfast.step s where s.job_id = any (v_ids);
       delete from holdfast.checkpoint c where c.job_id = any (v_ids);
@@ -635,6 +637,50 @@ CREATE FUNCTION holdfast.broken_rule(p_status holdfast.job_status, p_holder uuid
     RETURN CASE WHEN ((p_status = 'RUNNING'::holdfast.job_status) <> (p_holder IS NOT NULL)) THEN 'a job has a holder exactly while it is RUNNING'::text WHEN ((p_status = ANY (ARRAY['RUNNING'::holdfast.job_status, 'COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) AND ((p_claim_order IS NOT NULL) OR (p_due_at IS NOT NULL) OR (p_held_by IS NOT NULL))) THEN 'a job that runs or has ended is not in line, not due and not held back'::text WHEN ((p_status = 'RETRY'::holdfast.job_status) AND (p_due_at IS NULL)) THEN 'RETRY needs a time: due_at'::text WHEN ((p_status = 'PENDING'::holdfast.job_status) AND (p_claim_order IS NULL) AND (p_due_at IS NULL) AND (p_held_by IS NULL)) THEN 'a PENDING job is in line (claim_order), due later (due_at) or held back (held_by): otherwise it would wait for ever'::text WHEN ((p_status = 'WAITING'::holdfast.job_status) AND (p_claim_order IS NULL) AND (p_due_at IS NULL) AND (p_held_by IS NULL)) THEN 'a WAITING job is in line (claim_order), due later (due_at) or held back (held_by): otherwise it would wait for ever'::text WHEN ((p_deadline_at IS NOT NULL) AND (p_status <> 'RUNNING'::holdfast.job_status)) THEN 'only a RUNNING job has a deadline'::text WHEN ((p_status = ANY (ARRAY['COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) <> (p_finished_at IS NOT NULL)) THEN 'a job has finished_at exactly when it has ended'::text WHEN ((p_status = 'WAITING_FOR_APPROVAL'::holdfast.job_status) <> (p_approval_id IS NOT NULL)) THEN 'a job has an approval exactly while it is WAITING_FOR_APPROVAL'::text WHEN ((p_status = 'FAILED'::holdfast.job_status) AND (p_error IS NULL)) THEN 'FAILED needs an error'::text WHEN (jsonb_typeof(p_error) <> 'object'::text) THEN 'an error is a JSON object'::text WHEN ((p_result IS NOT NULL) AND (p_status <> 'COMPLETED'::holdfast.job_status)) THEN 'only a COMPLETED job has a result'::text WHEN ((p_retry_count < 0) OR (p_retry_count > p_max_retries)) THEN 'retry_count stays between 0 and max_retries'::text WHEN (((p_key IS NULL) <> (p_key_scope IS NULL)) OR ((p_key IS NULL) AND p_key_held)) THEN 'a key has a scope, and only a key can be held'::text ELSE NULL::text END;
 
 --
+-- Name: callback(uuid, integer, uuid, text, text, text, bytea, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.callback(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_action text, p_nonce text, p_body_hash bytea, p_data jsonb) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET lock_timeout TO '2s'
+    AS $$   -- whoever reports tries again; a queue of them would take all connections
+declare
+  v_job holdfast.job;
+  v_run holdfast.dispatch;
+  v_kept holdfast.callback_nonce;
+  v_answer text;
+begin
+  if p_action is null or p_action not in ('started', 'heartbeat', 'progress', 'completed', 'failed') then
+    raise exception 'callback % is not one of started, heartbeat, progress, completed, failed', quote_nullable(p_action) using errcode = 'HF005';
+  end if;
+  select * into v_job from holdfast.job j where j.id = p_job for no key update;
+  -- By the executor too: one that may sign for itself learns nothing of the jobs of others.
+  select * into v_run
+    from holdfast.dispatch d
+   where d.job_id = p_job and d.attempt = p_attempt and d.claim_id = p_claim_id and d.executor = p_executor
+     for no key update;
+  if not found then
+    return 'not_found';
+  end if;
+  select * into v_kept from holdfast.callback_nonce n where n.job_id = p_job and n.nonce = p_nonce;
+  if found then
+    return case when v_kept.body_hash = p_body_hash then v_kept.answer else 'nonce_reused' end;
+  end if;
+  v_answer := holdfast.judge_callback(v_job, v_run, p_data ->> 'run_id');
+  if v_answer = 'ok' then
+    perform holdfast.obey_callback(v_job, v_run, p_action, p_data);
+  elsif v_answer <> 'other_run' and p_action in ('completed', 'failed') then
+    perform holdfast.release_after_run(v_run);
+  end if;
+  if p_nonce is not null then
+    insert into holdfast.callback_nonce (job_id, nonce, body_hash, answer, at)
+    values (p_job, p_nonce, p_body_hash, v_answer, holdfast.clock());
+  end if;
+  return v_answer;
+end $$;
+
+--
 -- Name: cancel(uuid, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -661,6 +707,59 @@ begin
   end if;
   perform set_config('holdfast.actor', '', true);   -- what follows in the caller's transaction is not this actor's doing
   return 'CANCELLED';
+end $$;
+
+--
+-- Name: check_run(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.check_run(p_job uuid) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_job holdfast.job;
+  v_run holdfast.dispatch;
+  v_fault jsonb;
+begin
+  if current_setting('transaction_read_only') = 'on' then
+    return false;   -- the next sweep finds it
+  end if;
+  select * into v_job from holdfast.job j where j.id = p_job and j.status = 'RUNNING' for no key update skip locked;
+  if not found then
+    return false;
+  end if;
+  select * into v_run from holdfast.dispatch d where d.id = v_job.holder for no key update;
+  v_fault := holdfast.run_fault(v_run);
+  if v_fault is null then
+    return false;
+  end if;
+  perform holdfast.fail_run(v_job, v_run, v_fault, v_fault ->> 'message', 'sweeper', true);
+  return true;
+end $$;
+
+--
+-- Name: check_runs(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.check_runs(p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_job uuid;
+  v_ended bigint := 0;
+begin
+  for v_job in
+    select d.job_id
+      from holdfast.dispatch d
+     where d.state = 'sent' and holdfast.run_fault(d) is not null
+     order by d.job_id
+     limit p_limit
+  loop
+    v_ended := v_ended + holdfast.check_run(v_job)::int;
+  end loop;
+  return v_ended;
 end $$;
 
 --
@@ -1056,6 +1155,66 @@ begin
 end $$;
 
 --
+-- Name: dispatch; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.dispatch (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    job_id uuid NOT NULL,
+    attempt integer NOT NULL,
+    claim_id uuid NOT NULL,
+    executor holdfast.name NOT NULL,
+    inputs holdfast."json_object" NOT NULL,
+    state text DEFAULT 'planned'::text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    next_try_at timestamp with time zone,
+    tries integer DEFAULT 0 NOT NULL,
+    doubtful boolean DEFAULT false NOT NULL,
+    taken_by uuid,
+    sent_at timestamp with time zone,
+    started_at timestamp with time zone,
+    seen_at timestamp with time zone,
+    over_at timestamp with time zone,
+    run_ref text,
+    run_id text,
+    run_url text,
+    heartbeat_limit interval NOT NULL,
+    run_limit interval NOT NULL,
+    retry_in interval NOT NULL,
+    cancel_wanted_at timestamp with time zone,
+    cancelled_at timestamp with time zone,
+    cancel_tries integer DEFAULT 0 NOT NULL,
+    ended_at timestamp with time zone,
+    error jsonb,
+    logs jsonb,
+    CONSTRAINT dispatch_state_is_known CHECK ((state = ANY (ARRAY['planned'::text, 'calling'::text, 'sent'::text, 'over'::text]))),
+    CONSTRAINT heartbeat_limit_is_positive CHECK ((heartbeat_limit > '00:00:00'::interval)),
+    CONSTRAINT retry_in_is_not_negative CHECK ((retry_in >= '00:00:00'::interval)),
+    CONSTRAINT run_limit_is_positive CHECK ((run_limit > '00:00:00'::interval))
+)
+WITH (fillfactor='70');
+
+--
+-- Name: complete_run(holdfast.job, holdfast.dispatch, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.complete_run(p_job holdfast.job, p_run holdfast.dispatch, p_result jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_before text := current_setting('holdfast.actor', true);
+begin
+  perform holdfast.end_dispatch(p_run.id, false);
+  perform set_config('holdfast.actor', 'executor:' || p_run.executor, true);
+  update holdfast.job j
+     set status = 'COMPLETED', result = p_result, holder = null, deadline_at = null, suspect = false, reason = 'run ' || p_run.run_id
+   where j.id = p_job.id;
+  perform holdfast.keep_attempt(p_run, 'completed', null);
+  perform set_config('holdfast.actor', coalesce(v_before, ''), true);
+end $$;
+
+--
 -- Name: conclude(holdfast.approval, text, text, text, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1277,6 +1436,91 @@ begin
 end $$;
 
 --
+-- Name: dispatch_cancelled(uuid, boolean, jsonb, double precision); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.dispatch_cancelled(p_id uuid, p_has_ended boolean, p_error jsonb, p_again_in double precision) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_run holdfast.dispatch;
+begin
+  perform from holdfast.job j where j.id = (select d.job_id from holdfast.dispatch d where d.id = p_id) for no key update;
+  update holdfast.dispatch d
+     set cancelled_at = case when p_error is null then holdfast.clock() end,
+         error = p_error,
+         next_try_at = holdfast.clock() + make_interval(secs => p_again_in)
+   where d.id = p_id and d.state = 'over'
+  returning * into v_run;
+  if not found then
+    return;
+  end if;
+  perform holdfast.note(v_run.job_id, 'dispatch.cancelled', 'executor:' || v_run.executor,
+                        jsonb_build_object('attempt', v_run.attempt, 'try', v_run.cancel_tries, 'told', p_error is null));
+  if p_has_ended then
+    perform holdfast.release_after_run(v_run);
+  end if;
+end $$;
+
+--
+-- Name: dispatch_failed(uuid, integer, jsonb, boolean, boolean, double precision, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.dispatch_failed(p_id uuid, p_try integer, p_error jsonb, p_permanent boolean, p_doubtful boolean, p_delay double precision, p_most_tries integer) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_job holdfast.job;
+  v_run holdfast.dispatch;
+begin
+  select * into v_job from holdfast.job j where j.id = (select d.job_id from holdfast.dispatch d where d.id = p_id) for no key update;
+  select * into v_run from holdfast.dispatch d where d.id = p_id for no key update;
+  if (v_job.holder = p_id and v_run.state = 'calling' and v_run.tries = p_try) is not true then
+    return 'superseded';
+  end if;
+  if p_permanent or v_run.tries >= p_most_tries then
+    perform holdfast.fail_run(v_job, v_run, p_error || jsonb_build_object('recoverable', not p_permanent, 'tries', v_run.tries),
+                              p_error ->> 'message', 'executor:' || v_run.executor, p_doubtful);
+    return 'failed';
+  end if;
+  update holdfast.dispatch d
+     set state = 'planned', doubtful = p_doubtful, error = p_error, next_try_at = holdfast.clock() + make_interval(secs => p_delay)
+   where d.id = p_id;
+  perform holdfast.note(v_run.job_id, 'dispatch.failed', 'executor:' || v_run.executor,
+                        jsonb_build_object('attempt', v_run.attempt, 'try', v_run.tries, 'again_in', p_delay));
+  return 'planned';
+end $$;
+
+--
+-- Name: dispatch_sent(uuid, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.dispatch_sent(p_id uuid, p_run_ref text, p_run_url text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_run holdfast.dispatch;
+begin
+  update holdfast.dispatch d
+     set state = case when d.state = 'over' then 'over' else 'sent' end,
+         sent_at = coalesce(d.sent_at, holdfast.clock()),
+         run_ref = coalesce(p_run_ref, d.run_ref),
+         run_url = coalesce(d.run_url, p_run_url),
+         doubtful = false,
+         error = null,
+         next_try_at = case when d.state = 'over' then d.next_try_at end
+   where d.id = p_id
+  returning * into v_run;
+  if found then
+    perform holdfast.note(v_run.job_id, 'dispatch.sent', 'executor:' || v_run.executor,
+                          jsonb_strip_nulls(jsonb_build_object('attempt', v_run.attempt, 'try', v_run.tries, 'run', p_run_ref)));
+  end if;
+end $$;
+
+--
 -- Name: drop_empty_history_partitions(); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1411,6 +1655,25 @@ begin
     perform holdfast.wake(v_queues);
   end if;
   return v_count;
+end $$;
+
+--
+-- Name: end_dispatch(uuid, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.end_dispatch(p_id uuid, p_stop boolean) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  update holdfast.dispatch d
+     set state = 'over', over_at = holdfast.clock(),
+         cancel_wanted_at = case when p_stop then holdfast.clock() end,
+         next_try_at = case when p_stop then holdfast.clock() end
+   where d.id = p_id;
+  if p_stop then
+    perform pg_notify('holdfast_dispatch', 'cancel');
+  end if;
 end $$;
 
 --
@@ -1710,6 +1973,42 @@ CREATE FUNCTION holdfast.extras_of(p_label text, p_requested_by text, p_trace_pa
     RETURN CASE WHEN ((COALESCE(p_label, p_requested_by, p_trace_parent, p_key) IS NOT NULL) OR (p_metadata IS NOT NULL) OR (p_compensates IS NOT NULL)) THEN (jsonb_build_object('label', p_label, 'requested_by', p_requested_by, 'trace_parent', p_trace_parent, 'key', p_key, 'metadata', p_metadata, 'compensates', p_compensates))::text ELSE NULL::text END;
 
 --
+-- Name: fail_run(holdfast.job, holdfast.dispatch, jsonb, text, text, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.fail_run(p_job holdfast.job, p_run holdfast.dispatch, p_error jsonb, p_reason text, p_actor text, p_stop boolean) RETURNS holdfast.job_status
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_before text := current_setting('holdfast.actor', true);
+  v_again boolean := coalesce((p_error ->> 'recoverable')::boolean, true) and p_job.retry_count < p_job.max_retries;
+  v_error jsonb := jsonb_strip_nulls(p_error || jsonb_build_object('executor', p_run.executor, 'run_id', p_run.run_id, 'run_url', p_run.run_url));
+begin
+  -- Before the job: what follows a job's end (stop_runs) leaves a dispatch alone that is over.
+  perform holdfast.end_dispatch(p_run.id, p_stop);
+  perform set_config('holdfast.actor', p_actor, true);
+  update holdfast.job j
+     set status = case when v_again then 'RETRY' else 'FAILED' end::holdfast.job_status,
+         holder = null,
+         deadline_at = null,
+         suspect = false,
+         retry_count = j.retry_count + v_again::int,
+         due_at = case when v_again then v_now + p_run.retry_in end,
+         claim_order = case when v_again and p_run.retry_in <= interval '0' and j.ties & 1 = 0 then holdfast.place_in_line(v_now, j.priority) end,
+         error = v_error,
+         reason = left(p_reason, 500)
+   where j.id = p_job.id;
+  perform holdfast.keep_attempt(p_run, 'failed', v_error);
+  if v_again and p_run.retry_in <= interval '0' then
+    perform holdfast.wake(array[p_job.queue::text]);
+  end if;
+  perform set_config('holdfast.actor', coalesce(v_before, ''), true);
+  return case when v_again then 'RETRY' else 'FAILED' end;
+end $$;
+
+--
 -- Name: fall_asleep(uuid, text[]); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1925,6 +2224,7 @@ begin
   end if;
   perform set_config('holdfast.following', 'on', true);
   while v_ids is not null loop
+    perform holdfast.stop_runs(v_ids);
     delete from holdfast.wait w
      where w.job_id = any (v_ids)
        and (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = w.job_id);
@@ -1936,6 +2236,22 @@ begin
   end loop;
   perform set_config('holdfast.following', '', true);
 end $$;
+
+--
+-- Name: forget_nonces(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.forget_nonces(p_limit integer) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  delete from holdfast.callback_nonce n
+   where (n.job_id, n.nonce) in (select o.job_id, o.nonce
+                                   from holdfast.callback_nonce o
+                                  where o.at < holdfast.clock() - interval '1 day'
+                                  order by o.at
+                                  limit p_limit)
+$$;
 
 --
 -- Name: forget_schedule_runs(integer); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2137,6 +2453,41 @@ begin
 end $$;
 
 --
+-- Name: hand_over(uuid, integer, uuid, text, jsonb, double precision, double precision, double precision, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.hand_over(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_inputs jsonb, p_heartbeat_limit double precision, p_run_limit double precision, p_retry_in double precision, p_logs jsonb) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_job holdfast.job;
+  v_id uuid;
+begin
+  -- The answer to the first call was lost: it was handed over, whatever became of it since.
+  select d.id into v_id from holdfast.dispatch d where d.job_id = p_job and d.attempt = p_attempt and d.claim_id = p_claim_id;
+  if found then
+    return v_id;
+  end if;
+  v_job := holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  insert into holdfast.dispatch (job_id, attempt, claim_id, executor, inputs, created_at, next_try_at, heartbeat_limit, run_limit, retry_in, logs)
+  values (p_job, p_attempt, p_claim_id, p_executor, p_inputs, holdfast.clock(), holdfast.clock(), make_interval(secs => p_heartbeat_limit),
+          make_interval(secs => p_run_limit), make_interval(secs => p_retry_in), p_logs)
+  on conflict (job_id, attempt) do nothing   -- the first call committed while this one waited for the fence
+  returning id into v_id;
+  if not found then
+    select d.id into v_id from holdfast.dispatch d where d.job_id = p_job and d.attempt = p_attempt;
+    return v_id;
+  end if;
+  update holdfast.job j
+     set holder = v_id, deadline_at = null, suspect = false   -- its worker survived it
+   where j.id = p_job;
+  perform holdfast.note(p_job, 'dispatch.planned', holdfast.holder_name(v_job.holder), jsonb_build_object('executor', p_executor, 'attempt', p_attempt));
+  perform pg_notify('holdfast_dispatch', p_executor);
+  return v_id;
+end $$;
+
+--
 -- Name: has_slot(uuid, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2254,7 +2605,8 @@ declare
   v_job holdfast.job;
 begin
   select * into v_job from holdfast.job j where j.id = p_job for no key update;
-  if (v_job.status = 'RUNNING' and v_job.attempt = p_attempt and v_job.claim_id = p_claim_id) is not true then
+  if (v_job.status = 'RUNNING' and v_job.attempt = p_attempt and v_job.claim_id = p_claim_id) is not true
+     or exists (select from holdfast.dispatch d where d.id = v_job.holder) then   -- it has handed the job over
     raise exception 'attempt % no longer owns job %: it is %', p_attempt, p_job, coalesce(v_job.status::text, 'gone')
       using errcode = 'HF011', detail = jsonb_build_object('job', p_job, 'attempt', p_attempt, 'status', v_job.status)::text;
   end if;
@@ -2371,11 +2723,21 @@ $$;
 --
 
 CREATE FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_status, OUT result text, OUT error text) RETURNS record
-    LANGUAGE sql STABLE SECURITY DEFINER
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
-  select j.status, j.result::text, j.error::text from holdfast.job j where j.id = p_id
-$$;
+declare
+  v_fault boolean;
+begin
+  -- A run that fell silent is found by whoever looks, also where no worker sweeps.
+  select j.status, j.result::text, j.error::text,
+         j.status = 'RUNNING' and (select holdfast.run_fault(d) is not null from holdfast.dispatch d where d.id = j.holder)
+    into status, result, error, v_fault
+    from holdfast.job j where j.id = p_id;
+  if v_fault and holdfast.check_run(p_id) then
+    select j.status, j.result::text, j.error::text into status, result, error from holdfast.job j where j.id = p_id;
+  end if;
+end $$;
 
 --
 -- Name: job_outcomes(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2531,6 +2893,36 @@ begin
 end $_$;
 
 --
+-- Name: judge_callback(holdfast.job, holdfast.dispatch, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.judge_callback(p_job holdfast.job, p_run holdfast.dispatch, p_run_id text) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select case
+    when p_run.run_id is not null and p_run_id is not null and p_run.run_id <> p_run_id then 'other_run'
+    when p_job.attempt <> p_run.attempt or p_job.claim_id is distinct from p_run.claim_id then 'stale_attempt'
+    when p_job.status <> 'RUNNING' or p_job.holder is distinct from p_run.id then 'already_over'
+    else 'ok'
+  end
+$$;
+
+--
+-- Name: keep_attempt(holdfast.dispatch, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.keep_attempt(p_run holdfast.dispatch, p_outcome text, p_error jsonb) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  insert into holdfast.attempt (job_id, attempt, worker, outcome, error, logs)
+  select p_run.job_id, p_run.attempt, 'executor:' || p_run.executor, p_outcome, p_error, p_run.logs
+   where p_error is not null or p_run.logs is not null
+  on conflict do nothing
+$$;
+
+--
 -- Name: keep_ring(text, interval); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2602,7 +2994,7 @@ declare
 begin
   update holdfast.job j
      set claim_order = null, held_by = p_held, ties = j.ties | case when p_held is null then 1 else 0 end,
-         due_at = case when j.status <> 'WAITING_FOR_APPROVAL' then coalesce(j.due_at, holdfast.due_of(j.claim_order, j.priority)) end
+         due_at = coalesce(j.due_at, holdfast.due_of(j.claim_order, j.priority))
    where j.id = p_job.id;
   update holdfast.rate_slot r set used_at = '-infinity' where r.job_id = p_job.id and r.used_at is null;
   if p_job.status = 'PENDING' and p_job.ties & 4 > 0 then
@@ -2896,6 +3288,48 @@ CREATE FUNCTION holdfast.note(p_job uuid, p_kind text, p_actor text, p_data json
   insert into holdfast.activity (job_id, at, xid, kind, actor, data)
   values (p_job, holdfast.clock(), pg_current_xact_id()::text::bigint, p_kind, coalesce(p_actor, holdfast.actor()), p_data)
 $$;
+
+--
+-- Name: obey_callback(holdfast.job, holdfast.dispatch, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.obey_callback(p_job holdfast.job, p_run holdfast.dispatch, p_action text, p_data jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_run holdfast.dispatch;
+begin
+  -- A sign of life proves that the executor has it, whatever became of the call: nobody needs to call again.
+  update holdfast.dispatch d
+     set state = 'sent', doubtful = false, next_try_at = null,
+         sent_at = coalesce(d.sent_at, v_now), started_at = coalesce(d.started_at, v_now), seen_at = v_now,
+         run_id = coalesce(d.run_id, p_data ->> 'run_id'), run_url = coalesce(p_data ->> 'run_url', d.run_url)
+   where d.id = p_run.id
+  returning * into v_run;
+  perform holdfast.note(p_job.id, 'callback.' || p_action, 'executor:' || v_run.executor, jsonb_strip_nulls(jsonb_build_object(
+    'attempt', v_run.attempt, 'run_id', v_run.run_id, 'done', p_data -> 'done', 'total', p_data -> 'total', 'note', p_data -> 'note',
+    'step', p_data -> 'step')));
+  case p_action
+    when 'progress' then
+      insert into holdfast.progress as p (job_id, attempt, at, done, total, note)
+      values (p_job.id, v_run.attempt, v_now, (p_data ->> 'done')::float8, (p_data ->> 'total')::float8, p_data ->> 'note')
+      on conflict (job_id) do update
+         set attempt = excluded.attempt, at = excluded.at, done = excluded.done, total = excluded.total, note = excluded.note;
+    when 'completed' then
+      perform holdfast.complete_run(p_job, v_run, nullif(p_data -> 'result', 'null'));
+    when 'failed' then
+      perform holdfast.fail_run(p_job, v_run,
+        jsonb_build_object('type', coalesce(p_data ->> 'type', 'RunFailed'), 'kind', 'executor',
+                           'recoverable', coalesce((p_data ->> 'recoverable')::boolean, true),
+                           'message', coalesce(p_data ->> 'message', 'the run failed and did not say why'), 'step', p_data ->> 'step'),
+        concat_ws(', ', coalesce(p_data ->> 'message', 'the run failed'), 'step ' || (p_data ->> 'step'), 'run ' || v_run.run_id),
+        'executor:' || v_run.executor, false);
+    else
+      null;   -- started, heartbeat: being heard is all there is to it
+  end case;
+end $$;
 
 --
 -- Name: person(text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -3496,6 +3930,21 @@ CREATE FUNCTION holdfast.register_worker(p_id uuid, p_name text, p_host text, p_
 $$;
 
 --
+-- Name: release_after_run(holdfast.dispatch); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.release_after_run(p_run holdfast.dispatch) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  update holdfast.dispatch d set ended_at = coalesce(d.ended_at, holdfast.clock()) where d.id = p_run.id;
+  perform holdfast.let_go(array_agg(j.id::uuid))
+     from holdfast.job j
+    where j.compensates = p_run.job_id and j.held_by = 'run:' || p_run.id;
+end $$;
+
+--
 -- Name: release_compensations(integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3880,6 +4329,27 @@ CREATE FUNCTION holdfast.rollout_position(p_key text) RETURNS integer
     RETURN ((((((('x'::text || "right"(md5(p_key), 8)))::bit(32))::bigint % (10)::bigint) * 10) + ((((('x'::text || "right"(md5(p_key), 8)))::bit(32))::bigint / 10) % (10)::bigint)))::integer;
 
 --
+-- Name: run_fault(holdfast.dispatch); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.run_fault(p_run holdfast.dispatch) RETURNS jsonb
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select case
+      when l.silent_at < l.now and l.silent_at <= l.late_at then
+        jsonb_build_object('type', 'HeartbeatTimeout', 'kind', 'heartbeat', 'recoverable', true,
+          'message', format('Timeout: no heartbeat for %s s', trim_scale(extract(epoch from p_run.heartbeat_limit))))
+      when l.late_at < l.now then
+        jsonb_build_object('type', 'RunTimeout', 'kind', 'timeout', 'recoverable', true,
+          'message', format('Timeout: the run took longer than %s s', trim_scale(extract(epoch from p_run.run_limit))))
+    end
+    from (select holdfast.clock() as now, greatest(p_run.seen_at, p_run.sent_at) + p_run.heartbeat_limit as silent_at,
+                 coalesce(p_run.started_at, p_run.sent_at) + p_run.run_limit as late_at) as l
+   where p_run.state = 'sent'
+$$;
+
+--
 -- Name: run_schedule(text, text, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -4258,7 +4728,30 @@ CREATE FUNCTION holdfast.still_held(p_holder uuid) RETURNS text
   select 'worker:' || w.id
     from holdfast.worker w
    where w.id = p_holder and w.died_at is null and w.name <> holdfast.actor()   -- who says himself that it failed has stopped
+  union all
+  select 'run:' || d.id
+    from holdfast.dispatch d
+   where d.id = p_holder and d.cancel_wanted_at is not null and d.ended_at is null   -- an outside run that was told to stop
+  union all
+  select 'run:' || d.id
+    from holdfast.dispatch d
+   where d.id = p_holder and d.cancel_wanted_at is not null and d.ended_at is null
 $$;
+
+--
+-- Name: stop_runs(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.stop_runs(p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  perform holdfast.end_dispatch(d.id, d.state <> 'planned' or d.doubtful)
+     from holdfast.dispatch d
+    where d.job_id = any (p_ids) and d.state <> 'over'
+      and (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = d.job_id);
+end $$;
 
 --
 -- Name: sweep(integer); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -4284,11 +4777,46 @@ begin
     delete from holdfast.sleeper s using silent where s.worker_id = silent.id)
   select count(*) into died from silent;
   returned := holdfast.return_jobs(null, p_limit);
-  overdue := holdfast.end_overdue(p_limit);
+  overdue := holdfast.end_overdue(p_limit) + holdfast.check_runs(p_limit);
   perform holdfast.release_compensations(p_limit);
   perform holdfast.clear_line(p_limit);
   perform holdfast.heal(p_limit);
   expired := holdfast.expire_approvals(p_limit);
+end $$;
+
+--
+-- Name: take_dispatches(uuid, text[], integer, double precision); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.take_dispatches(p_worker uuid, p_executors text[], p_limit integer, p_lease double precision) RETURNS TABLE(id uuid, wanted text, try integer, job_id uuid, attempt integer, claim_id uuid, executor text, inputs text, planned_at timestamp with time zone, run_ref text, run_id text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+begin
+  return query
+  with due as materialized (
+    select d.id, d.doubtful, d.state = 'over' as is_over
+      from holdfast.dispatch d
+     where d.next_try_at <= v_now and d.next_try_at is not null and d.executor = any (p_executors)
+     order by d.next_try_at
+     limit p_limit
+       for no key update skip locked)
+  update holdfast.dispatch d
+     set state = case when due.is_over then 'over' else 'calling' end,
+         tries = d.tries + (not due.is_over)::int,
+         cancel_tries = d.cancel_tries + due.is_over::int,
+         doubtful = true,
+         taken_by = p_worker,
+         next_try_at = v_now + make_interval(secs => p_lease)
+    from due
+   where d.id = any (array[due.id])
+  returning d.id, case when due.is_over then 'cancel' when due.doubtful then 'find' else 'start' end,
+            case when due.is_over then d.cancel_tries else d.tries end,
+            d.job_id, d.attempt, d.claim_id, d.executor::text, d.inputs::text, d.created_at, d.run_ref, d.run_id;
 end $$;
 
 --
@@ -4554,6 +5082,7 @@ begin
   end if;
   partitions := holdfast.ensure_history_partitions();
   removed := holdfast.apply_retention(p_limit);
+  perform holdfast.forget_nonces(p_limit);
   delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
   perform holdfast.forget_schedule_runs(p_limit);
   perform holdfast.drop_empty_history_partitions();
@@ -4886,6 +5415,18 @@ CREATE TABLE holdfast.attempt (
     error jsonb,
     logs jsonb,
     at timestamp with time zone DEFAULT holdfast.clock() NOT NULL
+);
+
+--
+-- Name: callback_nonce; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.callback_nonce (
+    job_id uuid NOT NULL,
+    nonce holdfast.name NOT NULL,
+    body_hash bytea NOT NULL,
+    answer text NOT NULL,
+    at timestamp with time zone NOT NULL
 );
 
 --
@@ -5263,6 +5804,13 @@ ALTER TABLE ONLY holdfast.attempt
     ADD CONSTRAINT attempt_pkey PRIMARY KEY (job_id, attempt);
 
 --
+-- Name: callback_nonce callback_nonce_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.callback_nonce
+    ADD CONSTRAINT callback_nonce_pkey PRIMARY KEY (job_id, nonce);
+
+--
 -- Name: checkpoint checkpoint_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -5275,6 +5823,20 @@ ALTER TABLE ONLY holdfast.checkpoint
 
 ALTER TABLE ONLY holdfast.dependency
     ADD CONSTRAINT dependency_pkey PRIMARY KEY (needs, job_id);
+
+--
+-- Name: dispatch dispatch_is_one_an_attempt; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.dispatch
+    ADD CONSTRAINT dispatch_is_one_an_attempt UNIQUE (job_id, attempt);
+
+--
+-- Name: dispatch dispatch_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.dispatch
+    ADD CONSTRAINT dispatch_pkey PRIMARY KEY (id);
 
 --
 -- Name: event event_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -5469,10 +6031,28 @@ CREATE INDEX approval_expiring ON holdfast.approval USING btree (expires_at) WHE
 CREATE INDEX approval_open ON holdfast.approval USING btree (id DESC) WHERE (decided_at IS NULL);
 
 --
+-- Name: callback_nonce_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX callback_nonce_by_age ON holdfast.callback_nonce USING btree (at);
+
+--
 -- Name: dependency_of; Type: INDEX; Schema: holdfast; Owner: -
 --
 
 CREATE INDEX dependency_of ON holdfast.dependency USING btree (job_id, "position");
+
+--
+-- Name: dispatch_due; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX dispatch_due ON holdfast.dispatch USING btree (next_try_at) WHERE (next_try_at IS NOT NULL);
+
+--
+-- Name: dispatch_out; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX dispatch_out ON holdfast.dispatch USING btree (job_id) WHERE (state = 'sent'::text);
 
 --
 -- Name: event_by_age; Type: INDEX; Schema: holdfast; Owner: -
@@ -6058,11 +6638,34 @@ REVOKE ALL ON FUNCTION holdfast.bound_hash(p_job uuid, p_payload jsonb, p_name t
 REVOKE ALL ON FUNCTION holdfast.broken_rule(p_status holdfast.job_status, p_holder uuid, p_claim_order timestamp with time zone, p_due_at timestamp with time zone, p_held_by text, p_deadline_at timestamp with time zone, p_finished_at timestamp with time zone, p_approval_id uuid, p_error jsonb, p_result jsonb, p_retry_count integer, p_max_retries integer, p_key text, p_key_scope text, p_key_held boolean) FROM PUBLIC;
 
 --
+-- Name: FUNCTION callback(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_action text, p_nonce text, p_body_hash bytea, p_data jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.callback(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_action text, p_nonce text, p_body_hash bytea, p_data jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.callback(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_action text, p_nonce text, p_body_hash bytea, p_data jsonb) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.callback(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_action text, p_nonce text, p_body_hash bytea, p_data jsonb) TO holdfast_api;
+
+--
 -- Name: FUNCTION cancel(p_id uuid, p_actor text, p_reason text); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.cancel(p_id uuid, p_actor text, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.cancel(p_id uuid, p_actor text, p_reason text) TO holdfast_api;
+
+--
+-- Name: FUNCTION check_run(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.check_run(p_job uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.check_run(p_job uuid) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.check_run(p_job uuid) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.check_run(p_job uuid) TO holdfast_api;
+
+--
+-- Name: FUNCTION check_runs(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.check_runs(p_limit integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION check_words(p_decision text, p_reason text, p_origin text); Type: ACL; Schema: holdfast; Owner: -
@@ -6135,6 +6738,18 @@ REVOKE ALL ON FUNCTION holdfast.complete_here(p_job uuid, p_attempt integer, p_c
 GRANT ALL ON FUNCTION holdfast.complete_here(p_job uuid, p_attempt integer, p_claim_id uuid, p_result jsonb, p_logs jsonb) TO holdfast_worker;
 
 --
+-- Name: TABLE dispatch; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.dispatch TO holdfast_api;
+
+--
+-- Name: FUNCTION complete_run(p_job holdfast.job, p_run holdfast.dispatch, p_result jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.complete_run(p_job holdfast.job, p_run holdfast.dispatch, p_result jsonb) FROM PUBLIC;
+
+--
 -- Name: FUNCTION conclude(p_gate holdfast.approval, p_decision text, p_who text, p_origin text, p_reason text, p_error jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -6196,6 +6811,27 @@ REVOKE ALL ON FUNCTION holdfast.delete_schedule(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.delete_schedule(p_name text) TO holdfast_api;
 
 --
+-- Name: FUNCTION dispatch_cancelled(p_id uuid, p_has_ended boolean, p_error jsonb, p_again_in double precision); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.dispatch_cancelled(p_id uuid, p_has_ended boolean, p_error jsonb, p_again_in double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.dispatch_cancelled(p_id uuid, p_has_ended boolean, p_error jsonb, p_again_in double precision) TO holdfast_worker;
+
+--
+-- Name: FUNCTION dispatch_failed(p_id uuid, p_try integer, p_error jsonb, p_permanent boolean, p_doubtful boolean, p_delay double precision, p_most_tries integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.dispatch_failed(p_id uuid, p_try integer, p_error jsonb, p_permanent boolean, p_doubtful boolean, p_delay double precision, p_most_tries integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.dispatch_failed(p_id uuid, p_try integer, p_error jsonb, p_permanent boolean, p_doubtful boolean, p_delay double precision, p_most_tries integer) TO holdfast_worker;
+
+--
+-- Name: FUNCTION dispatch_sent(p_id uuid, p_run_ref text, p_run_url text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.dispatch_sent(p_id uuid, p_run_ref text, p_run_url text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.dispatch_sent(p_id uuid, p_run_ref text, p_run_url text) TO holdfast_worker;
+
+--
 -- Name: FUNCTION drop_empty_history_partitions(); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -6222,6 +6858,12 @@ REVOKE ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text
 GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text) TO holdfast_producer;
 GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text) TO holdfast_api;
+
+--
+-- Name: FUNCTION end_dispatch(p_id uuid, p_stop boolean); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.end_dispatch(p_id uuid, p_stop boolean) FROM PUBLIC;
 
 --
 -- Name: FUNCTION end_overdue(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
@@ -6279,6 +6921,12 @@ REVOKE ALL ON FUNCTION holdfast.expire_approvals(p_limit integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.extras_of(p_label text, p_requested_by text, p_trace_parent text, p_key text, p_metadata jsonb, p_compensates uuid) FROM PUBLIC;
 
 --
+-- Name: FUNCTION fail_run(p_job holdfast.job, p_run holdfast.dispatch, p_error jsonb, p_reason text, p_actor text, p_stop boolean); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.fail_run(p_job holdfast.job, p_run holdfast.dispatch, p_error jsonb, p_reason text, p_actor text, p_stop boolean) FROM PUBLIC;
+
+--
 -- Name: FUNCTION fall_asleep(p_worker uuid, p_queues text[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -6329,6 +6977,12 @@ REVOKE ALL ON FUNCTION holdfast.flags_from_environment(p_tasks jsonb) FROM PUBLI
 REVOKE ALL ON FUNCTION holdfast.follow_up(p_ids uuid[]) FROM PUBLIC;
 
 --
+-- Name: FUNCTION forget_nonces(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.forget_nonces(p_limit integer) FROM PUBLIC;
+
+--
 -- Name: FUNCTION forget_schedule_runs(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -6369,6 +7023,13 @@ REVOKE ALL ON FUNCTION holdfast.guard_removal() FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.guard_stay() FROM PUBLIC;
+
+--
+-- Name: FUNCTION hand_over(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_inputs jsonb, p_heartbeat_limit double precision, p_run_limit double precision, p_retry_in double precision, p_logs jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.hand_over(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_inputs jsonb, p_heartbeat_limit double precision, p_run_limit double precision, p_retry_in double precision, p_logs jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.hand_over(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_inputs jsonb, p_heartbeat_limit double precision, p_run_limit double precision, p_retry_in double precision, p_logs jsonb) TO holdfast_worker;
 
 --
 -- Name: FUNCTION has_slot(p_job uuid, p_key text); Type: ACL; Schema: holdfast; Owner: -
@@ -6482,6 +7143,18 @@ REVOKE ALL ON FUNCTION holdfast.join_limits(p_ids uuid[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.join_parents(p_jobs jsonb, p_made jsonb, p_now timestamp with time zone) FROM PUBLIC;
 
 --
+-- Name: FUNCTION judge_callback(p_job holdfast.job, p_run holdfast.dispatch, p_run_id text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.judge_callback(p_job holdfast.job, p_run holdfast.dispatch, p_run_id text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION keep_attempt(p_run holdfast.dispatch, p_outcome text, p_error jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.keep_attempt(p_run holdfast.dispatch, p_outcome text, p_error jsonb) FROM PUBLIC;
+
+--
 -- Name: FUNCTION keep_ring(p_queue text, p_took interval); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -6586,6 +7259,12 @@ REVOKE ALL ON FUNCTION holdfast.no_schedule(p_name text) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.note(p_job uuid, p_kind text, p_actor text, p_data jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION obey_callback(p_job holdfast.job, p_run holdfast.dispatch, p_action text, p_data jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.obey_callback(p_job holdfast.job, p_run holdfast.dispatch, p_action text, p_data jsonb) FROM PUBLIC;
 
 --
 -- Name: FUNCTION person(p_name text); Type: ACL; Schema: holdfast; Owner: -
@@ -6761,6 +7440,12 @@ REVOKE ALL ON FUNCTION holdfast.register_worker(p_id uuid, p_name text, p_host t
 GRANT ALL ON FUNCTION holdfast.register_worker(p_id uuid, p_name text, p_host text, p_pid integer, p_version text, p_queues jsonb, p_tasks text[], p_lease interval, p_its_clock timestamp with time zone) TO holdfast_worker;
 
 --
+-- Name: FUNCTION release_after_run(p_run holdfast.dispatch); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.release_after_run(p_run holdfast.dispatch) FROM PUBLIC;
+
+--
 -- Name: FUNCTION release_compensations(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -6860,6 +7545,12 @@ GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_viewer;
 
 --
+-- Name: FUNCTION run_fault(p_run holdfast.dispatch); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.run_fault(p_run holdfast.dispatch) FROM PUBLIC;
+
+--
 -- Name: FUNCTION run_schedule(p_name text, p_actor text, p_id uuid); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -6947,12 +7638,25 @@ GRANT ALL ON FUNCTION holdfast.stay_awake(p_worker uuid, p_queues text[]) TO hol
 REVOKE ALL ON FUNCTION holdfast.still_held(p_holder uuid) FROM PUBLIC;
 
 --
+-- Name: FUNCTION stop_runs(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.stop_runs(p_ids uuid[]) FROM PUBLIC;
+
+--
 -- Name: FUNCTION sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint, OUT expired bigint); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint, OUT expired bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint, OUT expired bigint) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint, OUT expired bigint) TO holdfast_maint;
+
+--
+-- Name: FUNCTION take_dispatches(p_worker uuid, p_executors text[], p_limit integer, p_lease double precision); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.take_dispatches(p_worker uuid, p_executors text[], p_limit integer, p_lease double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.take_dispatches(p_worker uuid, p_executors text[], p_limit integer, p_lease double precision) TO holdfast_worker;
 
 --
 -- Name: TABLE task; Type: ACL; Schema: holdfast; Owner: -

@@ -57,7 +57,7 @@ declare
 begin
   update holdfast.job j
      set claim_order = null, held_by = p_held, ties = j.ties | case when p_held is null then 1 else 0 end,
-         due_at = case when j.status <> 'WAITING_FOR_APPROVAL' then coalesce(j.due_at, holdfast.due_of(j.claim_order, j.priority)) end
+         due_at = coalesce(j.due_at, holdfast.due_of(j.claim_order, j.priority))
    where j.id = p_job.id;
   update holdfast.rate_slot r set used_at = '-infinity' where r.job_id = p_job.id and r.used_at is null;
   if p_job.status = 'PENDING' and p_job.ties & 4 > 0 then

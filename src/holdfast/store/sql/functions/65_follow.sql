@@ -14,6 +14,7 @@ begin
   end if;
   perform set_config('holdfast.following', 'on', true);
   while v_ids is not null loop
+    perform holdfast.stop_runs(v_ids);
     delete from holdfast.wait w
      where w.job_id = any (v_ids)
        and (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = w.job_id);

@@ -119,7 +119,7 @@ begin
     delete from holdfast.sleeper s using silent where s.worker_id = silent.id)
   select count(*) into died from silent;
   returned := holdfast.return_jobs(null, p_limit);
-  overdue := holdfast.end_overdue(p_limit);
+  overdue := holdfast.end_overdue(p_limit) + holdfast.check_runs(p_limit);
   perform holdfast.release_compensations(p_limit);
   perform holdfast.clear_line(p_limit);
   perform holdfast.heal(p_limit);
@@ -220,6 +220,8 @@ begin
              limit p_limit - v_count
                for update skip locked) as old;
     if v_ids is not null then
+      delete from holdfast.dispatch d where d.job_id = any (v_ids);
+      delete from holdfast.callback_nonce n where n.job_id = any (v_ids);
       delete from holdfast.attempt a where a.job_id = any (v_ids);
       delete from holdfast.step s where s.job_id = any (v_ids);
       delete from holdfast.checkpoint c where c.job_id = any (v_ids);
@@ -247,6 +249,7 @@ begin
   end if;
   partitions := holdfast.ensure_history_partitions();
   removed := holdfast.apply_retention(p_limit);
+  perform holdfast.forget_nonces(p_limit);
   delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
   perform holdfast.forget_schedule_runs(p_limit);
   perform holdfast.drop_empty_history_partitions();
