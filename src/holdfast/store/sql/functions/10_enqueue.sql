@@ -168,6 +168,9 @@ begin atomic
              holdfast.bad_input(w.nth, format('key scope %L is not one of active, success, ever', w.key_scope))
            when w.on_conflict not in ('return', 'raise', 'replace') then
              holdfast.bad_input(w.nth, format('on_conflict %L is not one of return, raise, replace', w.on_conflict))
+           when w.tenant is not null and exists (select from holdfast.quota q
+               where q.tenant = w.tenant and q.reached_until > p_now and (q.task is null or q.task = w.task)) then
+             holdfast.refuse_quota(w.nth, w.id, w.tenant, w.task, p_now)
            else true
          end;
 end;

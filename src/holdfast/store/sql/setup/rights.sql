@@ -31,4 +31,12 @@ begin
     to holdfast_producer, holdfast_worker, holdfast_api, holdfast_viewer, holdfast_maint;
   grant select on holdfast.job, holdfast.job_history, holdfast.attempt, holdfast.sleeper, holdfast.upkeep to holdfast_api;
   grant select on holdfast.job_overview, holdfast.history_overview to holdfast_viewer, holdfast_api;
+
+  grant execute on function holdfast.project to holdfast_worker, holdfast_maint;
+  grant execute on function holdfast.publish to holdfast_producer, holdfast_worker, holdfast_api;
+  grant execute on function holdfast.read_feed to holdfast_api, holdfast_viewer;
+  grant execute on function holdfast.open_channel, holdfast.set_quota to holdfast_api;
+  grant execute on function holdfast.bucket_floor to holdfast_api, holdfast_viewer;
+  grant select on holdfast.statistic, holdfast.timing, holdfast.tally, holdfast.usage, holdfast.quota, holdfast.projection
+    to holdfast_api, holdfast_viewer;
 end $$;
