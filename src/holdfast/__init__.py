@@ -20,16 +20,19 @@ if TYPE_CHECKING:
         LeaseLost,
         NotAllowed,
         NotRetryable,
+        QuotaReached,
         SchemaMismatch,
         Unchangeable,
         UnknownTask,
         WaitTimedOut,
     )
     from holdfast.domain.failure import Rules
+    from holdfast.domain.feed import FeedEvent
     from holdfast.domain.outcome import Cancel, Fail, Retry
     from holdfast.domain.states import Status
     from holdfast.runtime.app import Holdfast
     from holdfast.runtime.context import Context
+    from holdfast.runtime.feed import Feed
     from holdfast.runtime.handle import AsyncHandle, Handle
     from holdfast.runtime.holding import Claimed
 
@@ -47,6 +50,8 @@ __all__ = [
     "Delays",
     "DuplicateKey",
     "Fail",
+    "Feed",
+    "FeedEvent",
     "Handle",
     "Holdfast",
     "HoldfastError",
@@ -57,6 +62,7 @@ __all__ = [
     "LeaseLost",
     "NotAllowed",
     "NotRetryable",
+    "QuotaReached",
     "Retry",
     "Rules",
     "SchemaMismatch",
@@ -81,6 +87,8 @@ _HOMES = {
     "Delays": "holdfast.domain.backoff",
     "DuplicateKey": "holdfast.domain.errors",
     "Fail": "holdfast.domain.outcome",
+    "Feed": "holdfast.runtime.feed",
+    "FeedEvent": "holdfast.domain.feed",
     "Handle": "holdfast.runtime.handle",
     "Holdfast": "holdfast.runtime.app",
     "HoldfastError": "holdfast.domain.errors",
@@ -91,6 +99,7 @@ _HOMES = {
     "LeaseLost": "holdfast.domain.errors",
     "NotAllowed": "holdfast.domain.errors",
     "NotRetryable": "holdfast.domain.errors",
+    "QuotaReached": "holdfast.domain.errors",
     "Retry": "holdfast.domain.outcome",
     "Rules": "holdfast.domain.failure",
     "SchemaMismatch": "holdfast.domain.errors",

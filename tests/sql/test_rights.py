@@ -48,6 +48,13 @@ MAY_CALL: dict[str, set[str]] = {
     "retry": _API,
     "pause_queue": _API,
     "resume_queue": _API,
+    "project": _KEEPERS,
+    "publish": _ENQUEUERS,
+    "read_feed": {"holdfast_viewer", "holdfast_api"},
+    "open_channel": _API,
+    "set_quota": _API,
+    "bucket_floor": {"holdfast_viewer", "holdfast_api"},
+    "bucket_middle": {"holdfast_viewer", "holdfast_api"},
     "clock": _READERS,
     "uuid_at": _READERS,
     "is_terminal": _READERS,
@@ -66,6 +73,9 @@ MAY_READ: dict[str, set[str]] = {
     "upkeep": _API,
     "job_overview": {"holdfast_viewer", "holdfast_api"},
     "history_overview": {"holdfast_viewer", "holdfast_api"},
+    **dict.fromkeys(
+        ("statistic", "timing", "tally", "usage", "quota", "projection"), {"holdfast_viewer", "holdfast_api"}
+    ),
 }
 
 

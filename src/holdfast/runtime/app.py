@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 from uuid import UUID
@@ -11,6 +11,7 @@ from uuid import UUID
 from holdfast.domain.backoff import BackoffLike
 from holdfast.domain.errors import BadInput, Configuration, UnknownTask
 from holdfast.domain.failure import Rules
+from holdfast.domain.feed import event_data
 from holdfast.domain.job import Enqueued, NewJob
 from holdfast.domain.payload import PayloadCodec
 from holdfast.domain.states import Status
@@ -25,6 +26,7 @@ from holdfast.domain.task import (
 )
 from holdfast.runtime import execute
 from holdfast.runtime.context import Context
+from holdfast.runtime.feed import Feed
 from holdfast.runtime.handle import AsyncHandle, Handle
 from holdfast.runtime.holding import Claimed, Holding
 from holdfast.runtime.link import Link
@@ -41,10 +43,10 @@ from holdfast.runtime.registry import (
     refuse_unknown_fields,
     takes_context,
 )
-from holdfast.store import finish, migrate
+from holdfast.store import feed, finish, migrate
 from holdfast.store.connection import Database, find_database
 from holdfast.store.enqueue import chunks, enqueue_many
-from holdfast.store.foreign import aenqueue_through, enqueue_through
+from holdfast.store.foreign import aenqueue_through, apublish_through, enqueue_through, publish_through
 from holdfast.store.ids import new_id
 
 P = ParamSpec("P")
@@ -82,6 +84,7 @@ class Holdfast:
         manual_retries: int = 3,
         manual_retries_per: CountedPer = "job",
         errors: Rules | None = None,
+        feed_fields: Sequence[str] = (),
     ) -> "TaskDecorator":
         """Declare a task; an async function runs on the event loop, another in a thread, either in a process if asked."""
         if function is not None:
@@ -103,6 +106,7 @@ class Holdfast:
                 manual_retries=manual_retries,
                 manual_retries_per=manual_retries_per,
                 rules=errors,
+                options={"feed_fields": list(feed_fields)} if feed_fields else {},
             )
 
         return TaskDecorator(self, settings)
@@ -222,6 +226,28 @@ class Holdfast:
         """Retry a FAILED job as a new job that names it."""
         new = await self.link.aperform(finish.retry(as_uuid(job_id), actor, reason, new_id()))
         return AsyncHandle(self.link, new, created=True, decode=json.loads)
+
+    # -- events --------------------------------------------------------------------------------------------------------
+
+    def feed(self, channel: str, *, after: int = 0) -> Feed:
+        """Read a channel's events behind an id: iterate over what is there, or `async for` to follow it."""
+        return Feed(self.link, channel, after)
+
+    def publish(self, channel: str, kind: str, data: Mapping[str, Any], *, conn: Any = None) -> None:
+        """Publish an event of your own; in the caller's transaction when conn is given."""
+        written = event_data(kind, data)
+        if conn is not None:
+            publish_through(conn, channel, kind, written)
+        else:
+            self.link.perform_once(feed.publish(channel, kind, written))
+
+    async def apublish(self, channel: str, kind: str, data: Mapping[str, Any], *, conn: Any = None) -> None:
+        """Publish an event of your own; in the caller's transaction when conn is given."""
+        written = event_data(kind, data)
+        if conn is not None:
+            await apublish_through(conn, channel, kind, written)
+        else:
+            await self.link.aperform_once(feed.publish(channel, kind, written))
 
     # -- run -----------------------------------------------------------------------------------------------------------
 

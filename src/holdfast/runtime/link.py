@@ -66,6 +66,11 @@ class Link:
         """Perform a call that may safely be repeated after a lost answer."""
         return await self._apatiently(lambda session: session.perform(call))
 
+    async def aperform_once(self, call: Call[T]) -> T:
+        """Perform a call that must not be repeated blindly."""
+        async with self._async().session() as session:
+            return await session.perform(call)
+
     async def aperform_together(self, calls: Callable[[], Iterable[Call[T]]]) -> list[T]:
         """Perform repeatable calls in one transaction."""
         return await self._apatiently(lambda session: session.perform_together(calls(), BATCH_DEADLINE))

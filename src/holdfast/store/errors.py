@@ -19,6 +19,7 @@ _OURS: dict[str, type[errors.HoldfastError]] = {
     "HF008": errors.NotRetryable,
     "HF009": errors.JobNotFound,
     "HF010": errors.SchemaMismatch,
+    "HF013": errors.QuotaReached,
 }
 _MISSING_SCHEMA = {"3F000", "42P01", "42883", "42703"}
 _BAD_JSON = {"22P02", "22P05", "22030", "22032", "54001"}

@@ -1,9 +1,9 @@
-"""Enqueue inside a transaction that belongs to the caller, through whatever library opened it.
+"""Enqueue and publish inside a transaction that belongs to the caller, through whatever library opened it.
 
 The libraries are recognised by their classes' modules, so that none of them has to be installed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import cache
 from importlib.resources import files
@@ -30,7 +30,7 @@ class _Library(Protocol):
 
     def commits_each_statement(self) -> bool: ...
 
-    def ask(self, jobs: str, declared: str) -> Sequence[Row]: ...
+    def ask(self, question: str, values: Mapping[str, str]) -> Sequence[Row]: ...
 
 
 class _AsyncLibrary(Protocol):
@@ -40,7 +40,7 @@ class _AsyncLibrary(Protocol):
 
     async def commits_each_statement(self) -> bool: ...
 
-    async def ask(self, jobs: str, declared: str) -> Sequence[Row]: ...
+    async def ask(self, question: str, values: Mapping[str, str]) -> Sequence[Row]: ...
 
 
 def enqueue_through(connection: Any, parts: Parts, declared: str) -> list[list[Enqueued]]:
@@ -54,7 +54,9 @@ def enqueue_through(connection: Any, parts: Parts, declared: str) -> list[list[E
     with refusals_translated():
         if len(parts) > 1 and library.commits_each_statement():
             raise _not_together(connection)
-        return [_read(library.ask(document(part), declared)) for part in parts]
+        return [
+            _read(library.ask("enqueue", {"jobs": document(part), "declared": declared})) for part in parts
+        ]
 
 
 async def aenqueue_through(connection: Any, parts: Parts, declared: str) -> list[list[Enqueued]]:
@@ -66,7 +68,31 @@ async def aenqueue_through(connection: Any, parts: Parts, declared: str) -> list
     with refusals_translated():
         if len(parts) > 1 and await library.commits_each_statement():
             raise _not_together(connection)
-        return [_read(await library.ask(document(part), declared)) for part in parts]
+        return [
+            _read(await library.ask("enqueue", {"jobs": document(part), "declared": declared}))
+            for part in parts
+        ]
+
+
+def publish_through(connection: Any, channel: str, kind: str, data: str) -> None:
+    """Publish an event in the caller's own transaction; rollback leaves nothing."""
+    if _async_library(connection) is not None:
+        raise BadInput(f"conn= got {_kind(connection)}, which is asynchronous: use `await app.apublish(…)`")
+    library = _library(connection)
+    _refuse_closed(library, connection)
+    with refusals_translated():
+        library.ask("publish", {"channel": channel, "kind": kind, "data": data})
+
+
+async def apublish_through(connection: Any, channel: str, kind: str, data: str) -> None:
+    """Publish an event in the caller's own transaction; rollback leaves nothing."""
+    library = _async_library(connection)
+    if library is None:
+        publish_through(connection, channel, kind, data)
+        return
+    _refuse_closed(library, connection)
+    with refusals_translated():
+        await library.ask("publish", {"channel": channel, "kind": kind, "data": data})
 
 
 class _Psycopg:
@@ -82,9 +108,9 @@ class _Psycopg:
             self._connection.autocommit and self._connection.info.transaction_status is TransactionStatus.IDLE
         )
 
-    def ask(self, jobs: str, declared: str) -> Sequence[Row]:
+    def ask(self, question: str, values: Mapping[str, str]) -> Sequence[Row]:
         cursor = psycopg.Cursor(self._connection, row_factory=tuple_row)
-        return cursor.execute(_text("enqueue_positional"), (jobs, declared)).fetchall()
+        return cursor.execute(_text(f"{question}_positional"), tuple(values.values())).fetchall()
 
 
 class _AsyncPsycopg:
@@ -99,9 +125,10 @@ class _AsyncPsycopg:
             self._connection.autocommit and self._connection.info.transaction_status is TransactionStatus.IDLE
         )
 
-    async def ask(self, jobs: str, declared: str) -> Sequence[Row]:
+    async def ask(self, question: str, values: Mapping[str, str]) -> Sequence[Row]:
         cursor = psycopg.AsyncCursor(self._connection, row_factory=tuple_row)
-        return await (await cursor.execute(_text("enqueue_positional"), (jobs, declared))).fetchall()
+        answer = await cursor.execute(_text(f"{question}_positional"), tuple(values.values()))
+        return await answer.fetchall()
 
 
 class _Sqlalchemy:
@@ -117,11 +144,8 @@ class _Sqlalchemy:
         connection = self._connection if _is_connection(self._connection) else self._connection.connection()
         return _autocommits(connection)
 
-    def ask(self, jobs: str, declared: str) -> Sequence[Row]:
-        return [
-            tuple(row)
-            for row in self._connection.execute(_sqlalchemy_text(), {"jobs": jobs, "declared": declared})
-        ]
+    def ask(self, question: str, values: Mapping[str, str]) -> Sequence[Row]:
+        return [tuple(row) for row in self._connection.execute(_sqlalchemy_text(question), dict(values))]
 
 
 class _AsyncSqlalchemy:
@@ -139,8 +163,8 @@ class _AsyncSqlalchemy:
         )
         return _autocommits(connection.sync_connection)
 
-    async def ask(self, jobs: str, declared: str) -> Sequence[Row]:
-        rows = await self._connection.execute(_sqlalchemy_text(), {"jobs": jobs, "declared": declared})
+    async def ask(self, question: str, values: Mapping[str, str]) -> Sequence[Row]:
+        rows = await self._connection.execute(_sqlalchemy_text(question), dict(values))
         return [tuple(row) for row in rows]
 
 
@@ -156,8 +180,9 @@ class _Asyncpg:
     async def commits_each_statement(self) -> bool:
         return not self._connection.is_in_transaction()
 
-    async def ask(self, jobs: str, declared: str) -> Sequence[Row]:
-        return [tuple(row) for row in await self._connection.fetch(_text("enqueue_numbered"), jobs, declared)]
+    async def ask(self, question: str, values: Mapping[str, str]) -> Sequence[Row]:
+        rows = await self._connection.fetch(_text(f"{question}_numbered"), *values.values())
+        return [tuple(row) for row in rows]
 
 
 class _DbApi:
@@ -173,9 +198,9 @@ class _DbApi:
         asked = getattr(self._connection, "get_autocommit", None)
         return bool(asked() if callable(asked) else getattr(self._connection, "autocommit", False))
 
-    def ask(self, jobs: str, declared: str) -> Sequence[Row]:
+    def ask(self, question: str, values: Mapping[str, str]) -> Sequence[Row]:
         with closing(self._connection.cursor()) as cursor:
-            cursor.execute(_text("enqueue_positional"), (jobs, declared))
+            cursor.execute(_text(f"{question}_positional"), tuple(values.values()))
             return list(cursor.fetchall())
 
 
@@ -244,10 +269,10 @@ def _read(rows: Sequence[Row]) -> list[Enqueued]:
 
 
 @cache
-def _sqlalchemy_text() -> Any:
+def _sqlalchemy_text(question: str) -> Any:
     from sqlalchemy import text  # noqa: PLC0415 - only its users have it
 
-    return text(_text("enqueue_named"))
+    return text(_text(f"{question}_named"))
 
 
 @cache

@@ -11,8 +11,12 @@ _COMMANDS = {
     "dev": ("dev:dev", "Run your app here: PostgreSQL, schema and worker in one command."),
     "doctor": ("doctor:doctor", "Is the queue stuck, and why?"),
     "enqueue": ("enqueue:enqueue", "Enqueue one job."),
+    "events": ("events:events", "Read the events of a channel, or follow it."),
     "job": ("jobs:job", "List, show, wait for, retry and cancel jobs."),
     "queue": ("queues:queue", "List, pause and resume queues."),
+    "quota": ("figures:quota", "List and set what tenants may use."),
+    "stats": ("figures:stats", "Success rate, durations and retries by task."),
+    "usage": ("figures:usage", "What tenants used, by day and task."),
     "version": ("version:version", "Show the version."),
     "worker": ("workers:worker", "Run a worker, or list workers."),
 }

@@ -31,6 +31,7 @@ _CODES: tuple[tuple[type[errors.HoldfastError], int], ...] = (
     (errors.IllegalMove, CONFLICT),
     (errors.Unchangeable, CONFLICT),
     (errors.NotRetryable, CONFLICT),
+    (errors.QuotaReached, CONFLICT),
     (errors.DuplicateKey, CONFLICT),
     (errors.IdReused, CONFLICT),
     (errors.WaitTimedOut, WAIT_TIMED_OUT),

@@ -20,9 +20,22 @@ create or replace function holdfast.bucket_floor(p_bucket int) returns float8
 language sql immutable parallel safe
 return case when p_bucket <= 0 then 0 else 2 ^ ((p_bucket - 1) / 4.0)::float8 / 1000 end;
 
+create or replace function holdfast.bucket_middle(p_bucket int) returns float8
+language sql immutable parallel safe
+return case when p_bucket <= 0 then 0.0005 else 2 ^ ((p_bucket - 0.5) / 4.0)::float8 / 1000 end;
+
 create or replace function holdfast.event_kind(p_status holdfast.job_status) returns text
 language sql immutable parallel safe
-return 'job.' || case p_status when 'PENDING' then 'enqueued' when 'RUNNING' then 'started' when 'RETRY' then 'retrying' else lower(p_status::text) end;
+return case p_status
+    when 'PENDING' then 'job.enqueued'
+    when 'RUNNING' then 'job.started'
+    when 'RETRY' then 'job.retrying'
+    when 'WAITING' then 'job.waiting'
+    when 'WAITING_FOR_APPROVAL' then 'job.waiting_for_approval'
+    when 'COMPLETED' then 'job.completed'
+    when 'FAILED' then 'job.failed'
+    when 'CANCELLED' then 'job.cancelled'
+  end;
 
 -- An error's type as far as it is the name of a class: outside runs send what they like, and events carry nobody's words.
 create or replace function holdfast.error_class(p_metadata jsonb) returns text
@@ -224,7 +237,6 @@ begin
   moves as materialized (
     select f.job_id, f.seq, f.from_status, f.to_status, f.attempt, f.at, f.metadata,
            j.queue::text, j.task::text, j.tenant::text, j.subject::text, j.retry_count,
-           date_bin('1 minute', f.at, '2000-01-01') as minute,
            case when f.from_status = 'RUNNING' then f.at - b.at end as ran,
            case when f.from_status = 'RUNNING' and o.since is not null then f.at - greatest(o.since, b.at) end as ran_outside,
            -- Ready since it was enqueued or due. Of a job that waited for others, an event or a person nobody noted the moment.
@@ -232,7 +244,7 @@ begin
                 then greatest(f.at - greatest(b.at, (b.metadata ->> 'due_at')::timestamptz), interval '0') end as waited
       from fresh f
       join holdfast.job j on j.id = f.job_id
-      left join holdfast.job_history b on b.job_id = f.job_id and b.seq = f.seq - 1
+      left join holdfast.job_history b on b.job_id = case when f.seq > 1 then f.job_id end and b.seq = f.seq - 1
       left join lateral holdfast.held_outside(case when f.from_status = 'RUNNING' then f.job_id end, f.attempt) as o on o.since is not null),
   happenings as materialized (
     select a.id, a.job_id, a.at, a.kind, a.data, j.task::text, j.tenant::text, j.subject::text
@@ -249,15 +261,25 @@ begin
      where p.id = any (array(select o.id from holdfast.published o order by o.id limit p_limit))
     returning p.id, p.at, p.channel, p.kind, p.data),
 
+  -- Added up once, finely; the tables take their sums from these few rows.
+  lots as materialized (
+    select date_bin('1 minute', m.at, '2000-01-01') as minute, m.queue, m.task, m.tenant, m.from_status, m.to_status,
+           holdfast.bucket_of(coalesce(m.waited, m.ran)) as bucket,
+           case when m.to_status in ('COMPLETED', 'FAILED') then m.retry_count end as retries,
+           count(*) as n, count(m.waited) as waits, sum(m.waited) as waited, count(m.ran) as runs, sum(m.ran) as ran,
+           sum(m.ran_outside) as ran_outside, sum(m.attempt) as attempts
+      from moves m
+     group by 1, m.queue, m.task, m.tenant, m.from_status, m.to_status, 7, 8),
   counted as (
     insert into holdfast.statistic as s (minute, queue, task, enqueued, started, completed, failed, cancelled, retried, suspended, waits, waited, runs, ran)
-    select m.minute, m.queue, m.task, count(*) filter (where m.from_status is null), count(*) filter (where m.to_status = 'RUNNING'),
-           count(*) filter (where m.to_status = 'COMPLETED'), count(*) filter (where m.to_status = 'FAILED'),
-           count(*) filter (where m.to_status = 'CANCELLED'), count(*) filter (where m.to_status = 'RETRY'),
-           count(*) filter (where m.to_status in ('WAITING', 'WAITING_FOR_APPROVAL')),
-           count(m.waited), coalesce(sum(m.waited), '0'), count(m.ran), coalesce(sum(m.ran), '0')
-      from moves m
-     group by m.minute, m.queue, m.task
+    select l.minute, l.queue, l.task,
+           coalesce(sum(l.n) filter (where l.from_status is null), 0), coalesce(sum(l.n) filter (where l.to_status = 'RUNNING'), 0),
+           coalesce(sum(l.n) filter (where l.to_status = 'COMPLETED'), 0), coalesce(sum(l.n) filter (where l.to_status = 'FAILED'), 0),
+           coalesce(sum(l.n) filter (where l.to_status = 'CANCELLED'), 0), coalesce(sum(l.n) filter (where l.to_status = 'RETRY'), 0),
+           coalesce(sum(l.n) filter (where l.to_status in ('WAITING', 'WAITING_FOR_APPROVAL')), 0),
+           sum(l.waits), coalesce(sum(l.waited), '0'), sum(l.runs), coalesce(sum(l.ran), '0')
+      from lots l
+     group by l.minute, l.queue, l.task
     on conflict (minute, queue, task) do update
        set enqueued = s.enqueued + excluded.enqueued, started = s.started + excluded.started, completed = s.completed + excluded.completed,
            failed = s.failed + excluded.failed, cancelled = s.cancelled + excluded.cancelled, retried = s.retried + excluded.retried,
@@ -265,32 +287,34 @@ begin
            runs = s.runs + excluded.runs, ran = s.ran + excluded.ran),
   timed as (
     insert into holdfast.timing as t (minute, queue, task, what, bucket, count)
-    select m.minute, m.queue, m.task, v.what, v.bucket, count(*)
-      from moves m
-      cross join lateral (values
-        (case when m.waited is not null then 'wait' when m.ran is not null then 'run' end, holdfast.bucket_of(coalesce(m.waited, m.ran))),
-        (case when m.to_status in ('COMPLETED', 'FAILED') then 'retries' end, m.retry_count)) as v (what, bucket)
-     where v.what is not null
-     group by m.minute, m.queue, m.task, v.what, v.bucket
+    select l.minute, l.queue, l.task, case when l.waits > 0 then 'wait' else 'run' end, l.bucket, sum(l.n)
+      from lots l
+     where l.bucket is not null
+     group by l.minute, l.queue, l.task, 4, l.bucket
+    union all
+    select l.minute, l.queue, l.task, 'retries', l.retries, sum(l.n)
+      from lots l
+     where l.retries is not null
+     group by l.minute, l.queue, l.task, l.retries
     on conflict (minute, what, task, queue, bucket) do update set count = t.count + excluded.count),
   tallied as (
     insert into holdfast.tally as t (queue, task, status, entered, departed)
-    select m.queue, m.task, v.status, sum(v.entered), sum(v.departed)
-      from (select m.queue, m.task, m.from_status, m.to_status, count(*) as n from moves m group by m.queue, m.task, m.from_status, m.to_status) as m
-      cross join lateral (values (m.to_status, m.n, 0), (m.from_status, 0, m.n)) as v (status, entered, departed)
-     where v.status is not null
-     group by m.queue, m.task, v.status
+    select e.queue, e.task, e.status, sum(e.entered), sum(e.departed)
+      from (select l.queue, l.task, l.to_status as status, l.n as entered, 0 as departed from lots l
+            union all
+            select l.queue, l.task, l.from_status, 0, l.n from lots l where l.from_status is not null) as e
+     group by e.queue, e.task, e.status
     on conflict (queue, task, status) do update set entered = t.entered + excluded.entered, departed = t.departed + excluded.departed),
   used as (
     insert into holdfast.usage as u (day, tenant, task, enqueued, runs, completed, failed, cancelled, retried, attempts, run_seconds, external_seconds)
-    select (m.at at time zone 'UTC')::date, m.tenant, m.task, count(*) filter (where m.from_status is null),
-           count(*) filter (where m.to_status = 'RUNNING'), count(*) filter (where m.to_status = 'COMPLETED'),
-           count(*) filter (where m.to_status = 'FAILED'), count(*) filter (where m.to_status = 'CANCELLED'),
-           count(*) filter (where m.to_status = 'RETRY'),
-           coalesce(sum(m.attempt) filter (where m.to_status in ('COMPLETED', 'FAILED', 'CANCELLED')), 0),
-           coalesce(extract(epoch from sum(m.ran)), 0), coalesce(extract(epoch from sum(m.ran_outside)), 0)
-      from moves m
-     group by 1, m.tenant, m.task
+    select (l.minute at time zone 'UTC')::date, l.tenant, l.task,
+           coalesce(sum(l.n) filter (where l.from_status is null), 0), coalesce(sum(l.n) filter (where l.to_status = 'RUNNING'), 0),
+           coalesce(sum(l.n) filter (where l.to_status = 'COMPLETED'), 0), coalesce(sum(l.n) filter (where l.to_status = 'FAILED'), 0),
+           coalesce(sum(l.n) filter (where l.to_status = 'CANCELLED'), 0), coalesce(sum(l.n) filter (where l.to_status = 'RETRY'), 0),
+           coalesce(sum(l.attempts) filter (where l.to_status in ('COMPLETED', 'FAILED', 'CANCELLED')), 0),
+           coalesce(extract(epoch from sum(l.ran)), 0), coalesce(extract(epoch from sum(l.ran_outside)), 0)
+      from lots l
+     group by 1, l.tenant, l.task
     on conflict (day, tenant, task) do update
        set enqueued = u.enqueued + excluded.enqueued, runs = u.runs + excluded.runs, completed = u.completed + excluded.completed,
            failed = u.failed + excluded.failed, cancelled = u.cancelled + excluded.cancelled, retried = u.retried + excluded.retried,

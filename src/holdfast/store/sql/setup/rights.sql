@@ -36,7 +36,7 @@ begin
   grant execute on function holdfast.publish to holdfast_producer, holdfast_worker, holdfast_api;
   grant execute on function holdfast.read_feed to holdfast_api, holdfast_viewer;
   grant execute on function holdfast.open_channel, holdfast.set_quota to holdfast_api;
-  grant execute on function holdfast.bucket_floor to holdfast_api, holdfast_viewer;
+  grant execute on function holdfast.bucket_floor, holdfast.bucket_middle to holdfast_api, holdfast_viewer;
   grant select on holdfast.statistic, holdfast.timing, holdfast.tally, holdfast.usage, holdfast.quota, holdfast.projection
     to holdfast_api, holdfast_viewer;
 end $$;

@@ -1,0 +1,1 @@
+select holdfast.publish(%s, %s, %s::jsonb)
