@@ -73,9 +73,10 @@ MAY_READ: dict[str, set[str]] = {
     "upkeep": _API,
     "job_overview": {"holdfast_viewer", "holdfast_api"},
     "history_overview": {"holdfast_viewer", "holdfast_api"},
-    **dict.fromkeys(
-        ("statistic", "timing", "tally", "usage", "quota", "projection"), {"holdfast_viewer", "holdfast_api"}
-    ),
+    **{
+        key: {"holdfast_viewer", "holdfast_api"}
+        for key in ("statistic", "timing", "tally", "usage", "quota", "projection")
+    },
 }
 
 

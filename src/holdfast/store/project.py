@@ -53,16 +53,10 @@ def _read_statistics(rows: list[Row]) -> list[Statistics]:
 
 
 def _statistics(row: Row) -> Statistics:
-    task, *rest = row
-    counts, figures, retries = rest[:6], rest[6:12], rest[12]
-    return Statistics(
-        task,
-        *(int(count) for count in counts),
-        *figures,
-        retries={
-            int(number): int(jobs) for number, jobs in sorted(retries.items(), key=lambda kv: int(kv[0]))
-        },
-    )
+    task, *counts_and_figures, retries = row
+    counts, figures = counts_and_figures[:6], counts_and_figures[6:]
+    distribution = {int(number): int(jobs) for number, jobs in retries.items()}
+    return Statistics(*[task, *map(int, counts), *figures, dict(sorted(distribution.items()))])
 
 
 def throughput(since: datetime, task: str | None = None) -> Call[list[Minute]]:

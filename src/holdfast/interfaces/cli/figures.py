@@ -135,7 +135,7 @@ def list_(tenant: str | None) -> None:
         Column("TENANT"), Column("TASK"), Column("PERIOD"), Column("MEASURE"), Column("SOFT", "right"), Column("HARD", "right"),
         Column("USED", "right"), Column("STATE"),
     ]  # fmt: skip
-    rows = [
+    rows: list[dict[str, Any]] = [
         {name: float(value) if isinstance(value, Decimal) else value for name, value in asdict(each).items()}
         for each in found
     ]

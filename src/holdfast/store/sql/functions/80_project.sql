@@ -13,7 +13,9 @@ end $$;
 -- Four buckets to the doubling, from a millisecond to 49 days: a percentile read from them is off by at most 9 %.
 create or replace function holdfast.bucket_of(p_span interval) returns smallint
 language sql immutable parallel safe
-return least(greatest(floor(4 * ln(greatest(date_part('epoch', p_span) * 1000, 0.5)) / 0.6931471805599453) + 1, 0), 127)::smallint;
+return case when p_span is not null
+            then least(greatest(floor(4 * ln(greatest(date_part('epoch', p_span) * 1000, 0.5)) / 0.6931471805599453) + 1, 0), 127)
+       end::smallint;
 
 -- The least number of seconds in a bucket.
 create or replace function holdfast.bucket_floor(p_bucket int) returns float8
@@ -65,6 +67,14 @@ language sql immutable set search_path = pg_catalog, holdfast, pg_temp as $$
   select coalesce(array_agg(x::text::bigint), '{}') from pg_snapshot_xip(p_snapshot) as x
 $$;
 
+-- Whether a row's number is this cluster's. Restored rows keep the numbers they had, which this cluster may come to again; but the
+-- transaction that restored them is older than every number still to be read, and that which writes a row itself is not.
+create or replace function holdfast.is_native(p_xid bigint, p_xmin xid, p_at timestamptz, p_adopted_at timestamptz) returns boolean
+language sql stable parallel safe
+return p_at > p_adopted_at
+       -- A savepoint's number comes behind that of its transaction. Modulo 2^32, as PostgreSQL stores it.
+       or (p_at > p_adopted_at - interval '1 day' and ((p_xmin::text::bigint - p_xid) & 4294967295) < 2147483648);
+
 -- Whether there is anything to project: an idle system is only looked at, and nothing written.
 create or replace function holdfast.has_unprojected() returns boolean
 language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp
@@ -72,18 +82,24 @@ language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp
 declare
   v_cursor holdfast.projection;
   v_xmax bigint;
+  v_to bigint;
   v_running bigint[];
 begin
   select * into strict v_cursor from holdfast.projection p;
   v_xmax := pg_snapshot_xmax(v_cursor.snapshot)::text::bigint;
   v_running := holdfast.running_in(v_cursor.snapshot);
+  v_to := pg_snapshot_xmax(pg_current_snapshot())::text::bigint;
   return v_cursor.cluster is distinct from holdfast.cluster()
-      or exists (select from holdfast.job_history h where h.xid >= v_xmax)
-      or exists (select from holdfast.activity a where a.xid >= v_xmax)
+      or exists (select from holdfast.job_history h
+                  where h.xid >= v_xmax and h.xid < v_to and holdfast.is_native(h.xid, h.xmin, h.at, v_cursor.adopted_at))
+      or exists (select from holdfast.activity a
+                  where a.xid >= v_xmax and a.xid < v_to and holdfast.is_native(a.xid, a.xmin, a.at, v_cursor.adopted_at))
       or exists (select from holdfast.published)
       or exists (select from holdfast.left_over)
-      or exists (select from holdfast.job_history h where h.xid = any (v_running))
-      or exists (select from holdfast.activity a where a.xid = any (v_running));
+      or exists (select from holdfast.job_history h
+                  where h.xid = any (v_running) and holdfast.is_native(h.xid, h.xmin, h.at, v_cursor.adopted_at))
+      or exists (select from holdfast.activity a
+                  where a.xid = any (v_running) and holdfast.is_native(a.xid, a.xmin, a.at, v_cursor.adopted_at));
 end $$;
 
 -- Whether something of this job has not been projected yet: retention leaves it alone meanwhile.
@@ -98,8 +114,12 @@ begin
   v_xmax := pg_snapshot_xmax(v_cursor.snapshot)::text::bigint;
   v_running := holdfast.running_in(v_cursor.snapshot);
   return v_cursor.cluster is distinct from holdfast.cluster()
-      or exists (select from holdfast.job_history h where h.job_id = p_job and (h.xid >= v_xmax or h.xid = any (v_running)))
-      or exists (select from holdfast.activity a where a.job_id = p_job and (a.xid >= v_xmax or a.xid = any (v_running)))
+      or exists (select from holdfast.job_history h
+                  where h.job_id = p_job and (h.xid >= v_xmax or h.xid = any (v_running))
+                    and holdfast.is_native(h.xid, h.xmin, h.at, v_cursor.adopted_at))
+      or exists (select from holdfast.activity a
+                  where a.job_id = p_job and (a.xid >= v_xmax or a.xid = any (v_running))
+                    and holdfast.is_native(a.xid, a.xmin, a.at, v_cursor.adopted_at))
       or exists (select from holdfast.left_over l where l.job_id = p_job);
 end $$;
 
@@ -128,7 +148,8 @@ begin
            pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
            holdfast.running_in(pg_current_snapshot()) || pg_current_xact_id()::text::bigint),
          cluster = holdfast.cluster(),
-         ran_at = holdfast.clock();
+         ran_at = holdfast.clock(),
+         adopted_at = holdfast.clock();
 end $$;
 
 -- Where a slice of at most about p_limit rows ends: behind a whole transaction, and not between two moves of one job whose
@@ -148,7 +169,7 @@ begin
     select max(b.xid) + 1 into v_later
       from holdfast.job_history h
       join holdfast.job_history b on b.job_id = h.job_id and b.seq = h.seq - 1
-     where h.xid >= p_from and h.xid < v_cut and h.xid <> all (p_running) and b.xid >= v_cut;
+     where h.xid >= p_from and h.xid < v_cut and h.xid <> all (p_running) and b.xid >= v_cut and b.xid < p_to;
     exit when v_later is null;
     v_cut := v_later;
   end loop;
@@ -187,7 +208,7 @@ begin
   end if;
 
   if exists (select from holdfast.left_over) then   -- before all that came later
-    select * into projected, events from holdfast.project_slice(0, 0, '{}', '{}', p_limit, v_cursor.channel_floor);
+    select * into projected, events from holdfast.project_slice(0, 0, '{}', '{}', p_limit, v_cursor);
     more := true;
     return;
   end if;
@@ -201,7 +222,7 @@ begin
     from holdfast.project_slice(
       v_from, v_cut, v_running,
       array(select x from unnest(holdfast.running_in(v_cursor.snapshot)) as x where x <> all (v_running)),
-      p_limit, v_cursor.channel_floor);
+      p_limit, v_cursor);
   update holdfast.projection p
      set snapshot = holdfast.as_snapshot(v_cut, v_running), ran_at = holdfast.clock();
   more := v_cut < v_to;
@@ -210,11 +231,13 @@ end $$;
 -- The rows of a slice, added up and numbered. Nested loops along primary keys only, and a plan that is kept: with all partitions
 -- of the history in it, making one takes longer than most passes.
 create or replace function holdfast.project_slice(
-  p_from bigint, p_to bigint, p_running bigint[], p_ended bigint[], p_limit int, p_floor bigint, out projected bigint, out events bigint)
+  p_from bigint, p_to bigint, p_running bigint[], p_ended bigint[], p_limit int, p_cursor holdfast.projection, out projected bigint, out events bigint)
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
   set plan_cache_mode = force_generic_plan as $$
 declare
+  v_adopted_at timestamptz := p_cursor.adopted_at;
+  v_floor bigint := p_cursor.channel_floor;
   v_channels text[];
   v_tenants text[];
 begin
@@ -225,11 +248,11 @@ begin
   fresh as (
     select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
       from holdfast.job_history h
-     where h.xid >= p_from and h.xid < p_to and h.xid <> all (p_running)
+     where h.xid >= p_from and h.xid < p_to and h.xid <> all (p_running) and holdfast.is_native(h.xid, h.xmin, h.at, v_adopted_at)
     union all
     select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
       from holdfast.job_history h
-     where h.xid = any (p_ended)
+     where h.xid = any (p_ended) and holdfast.is_native(h.xid, h.xmin, h.at, v_adopted_at)
     union all
     select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
       from taken
@@ -250,9 +273,11 @@ begin
     select a.id, a.job_id, a.at, a.kind, a.data, j.task::text, j.tenant::text, j.subject::text
       from (select a.id, a.job_id, a.at, a.kind, a.data
               from holdfast.activity a
-             where a.xid >= p_from and a.xid < p_to and a.xid <> all (p_running)
+             where a.xid >= p_from and a.xid < p_to and a.xid <> all (p_running) and holdfast.is_native(a.xid, a.xmin, a.at, v_adopted_at)
             union all
-            select a.id, a.job_id, a.at, a.kind, a.data from holdfast.activity a where a.xid = any (p_ended)
+            select a.id, a.job_id, a.at, a.kind, a.data
+              from holdfast.activity a
+             where a.xid = any (p_ended) and holdfast.is_native(a.xid, a.xmin, a.at, v_adopted_at)
             union all
             select a.id, a.job_id, a.at, a.kind, a.data from taken join holdfast.activity a on a.id = taken.activity) as a
       join holdfast.job j on j.id = a.job_id),
@@ -349,15 +374,15 @@ begin
     select r.channel, null, r.at, 2, r.id, r.kind, r.data from released r),
   opened as (
     insert into holdfast.channel as c (name, last_id, last_at)
-    select a.channel, p_floor + count(*), max(a.at)
+    select a.channel, v_floor + count(*), max(a.at)
       from addressed a
      group by a.channel
-    on conflict (name) do update set last_id = c.last_id + excluded.last_id - p_floor, last_at = greatest(c.last_at, excluded.last_at)
+    on conflict (name) do update set last_id = c.last_id + excluded.last_id - v_floor, last_at = greatest(c.last_at, excluded.last_at)
     returning c.name, c.listened_at),
   numbered as (
     insert into holdfast.feed (channel, id, job_id, at, kind, data)
     select a.channel,
-           coalesce((select c.last_id from holdfast.channel c where c.name = a.channel), p_floor)
+           coalesce((select c.last_id from holdfast.channel c where c.name = a.channel), v_floor)
              -- A job's moves in their order, whatever else happened meanwhile: at never goes back within a job.
              + row_number() over (partition by a.channel order by a.at, a.job_id, a.source, a.place),
            a.job_id, a.at, a.kind, a.data

@@ -8,6 +8,7 @@ create table holdfast.projection (
   snapshot        pg_snapshot not null default '1:1:',
   cluster         bigint,                                -- whose transaction numbers the snapshot speaks of (system identifier)
   ran_at          timestamptz,                           -- no row that it sees is younger
+  adopted_at      timestamptz not null default '-infinity', -- older rows may have another cluster's numbers
   channel_floor   bigint not null default 0,             -- no forgotten channel had given a greater id
   feed_kept       interval not null default interval '30 days',
   statistics_kept interval not null default interval '90 days'
