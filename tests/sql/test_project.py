@@ -52,11 +52,11 @@ def project(machine: Machine, limit: int = 10_000) -> Row:
 
 def project_all(machine: Machine, limit: int = 10_000) -> int:
     """Pass until nothing is left; answers how many rows that took."""
-    rows = 0
+    rows: int = 0
     while True:
         done = project(machine, limit)
         rows += done["projected"]
-        if not done["more"]:
+        if not done["more"] and not done["projected"]:
             return rows
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import suppress
 
 from holdfast.domain.errors import BadInput, HoldfastError
@@ -42,7 +42,7 @@ class Feed:
                 self.after = event.id
                 yield event
 
-    async def __aiter__(self) -> AsyncIterator[FeedEvent]:
+    async def __aiter__(self) -> AsyncGenerator[FeedEvent, None]:
         """Give the events there are, then those that come, until the caller has enough."""
         ear = _Ear(self._link.database, self.channel)
         listening = asyncio.create_task(ear.listen())
