@@ -123,7 +123,7 @@ async def test_a_follower_outlives_the_loss_of_its_connections(
             "select pg_terminate_backend(pid) from pg_stat_activity where application_name in ('holdfast', 'holdfast listen') and datname = current_database()"
         )
         owner.execute("select holdfast.publish('c', 'two')")
-        await asyncio.to_thread(project_all, app)
+        owner.execute("select holdfast.project()")
         second = await asyncio.wait_for(anext(events), 20)
     await app.aclose()
 
