@@ -27,8 +27,8 @@ from benchmarks.systems import ALL, GRAPHILE, HOLDFAST, PGBOSS, PGQUEUER_BEST, P
 from benchmarks import cases, report
 
 RESULTS = Path(__file__).parent / "results"
-GROUPS = ("drain", "enqueue", "latency", "finished", "pinned", "mixed", "memory")
-QUICK_GROUPS = ("drain", "enqueue", "latency")
+GROUPS = ("drain", "enqueue", "latency", "projected", "finished", "pinned", "mixed", "memory")
+QUICK_GROUPS = ("drain", "enqueue", "latency", "projected")
 NOT_IN_QUICK = (GRAPHILE, PGBOSS, PGQUEUER_DEFAULT)
 QUICK_SECONDS = 330
 LEAST_REPETITIONS = 2
@@ -120,6 +120,13 @@ class Run:
             case "latency":
                 for system in compared:
                     yield "latency", system, partial(cases.latency, server, system, sizes)
+            case "projected":
+                for is_projected in (False, True):
+                    yield (
+                        "drain_projected",
+                        HOLDFAST,
+                        partial(cases.drain_projected, server, HOLDFAST, sizes, is_projected),
+                    )
             case "pinned":
                 for pinned in (False, True):
                     yield (

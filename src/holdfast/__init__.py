@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         Configuration,
         DatabaseUnavailable,
         DuplicateKey,
+        EventTimedOut,
         HoldfastError,
         IdReused,
         IllegalMove,
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
     from holdfast.domain.feed import FeedEvent
     from holdfast.domain.outcome import Cancel, Fail, Retry
     from holdfast.domain.states import Status
+    from holdfast.domain.step import StepsChanged
     from holdfast.runtime.app import Holdfast
-    from holdfast.runtime.context import Context
+    from holdfast.runtime.context import Context, SyncContext
     from holdfast.runtime.feed import Feed
     from holdfast.runtime.handle import AsyncHandle, Handle
     from holdfast.runtime.holding import Claimed
@@ -49,6 +51,7 @@ __all__ = [
     "DatabaseUnavailable",
     "Delays",
     "DuplicateKey",
+    "EventTimedOut",
     "Fail",
     "Feed",
     "FeedEvent",
@@ -67,6 +70,8 @@ __all__ = [
     "Rules",
     "SchemaMismatch",
     "Status",
+    "StepsChanged",
+    "SyncContext",
     "Unchangeable",
     "UnknownTask",
     "WaitTimedOut",
@@ -86,6 +91,7 @@ _HOMES = {
     "DatabaseUnavailable": "holdfast.domain.errors",
     "Delays": "holdfast.domain.backoff",
     "DuplicateKey": "holdfast.domain.errors",
+    "EventTimedOut": "holdfast.domain.errors",
     "Fail": "holdfast.domain.outcome",
     "Feed": "holdfast.runtime.feed",
     "FeedEvent": "holdfast.domain.feed",
@@ -104,6 +110,8 @@ _HOMES = {
     "Rules": "holdfast.domain.failure",
     "SchemaMismatch": "holdfast.domain.errors",
     "Status": "holdfast.domain.states",
+    "StepsChanged": "holdfast.domain.step",
+    "SyncContext": "holdfast.runtime.context",
     "Unchangeable": "holdfast.domain.errors",
     "UnknownTask": "holdfast.domain.errors",
     "WaitTimedOut": "holdfast.domain.errors",

@@ -13,9 +13,10 @@ import psycopg
 import pytest
 
 from holdfast import BadInput, Configuration, Holdfast, Status
+from holdfast.runtime.failpoints import WorkerPoint
 from holdfast.runtime.registry import AnyTask
 from holdfast.store import databases
-from holdfast.testing import Point, ScratchDatabase, TestServer, adrain, crash_at, drain
+from holdfast.testing import ScratchDatabase, TestServer, adrain, crash_at, drain
 
 
 @pytest.fixture
@@ -92,8 +93,8 @@ def test_assert_enqueued_says_what_is_there_instead(mail: AnyTask, holdfast_db: 
     )
 
 
-@pytest.mark.parametrize("point", get_args(Point))
-def test_a_worker_crashes_at_each_point_once(app: Holdfast, mail: AnyTask, point: Point) -> None:
+@pytest.mark.parametrize("point", get_args(WorkerPoint))
+def test_a_worker_crashes_at_each_point_once(app: Holdfast, mail: AnyTask, point: WorkerPoint) -> None:
     handle = mail.enqueue("a")
 
     with crash_at(point):

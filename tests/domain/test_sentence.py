@@ -58,6 +58,9 @@ PENDING = Job(
     task_has_worker=True,
     holder_seen_at=None,
     holder_is_silent=False,
+    parent_id=None,
+    compensates=None,
+    compensated_by=None,
     now=NOW,
 )
 RETRY = replace(

@@ -256,3 +256,36 @@ def nasty_in_thread(ctx: Context, how: str) -> None:
 def nasty_in_process(ctx: Context, how: str) -> None:
     write("start", ctx)
     NASTY[how]()
+
+
+async def _effect(ctx: Context, what: str) -> str:
+    write("effect", ctx, what=what)
+    return what
+
+
+async def _write_row(connection: Any, what: str) -> None:
+    await connection.execute("insert into public.ledger (entry) values (%s)", (what,))
+
+
+@app.task(retries=0)
+async def stepped(ctx: Context, name: str) -> str:
+    """Go through every kind of durable operation; a test kills its worker at each of them."""
+    await ctx.step("first", _effect, ctx, "first")
+    await ctx.step_transaction("row", _write_row, f"row {name}")
+    await ctx.sleep(0.05)
+    (child,) = await ctx.enqueue("child", [note.job(7)])
+    answer = await ctx.event(f"go {name}")
+    (seven,) = await ctx.wait_for([child])
+    await ctx.step("last", _effect, ctx, "last")
+    async with ctx.transaction() as connection:
+        await _write_row(connection, f"done {name}")
+        ctx.set_result(f"{answer} {seven}")
+    return ""
+
+
+@app.task(retries=0)
+async def saga(ctx: Context) -> None:
+    """Do two things, fail, and have both undone; a test kills the worker that undoes them."""
+    for what in ("one", "two"):
+        await ctx.step(what, _effect, ctx, what, compensate=lambda done: write("undo", ctx, what=done))
+    raise Fail("both must go")

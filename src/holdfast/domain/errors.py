@@ -91,5 +91,13 @@ class JobFailed(HoldfastError):
         self.status = status
 
 
+class EventTimedOut(HoldfastError, TimeoutError):
+    """The event that a job waited for did not come in time."""
+
+    def __init__(self, event: str) -> None:
+        super().__init__(f"event {event!r} did not come in time")
+        self.event = event
+
+
 class WaitTimedOut(HoldfastError, TimeoutError):
     """The job was still going when the caller's patience ended; the job itself goes on."""

@@ -52,6 +52,9 @@ class Job:
     task_has_worker: bool
     holder_seen_at: datetime | None
     holder_is_silent: bool
+    parent_id: UUID | None
+    compensates: UUID | None
+    compensated_by: UUID | None
     now: datetime
 
 
@@ -82,12 +85,49 @@ class AttemptRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class StepRecord:
+    """A step that the job has behind it."""
+
+    name: str
+    kind: str
+    attempt: int
+    tries: int
+    undoable: bool
+    started_at: datetime
+    finished_at: datetime
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Something that happened to the job without moving it."""
+
+    at: datetime
+    kind: str
+    actor: str
+    data: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the job says that it has come."""
+
+    at: datetime
+    done: float
+    total: float | None
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Story:
     """Everything that is known about one job."""
 
     job: Job
     history: list[Transition]
     attempts: list[AttemptRecord]
+    steps: list[StepRecord]
+    activity: list[Happening]
+    progress: Progress | None
 
 
 class ClaimedJob(NamedTuple):

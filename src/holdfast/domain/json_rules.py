@@ -118,20 +118,20 @@ def check_key(key: str) -> None:
         raise
 
 
-def check_size(text: bytes, subject: str = "payload") -> None:
-    """Refuse more than 256 KiB of JSON."""
-    if len(text) > MAX_BYTES:
+def check_size(text: bytes, subject: str = "payload", most: int = MAX_BYTES) -> None:
+    """Refuse more JSON than there is room for, 256 KiB unless told otherwise."""
+    if len(text) > most:
         raise BadPayload(
-            f"{subject}: is {len(text):,} bytes of JSON, more than the {MAX_BYTES:,} allowed; "
+            f"{subject}: is {len(text):,} bytes of JSON, more than the {most:,} allowed; "
             "store the data elsewhere and pass a reference"
         )
 
 
-def check_written(text: bytes, subject: str = "payload") -> None:
+def check_written(text: bytes, subject: str = "payload", most: int = MAX_BYTES) -> None:
     """Check JSON that our own serializer wrote; cheap for text that cannot be at fault."""
     # A number or a nesting over its limit needs more bytes than these, so most payloads cost one search.
     if b"\\u0000" in text or len(text) > 2 * MAX_DEPTH:
-        check_size(text, subject)
+        check_size(text, subject, most)
         if b"\\u0000" in text or is_too_deep(text) or _has_long_number(text):
             check_parsed(text.decode(), subject)
 

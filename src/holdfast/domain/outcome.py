@@ -8,6 +8,7 @@ from holdfast.domain.backoff import BackoffRule
 from holdfast.domain.error_text import message_of
 from holdfast.domain.errors import HoldfastError
 from holdfast.domain.failure import Failure, Rules, classify
+from holdfast.domain.states import Status
 
 LONGEST_DELAY = 10 * 365 * 86_400.0
 
@@ -74,11 +75,18 @@ class Cancelled:
 
 
 @dataclass(frozen=True, slots=True)
+class Recorded:
+    """The database has the outcome already: the attempt completed, waits or was handed over in a transaction of its own."""
+
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
 class Lost:
     """The job belongs to somebody else now: nothing is to be written."""
 
 
-Outcome: TypeAlias = Completed | Failed | Crashed | Released | Cancelled | Lost
+Outcome: TypeAlias = Completed | Failed | Crashed | Released | Cancelled | Recorded | Lost
 
 
 def outcome_of(

@@ -62,9 +62,10 @@ def _hints(
 ) -> dict[str, Any]:
     target = _annotated(function)
     names = dict(localns)
-    if context_type is not None and context_type.__name__ not in getattr(target, "__globals__", {}):
-        # Many import the context for the type checker only.
-        names.setdefault(context_type.__name__, context_type)
+    for kind in (context_type, *context_type.__subclasses__()) if context_type is not None else ():
+        if kind.__name__ not in getattr(target, "__globals__", {}):
+            # Many import the context for the type checker only.
+            names.setdefault(kind.__name__, kind)
     try:
         return get_type_hints(target, localns=names, include_extras=True)
     except NameError as error:

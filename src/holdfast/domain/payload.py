@@ -39,9 +39,11 @@ __all__ = [
     "BadPayload",
     "PayloadCodec",
     "ResultCodec",
+    "StepCodec",
     "check_json_object",
     "decode_result",
     "encode_result",
+    "step_codec",
 ]
 
 _Checks: TypeAlias = dict[str, Check]
@@ -160,10 +162,11 @@ class ResultCodec:
     a wrong annotation would do it again.
     """
 
-    __slots__ = ("_in_check", "_serializer", "_subject", "_validator")
+    __slots__ = ("_in_check", "_most", "_serializer", "_subject", "_validator")
 
-    def __init__(self, annotation: Any = Any, subject: str = "result") -> None:
+    def __init__(self, annotation: Any = Any, subject: str = "result", most: int = MAX_BYTES) -> None:
         self._subject = subject
+        self._most = most
         self._in_check = _result_check(annotation, subject)
         adapter = _adapter(annotation, subject)
         self._validator, self._serializer = adapter.validator, adapter.serializer
@@ -177,7 +180,7 @@ class ResultCodec:
         except Fault as fault:
             raise fault.within("result").refusal(root={"result": value}) from None
         text = self._write(value)
-        check_written(text, self._subject)
+        check_written(text, self._subject, self._most)
         return text.decode()
 
     def decode(self, text: str | bytes) -> Any:
@@ -217,6 +220,23 @@ def decode_result(text: str | bytes, annotation: Any = Any) -> Any:
 @functools.lru_cache(maxsize=256)
 def _result_codec(annotation: Any) -> ResultCodec:
     return ResultCodec(annotation)
+
+
+STEP_BYTES = 1_048_576
+StepCodec: TypeAlias = ResultCodec
+
+
+def step_codec(annotation: Any) -> StepCodec:
+    """Give the codec of a step's value; what pydantic knows no JSON for is taken as it is."""
+    try:
+        return _step_codec(annotation)
+    except (BadInput, TypeError):  # TypeError: an annotation that cannot be a key of the cache
+        return _step_codec(Any)
+
+
+@functools.lru_cache(maxsize=1024)
+def _step_codec(annotation: Any) -> StepCodec:
+    return ResultCodec(annotation, "the step's value", STEP_BYTES)
 
 
 @functools.cache

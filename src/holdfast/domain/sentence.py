@@ -111,8 +111,9 @@ def _waiting(job: Job) -> str:
 def _failed(job: Job) -> str:
     attempts = f"{job.attempt} attempt{'' if job.attempt == 1 else 's'}"
     error = f" with {_error(job)}" if job.error else ""
+    undone = f"; job {job.compensated_by} undoes what it had done" if job.compensated_by else ""
     again = f"; retried as {job.retried_as}" if job.retried_as else ""
-    return f"FAILED {_ended(job)} after {attempts}{error}{again}"
+    return f"FAILED {_ended(job)} after {attempts}{error}{undone}{again}"
 
 
 def _cancelled(job: Job, history: Sequence[Transition]) -> str:

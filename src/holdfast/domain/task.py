@@ -1,6 +1,6 @@
 """What a task is, beyond its function: where its jobs queue, how they are retried, how long they may run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Literal, TypeAlias
@@ -15,6 +15,7 @@ CountedPer: TypeAlias = Literal["job", "subject"]
 
 _LARGEST_PRIORITY = 100
 _MOST_RETRIES = 100
+_USUAL_UNDOING = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,10 @@ class TaskSettings:
     manual_retries: int = 3
     manual_retries_per: CountedPer = "job"
     rules: Rules | None = None
-    options: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # what the database keeps beside: limits, flag, …
+    compensate: Callable[..., Any] | None = None
+    compensate_on_cancel: bool = False
+    compensation_retries: int = 10
+    options: Mapping[str, Any] = field(default_factory=dict)  # what else the database keeps of it
 
     def __post_init__(self) -> None:
         self._require(bool(self.name), "has no name")
@@ -59,6 +61,14 @@ class TaskSettings:
         self._require(
             0 <= self.manual_retries <= _MOST_RETRIES,
             f"has manual_retries={self.manual_retries}; allowed are 0 to 100",
+        )
+        self._require(
+            0 <= self.compensation_retries <= _MOST_RETRIES,
+            f"has compensation_retries={self.compensation_retries}; allowed are 0 to 100",
+        )
+        self._require(
+            self.compensate is None or callable(self.compensate),
+            f"has compensate={self.compensate!r}; it takes a function",
         )
         self._require(
             self.executor in {"loop", "thread", "process"},
@@ -91,8 +101,18 @@ class TaskSettings:
             "key_scope": self.key_scope,
             "manual_retries": self.manual_retries,
             "manual_retries_per": self.manual_retries_per,
-            "options": dict(self.options),
+            "options": {**self.options, **self._compensation()},
         }
+
+    def _compensation(self) -> dict[str, Any]:
+        told = {
+            "compensate": self.compensate is not None or None,
+            "compensate_on_cancel": self.compensate_on_cancel or None,
+            "compensation_retries": None
+            if self.compensation_retries == _USUAL_UNDOING
+            else self.compensation_retries,
+        }
+        return {name: value for name, value in told.items() if value is not None}
 
 
 def seconds(value: float | timedelta | None) -> float | None:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from datetime import timedelta
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 from uuid import UUID
@@ -11,9 +11,8 @@ from uuid import UUID
 from holdfast.domain.backoff import BackoffLike
 from holdfast.domain.errors import BadInput, Configuration, UnknownTask
 from holdfast.domain.failure import Rules
-from holdfast.domain.feed import event_data
 from holdfast.domain.job import Enqueued, NewJob
-from holdfast.domain.payload import PayloadCodec
+from holdfast.domain.payload import PayloadCodec, encode_result
 from holdfast.domain.states import Status
 from holdfast.domain.task import (
     CountedPer,
@@ -25,9 +24,9 @@ from holdfast.domain.task import (
     unique_fields,
 )
 from holdfast.runtime import execute
-from holdfast.runtime.context import Context
-from holdfast.runtime.feed import Feed
-from holdfast.runtime.handle import AsyncHandle, Handle
+from holdfast.runtime.context import Context, JobContext, SyncContext
+from holdfast.runtime.feed import Channels
+from holdfast.runtime.handle import AsyncHandle, Handle, as_uuid
 from holdfast.runtime.holding import Claimed, Holding
 from holdfast.runtime.link import Link
 from holdfast.runtime.logs import events
@@ -36,24 +35,24 @@ from holdfast.runtime.registry import (
     AnyTask,
     ContextTask,
     Task,
-    as_uuid,
     default_name,
     is_async,
     refuse_unfit,
     refuse_unknown_fields,
     takes_context,
 )
-from holdfast.store import feed, finish, migrate
+from holdfast.store import finish, migrate
 from holdfast.store.connection import Database, find_database
 from holdfast.store.enqueue import chunks, enqueue_many
-from holdfast.store.foreign import aenqueue_through, apublish_through, enqueue_through, publish_through
+from holdfast.store.foreign import aask_through, aenqueue_through, ask_through, enqueue_through
 from holdfast.store.ids import new_id
+from holdfast.store.steps import emit
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Holdfast:
+class Holdfast(Channels):
     """Durable jobs in one PostgreSQL database."""
 
     def __init__(self, database_url: str | None = None) -> None:
@@ -85,6 +84,9 @@ class Holdfast:
         manual_retries_per: CountedPer = "job",
         errors: Rules | None = None,
         feed_fields: Sequence[str] = (),
+        compensate: Callable[..., Any] | None = None,
+        compensate_on_cancel: bool = False,
+        compensation_retries: int = 10,
     ) -> "TaskDecorator":
         """Declare a task; an async function runs on the event loop, another in a thread, either in a process if asked."""
         if function is not None:
@@ -107,6 +109,9 @@ class Holdfast:
                 manual_retries_per=manual_retries_per,
                 rules=errors,
                 options={"feed_fields": list(feed_fields)} if feed_fields else {},
+                compensate=compensate,
+                compensate_on_cancel=compensate_on_cancel,
+                compensation_retries=compensation_retries,
             )
 
         return TaskDecorator(self, settings)
@@ -122,7 +127,7 @@ class Holdfast:
         if settings.executor == "thread" and is_async(function):
             raise Configuration(f"task {settings.name!r} is async: use executor='loop' or 'process'")
         refuse_unknown_fields(function, settings)
-        codec = PayloadCodec.of(function, context_type=Context)
+        codec = PayloadCodec.of(function, context_type=JobContext)
         kind: Any = ContextTask if takes_context(function) else Task
         task: AnyTask = kind(self, function, settings, codec)
         self.tasks[settings.name] = task
@@ -151,7 +156,7 @@ class Holdfast:
             made = self._enqueue(parts, self.declared(names))
             self._registered |= names
         return [
-            Handle(self.link, one.job_id, one.created, self._decoder(job))
+            Handle(self.link, one.job_id, one.created, self.decoder(job))
             for job, one in _paired(wanted, made)
         ]
 
@@ -171,7 +176,7 @@ class Holdfast:
             made = await self._aenqueue(parts, self.declared(names))
             self._registered |= names
         return [
-            AsyncHandle(self.link, one.job_id, one.created, self._decoder(job))
+            AsyncHandle(self.link, one.job_id, one.created, self.decoder(job))
             for job, one in _paired(wanted, made)
         ]
 
@@ -189,7 +194,8 @@ class Holdfast:
             return []
         return await self.link.aperform_together(lambda: (enqueue_many(part, declared) for part in parts))
 
-    def _decoder(self, job: NewJob) -> Callable[[str], Any]:
+    def decoder(self, job: NewJob) -> Callable[[str], Any]:
+        """Say how the job's result is read."""
         task = self.tasks.get(job.task)
         return task.codec.decode_result if task else json.loads
 
@@ -227,27 +233,23 @@ class Holdfast:
         new = await self.link.aperform(finish.retry(as_uuid(job_id), actor, reason, new_id()))
         return AsyncHandle(self.link, new, created=True, decode=json.loads)
 
-    # -- events --------------------------------------------------------------------------------------------------------
+    def emit(self, event: str, payload: Any = None, *, tenant: str | None = None, conn: Any = None) -> int:
+        """Emit an event that tasks wait for with ctx.event; kept for 30 days for those who come later. Answers how many it woke."""
+        written = encode_result(payload)
+        if conn is None:
+            return self.link.perform(emit(event, written, tenant, None))
+        values = {"event": event, "payload": written, "tenant": tenant, "actor": None}
+        return int(ask_through(conn, "emit", values, "app.aemit(…, conn=…)")[0][0])
 
-    def feed(self, channel: str, *, after: int = 0) -> Feed:
-        """Read a channel's events behind an id: iterate over what is there, or `async for` to follow it."""
-        return Feed(self.link, channel, after)
-
-    def publish(self, channel: str, kind: str, data: Mapping[str, Any], *, conn: Any = None) -> None:
-        """Publish an event of your own; in the caller's transaction when conn is given."""
-        written = event_data(kind, data)
-        if conn is not None:
-            publish_through(conn, channel, kind, written)
-        else:
-            self.link.perform_once(feed.publish(channel, kind, written))
-
-    async def apublish(self, channel: str, kind: str, data: Mapping[str, Any], *, conn: Any = None) -> None:
-        """Publish an event of your own; in the caller's transaction when conn is given."""
-        written = event_data(kind, data)
-        if conn is not None:
-            await apublish_through(conn, channel, kind, written)
-        else:
-            await self.link.aperform_once(feed.publish(channel, kind, written))
+    async def aemit(
+        self, event: str, payload: Any = None, *, tenant: str | None = None, conn: Any = None
+    ) -> int:
+        """Emit an event that tasks wait for with ctx.event; see emit."""
+        written = encode_result(payload)
+        if conn is None:
+            return await self.link.aperform(emit(event, written, tenant, None))
+        values = {"event": event, "payload": written, "tenant": tenant, "actor": None}
+        return int((await aask_through(conn, "emit", values))[0][0])
 
     # -- run -----------------------------------------------------------------------------------------------------------
 
@@ -295,6 +297,8 @@ class Holdfast:
 
     def run_in_child(self, request: dict[str, Any]) -> dict[str, Any]:
         """Run one job in this process; a child process of a worker calls this."""
+        if self.link.found is None or self.link.found.url != request["database"]:
+            self.connect_to(Database(request["database"], "its worker"))
         return execute.run_in_child(self.tasks[request["task"]], request)
 
     # -- set up --------------------------------------------------------------------------------------------------------
@@ -333,6 +337,8 @@ class TaskDecorator:
     def __call__(  # type: ignore[overload-overlap]
         self, function: Callable[Concatenate[Context, P], Coroutine[Any, Any, R]], /
     ) -> ContextTask[P, R, Coroutine[Any, Any, R]]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[SyncContext, P], R], /) -> ContextTask[P, R, R]: ...
     @overload
     def __call__(self, function: Callable[Concatenate[Context, P], R], /) -> ContextTask[P, R, R]: ...
     @overload

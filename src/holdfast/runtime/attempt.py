@@ -3,18 +3,22 @@
 import asyncio
 import contextvars
 import time
-from collections.abc import Awaitable
-from typing import Any, cast
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, cast
 
 from holdfast.domain.failure import Failure
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Crashed, Failed, Lost, Outcome, Released
 from holdfast.runtime import execute
-from holdfast.runtime.context import Context, current
+from holdfast.runtime.context import current
 from holdfast.runtime.lane import Lane
+from holdfast.runtime.loop import tell
 from holdfast.runtime.processes import ChildDied, ChildFailedToStart, ChildGaveNoAnswer, Processes
 from holdfast.runtime.registry import AnyTask
 from holdfast.runtime.threads import Threads
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 
 class Attempt:
@@ -24,6 +28,7 @@ class Attempt:
         "_begun",
         "_release_reason",
         "_task",
+        "_thread",
         "alone",
         "context",
         "job",
@@ -36,7 +41,7 @@ class Attempt:
     def __init__(self, job: ClaimedJob, task: AnyTask, lane: Lane, *, alone: bool) -> None:
         self.job = job
         self.lane = lane
-        self.context = Context(job)
+        self.context = execute.context_for(job, task)
         self.lost = False
         self.alone = alone
         self.started = time.monotonic()
@@ -44,6 +49,7 @@ class Attempt:
         self._task = task
         self._release_reason: str | None = None
         self._begun = False
+        self._thread: Future[Any] | None = None
 
     async def run(self, threads: Threads, processes: Processes) -> Outcome:  # noqa: PLR0911 - one for each way to end
         """Run the task and say how it ended; never raises."""
@@ -56,8 +62,11 @@ class Attempt:
                 return await self._in_child(processes)
             work = self._begin(threads)
             value = await work if self.job.timeout is None else await self._within(self.job.timeout, work)
-            return execute.completed(self._task, value)
+            await execute.closed(self.context, self._task)
+            return self.context.recorded or execute.completed(self._task, value)
         except asyncio.CancelledError as error:
+            if self.context.recorded is not None:
+                return self.context.recorded
             # Without a word from us it is the task's own doing, and must not leave the job RUNNING for ever.
             return (
                 self._after_cancel()
@@ -71,15 +80,14 @@ class Attempt:
         except GeneratorExit:
             raise  # the loop is closed: nobody waits for an outcome
         except BaseException as error:  # noqa: BLE001 - any code can stand in a task, sys.exit() too
-            return execute.failed(self._task, error, self.job.retry_count)
+            return self.context.recorded or execute.failed(self._task, error, self.job.retry_count)
 
     def _begin(self, threads: Threads) -> Any:
         if self._task.settings.executor == "loop":
             return execute.call(self._task, self.context, self.job.payload)
         run = contextvars.copy_context().run
-        return asyncio.wrap_future(
-            threads.submit(run, execute.call, self._task, self.context, self.job.payload)
-        )
+        self._thread = threads.submit(run, execute.call, self._task, self.context, self.job.payload)
+        return asyncio.wrap_future(self._thread)
 
     async def _within(self, seconds: float, work: Awaitable[Any]) -> Any:
         try:
@@ -90,9 +98,17 @@ class Attempt:
             raise
 
     async def _in_child(self, processes: Processes) -> Outcome:
-        answer = await processes.run(execute.request_for(self.job), timeout=self.job.timeout)
+        answer = await processes.run(execute.request_for(self.job, self._task), timeout=self.job.timeout)
         self.context.log_lines = cast("list[dict[str, Any]] | None", answer.pop("logs", None))
         return execute.outcome_in(answer)
+
+    def when_stopped(self, then: Callable[[], None]) -> None:
+        """Call back when nothing of the attempt runs any more; a thread goes on after we have turned away from it."""
+        if self._thread is None or self._thread.done():
+            then()
+        else:
+            loop = asyncio.get_running_loop()
+            self._thread.add_done_callback(lambda _done: tell(loop, then))
 
     def _told_to_end(self) -> bool:
         return self.context.stopped

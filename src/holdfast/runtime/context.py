@@ -1,102 +1,237 @@
-"""What a task may ask about the job it is running."""
+"""What a task may do with the job it is running: steps, waits, transactions, and questions about itself."""
 
-import json
-from contextvars import ContextVar
-from typing import Any, cast
-from uuid import UUID
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
-from holdfast.domain.errors import LeaseLost
-from holdfast.domain.job import ClaimedJob
+from holdfast.domain.backoff import BackoffLike
+from holdfast.domain.errors import BadInput
+from holdfast.domain.job import NewJob
+from holdfast.domain.task import backoff_rule, seconds
+from holdfast.runtime import transactions, waiting
+from holdfast.runtime.durable import Work
+from holdfast.runtime.handle import AsyncHandle, Handle, awaited
+from holdfast.runtime.job_context import JobContext, current
+from holdfast.runtime.plans import Plan, drive, drive_sync
 
-current: ContextVar["Context | None"] = ContextVar("holdfast_context", default=None)
+if TYPE_CHECKING:
+    from uuid import UUID
+
+__all__ = ["Context", "JobContext", "SyncContext", "current"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
 
 
-class Context:
-    """One attempt, as its task sees it. Annotate a task's first parameter with it to get it."""
+class Context(JobContext):
+    """One attempt, as an async task sees it. Annotate the task's first parameter with it to get it."""
 
-    __slots__ = ("_job", "_stopped", "log_lines")
+    __slots__ = ()
 
-    def __init__(self, job: ClaimedJob) -> None:
-        self._job = job
-        self.log_lines: list[dict[str, Any]] | None = None
-        self._stopped: bool = False  # set by the loop, read by a thread: a plain flag is enough
+    def carry_out(self, plan: Plan[T]) -> Coroutine[Any, Any, T]:
+        """Carry out a plan of the durable side."""
+        return drive(plan, self._task.link, self.durable.beside)
 
-    @property
-    def job_id(self) -> UUID:
-        """The job; stable over its attempts, and so the idempotency key to offer to others."""
-        return self._job.id
+    @overload
+    def step(
+        self, name: str, function: Callable[..., Awaitable[R]], /, *args: Any, retries: int = ..., backoff: BackoffLike | None = ...,
+        timeout: float | timedelta | None = ..., compensate: Callable[..., Any] | None = ..., returns: Any = ...,
+    ) -> Coroutine[Any, Any, R]: ...  # fmt: skip
+    @overload
+    def step(
+        self, name: str, function: Callable[..., R], /, *args: Any, retries: int = ..., backoff: BackoffLike | None = ...,
+        timeout: float | timedelta | None = ..., compensate: Callable[..., Any] | None = ..., returns: Any = ...,
+    ) -> Coroutine[Any, Any, R]: ...  # fmt: skip
+    def step(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        /,
+        *args: Any,
+        retries: int = 0,
+        backoff: BackoffLike | None = None,
+        timeout: float | timedelta | None = None,
+        compensate: Callable[..., Any] | None = None,
+        returns: Any = None,
+    ) -> Coroutine[Any, Any, Any]:
+        """Run a function once and keep what it returns: after a crash it is not run again, its value is.
 
-    @property
-    def attempt(self) -> int:
-        """How often the job was claimed, this time included."""
-        return self._job.attempt
-
-    @property
-    def task(self) -> str:
-        """The task's registered name."""
-        return self._job.task
-
-    @property
-    def retry_count(self) -> int:
-        """How many retries failures have used."""
-        return self._job.retry_count
-
-    @property
-    def max_retries(self) -> int:
-        """How many retries failures may use."""
-        return self._job.max_retries
-
-    @property
-    def tenant(self) -> str | None:
-        """Whose job it is."""
-        return self._job.tenant
-
-    @property
-    def subject(self) -> str | None:
-        """What it is about."""
-        return self._job.subject
-
-    @property
-    def label(self) -> str | None:
-        """Its human title."""
-        return cast("str | None", self._extra("label"))
-
-    @property
-    def key(self) -> str | None:
-        """Its unique or dedupe key."""
-        return cast("str | None", self._extra("key"))
-
-    @property
-    def requested_by(self) -> str | None:
-        """Who asked for it."""
-        return cast("str | None", self._extra("requested_by"))
-
-    @property
-    def trace_parent(self) -> str | None:
-        """The W3C traceparent of who enqueued it."""
-        return cast("str | None", self._extra("trace_parent"))
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """What else was given with it."""
-        return self._extra("metadata") or {}
-
-    def _extra(self, name: str) -> Any:
-        return json.loads(self._job.extras)[name] if self._job.extras else None
-
-    @property
-    def stopped(self) -> bool:
-        """Whether the attempt should end: the job was cancelled, timed out, or belongs to another attempt now.
-
-        A task in a thread cannot be stopped from outside; a long one asks this now and then.
+        A function that is not async runs in a thread. `compensate` undoes it, with its value, when the job fails for good.
         """
-        return self._stopped
+        work = _work(function, args, retries, backoff, seconds(timeout), compensate, returns)
+        return self.carry_out(self.durable.step(self.durable.begin(name, "step"), work))
 
-    def raise_if_stopped(self) -> None:
-        """End the attempt here when it should end."""
-        if self.stopped:
-            raise LeaseLost(self.job_id, self.attempt)
+    def step_transaction(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        /,
+        *args: Any,
+        compensate: Callable[..., Any] | None = None,
+        returns: Any = None,
+    ) -> Coroutine[Any, Any, Any]:
+        """Run `function(connection, *args)` in a transaction that its record commits with: its writes happen exactly once."""
+        work = Work(function, args, compensate=compensate, returns=returns)
+        return self.carry_out(self.durable.step_transaction(self.durable.begin(name, "transaction"), work))
 
-    def stop(self) -> None:
-        """Tell the task to end. The worker calls this."""
-        self._stopped = True
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Any]:
+        """Open a transaction whose commit also completes the job; a stale attempt's cannot commit.
+
+        Its connection is psycopg's. The job's result, if it has one, is given to set_result inside.
+        """
+        async with transactions.completing(self, self._task.link) as connection:
+            yield connection
+
+    def checkpoint(self, value: Any) -> Coroutine[Any, Any, None]:
+        """Keep free-form progress, at most 1 MiB of JSON; the newest replaces the one before."""
+        return self.carry_out(self.durable.checkpoint(value))
+
+    def last_checkpoint(self) -> Coroutine[Any, Any, Any]:
+        """Read what checkpoint kept last, None before the first."""
+        return self.carry_out(self.durable.last_checkpoint())
+
+    def progress(
+        self, done: float, total: float | None = None, note: str | None = None
+    ) -> Coroutine[Any, Any, None]:
+        """Show how far the job has come."""
+        return self.carry_out(self.durable.progress(done, total, note))
+
+    def sleep(self, time: timedelta | float | datetime) -> Coroutine[Any, Any, None]:
+        """Let the job rest for a while, or until a moment, without a worker."""
+        return self.carry_out(waiting.sleep(self.durable, self.durable.begin("sleep", "sleep"), time))
+
+    def event(self, name: str, *, timeout: timedelta | float | None = None) -> Coroutine[Any, Any, Any]:
+        """Wait for an event without a worker and give its payload; EventTimedOut when it does not come in time."""
+        place = self.durable.begin(f"event {name}"[:450], "event")
+        return self.carry_out(waiting.event(self.durable, place, name, seconds(timeout)))
+
+    def enqueue(self, name: str, jobs: Iterable[NewJob]) -> Coroutine[Any, Any, list[AsyncHandle[Any]]]:
+        """Enqueue children, once: a replay gives the same jobs again. Make them with task.job(…)."""
+        place = self.durable.begin(name, "children")
+        return self.carry_out(waiting.children(self.durable, place, list(jobs), self._task, AsyncHandle))
+
+    def wait_for(
+        self,
+        jobs: Iterable["AsyncHandle[Any] | Handle[Any] | UUID | str"],
+        *,
+        timeout: timedelta | float | None = None,
+    ) -> Coroutine[Any, Any, list[Any]]:
+        """Wait, without a worker, until all these jobs have ended; gives their results, or JobFailed for the first that failed."""
+        place = self.durable.begin("wait_for", "jobs")
+        return self.carry_out(
+            waiting.wait_for(self.durable, place, [awaited(job) for job in jobs], seconds(timeout))
+        )
+
+    def results(self) -> Coroutine[Any, Any, list[Any]]:
+        """Give the results of the jobs that this one was enqueued after, in their order; None for one that has none."""
+        return self.carry_out(waiting.results(self.durable))
+
+
+class SyncContext(JobContext):
+    """One attempt, as a task that is not async sees it: the same, without await."""
+
+    __slots__ = ()
+
+    def carry_out(self, plan: Plan[T]) -> T:
+        """Carry out a plan of the durable side."""
+        return drive_sync(plan, self._task.link)
+
+    def step(
+        self,
+        name: str,
+        function: Callable[..., R],
+        /,
+        *args: Any,
+        retries: int = 0,
+        backoff: BackoffLike | None = None,
+        compensate: Callable[..., Any] | None = None,
+        returns: Any = None,
+    ) -> R:
+        """Run a function once and keep what it returns; see Context.step. What runs in a thread cannot be timed out."""
+        work = _work(function, args, retries, backoff, None, compensate, returns)
+        value: R = self.carry_out(self.durable.step(self.durable.begin(name, "step"), work))
+        return value
+
+    def step_transaction(
+        self,
+        name: str,
+        function: Callable[..., R],
+        /,
+        *args: Any,
+        compensate: Callable[..., Any] | None = None,
+        returns: Any = None,
+    ) -> R:
+        """Run `function(connection, *args)` in a transaction that its record commits with; see Context.step_transaction."""
+        work = Work(function, args, compensate=compensate, returns=returns)
+        value: R = self.carry_out(
+            self.durable.step_transaction(self.durable.begin(name, "transaction"), work)
+        )
+        return value
+
+    @contextmanager
+    def transaction(self) -> Iterator[Any]:
+        """Open a transaction whose commit also completes the job; see Context.transaction."""
+        with transactions.completing_sync(self, self._task.link) as connection:
+            yield connection
+
+    def checkpoint(self, value: Any) -> None:
+        """Keep free-form progress; see Context.checkpoint."""
+        self.carry_out(self.durable.checkpoint(value))
+
+    def last_checkpoint(self) -> Any:
+        """Read what checkpoint kept last, None before the first."""
+        return self.carry_out(self.durable.last_checkpoint())
+
+    def progress(self, done: float, total: float | None = None, note: str | None = None) -> None:
+        """Show how far the job has come."""
+        self.carry_out(self.durable.progress(done, total, note))
+
+    def sleep(self, time: timedelta | float | datetime) -> None:
+        """Let the job rest for a while, or until a moment, without a worker."""
+        self.carry_out(waiting.sleep(self.durable, self.durable.begin("sleep", "sleep"), time))
+
+    def event(self, name: str, *, timeout: timedelta | float | None = None) -> Any:
+        """Wait for an event without a worker and give its payload; see Context.event."""
+        place = self.durable.begin(f"event {name}"[:450], "event")
+        return self.carry_out(waiting.event(self.durable, place, name, seconds(timeout)))
+
+    def enqueue(self, name: str, jobs: Iterable[NewJob]) -> list[Handle[Any]]:
+        """Enqueue children, once; see Context.enqueue."""
+        place = self.durable.begin(name, "children")
+        return self.carry_out(waiting.children(self.durable, place, list(jobs), self._task, Handle))
+
+    def wait_for(
+        self,
+        jobs: Iterable["AsyncHandle[Any] | Handle[Any] | UUID | str"],
+        *,
+        timeout: timedelta | float | None = None,
+    ) -> list[Any]:
+        """Wait, without a worker, until all these jobs have ended; see Context.wait_for."""
+        place = self.durable.begin("wait_for", "jobs")
+        return self.carry_out(
+            waiting.wait_for(self.durable, place, [awaited(job) for job in jobs], seconds(timeout))
+        )
+
+    def results(self) -> list[Any]:
+        """Give the results of the jobs that this one was enqueued after; see Context.results."""
+        return self.carry_out(waiting.results(self.durable))
+
+
+def _work(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    retries: int,
+    backoff: BackoffLike | None,
+    timeout: float | None,
+    compensate: Callable[..., Any] | None,
+    returns: Any,
+) -> Work:
+    if not callable(function):
+        raise BadInput(
+            f"a step runs a function, not {function!r:.100}: give the function and its arguments apart"
+        )
+    rule = None if backoff is None else backoff_rule(backoff)
+    return Work(function, args, retries, rule, timeout, compensate, returns)

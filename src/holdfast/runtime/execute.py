@@ -1,8 +1,9 @@
 """Running a task's function: the same in the worker's process and in a child's."""
 
 import asyncio
+from collections.abc import Awaitable
 from datetime import UTC, datetime
-from typing import Any, assert_never
+from typing import Any, assert_never, cast
 from uuid import UUID
 
 from holdfast.domain.job import ClaimedJob
@@ -13,19 +14,32 @@ from holdfast.domain.outcome import (
     Failed,
     Lost,
     Outcome,
+    Recorded,
     Released,
     outcome_of,
     settlement,
 )
-from holdfast.runtime import chance
-from holdfast.runtime.context import Context, current
+from holdfast.domain.states import Status
+from holdfast.runtime import chance, compensation
+from holdfast.runtime.context import Context, JobContext, SyncContext, current
 from holdfast.runtime.logs import capture
 from holdfast.runtime.registry import AnyTask
 
 
-def call(task: AnyTask, context: Context, payload: str) -> Any:
-    """Call the function with the stored arguments; a coroutine for an async one."""
+def context_for(job: ClaimedJob, task: AnyTask) -> JobContext:
+    """Make the context that fits the task's function."""
+    return Context(job, task) if task.is_async else SyncContext(job, task)
+
+
+def call(task: AnyTask, context: JobContext, payload: str) -> Any:
+    """Call the function with the stored arguments, or undo what it did; a coroutine for an async one."""
     args, kwargs = task.codec.arguments(task.codec.decode(payload))
+    if context.compensates is not None:
+        return (
+            compensation.undo(task, context, args, kwargs)
+            if isinstance(context, Context)
+            else compensation.undo_sync(task, cast("SyncContext", context), args, kwargs)
+        )
     if task.takes_context:
         return task.function(context, *args, **kwargs)
     return task.function(*args, **kwargs)
@@ -49,20 +63,43 @@ def run_in_child(task: AnyTask, request: dict[str, Any]) -> dict[str, Any]:
     """Run a job in this process, which has no other, and answer with its outcome as JSON."""
     capture()
     job = _job_in(request)
-    context = Context(job)
+    context = context_for(job, task)
     current.set(context)
     try:
         value = call(task, context, job.payload)
-        outcome: Outcome = completed(task, asyncio.run(value) if task.is_async else value)
+        value = asyncio.run(_awaited(context, value, task)) if task.is_async else value
+        if isinstance(context, SyncContext) and context.must_close and context.recorded is None:
+            context.carry_out(context.durable.close())
+        outcome: Outcome = context.recorded or completed(task, value)
     except BaseException as error:  # noqa: BLE001 - any code can stand in a task, sys.exit() too
-        outcome = failed(task, error, job.retry_count)
+        outcome = context.recorded or failed(task, error, job.retry_count)
     return {"logs": context.log_lines, **outcome_as_json(outcome)}
 
 
-def request_for(job: ClaimedJob) -> dict[str, Any]:
-    """Write a job for a child."""
+async def _awaited(context: JobContext, work: Awaitable[Any], task: AnyTask) -> Any:
+    try:
+        value = await work
+        await closed(context, task)
+    finally:
+        await task.link.aclose()  # the loop ends with the job
+    return value
+
+
+async def closed(context: JobContext, task: AnyTask) -> None:
+    """Make sure that the code still calls everything that earlier attempts saved."""
+    if context.must_close and context.recorded is None:
+        await Context.carry_out(_as_async(context, task), context.durable.close())
+
+
+def _as_async(context: JobContext, task: AnyTask) -> Context:
+    return context if isinstance(context, Context) else Context(context.claimed, task)
+
+
+def request_for(job: ClaimedJob, task: AnyTask) -> dict[str, Any]:
+    """Write a job for a child, and where its database is: the child may have been told of another, or of none."""
     return {
         **job._asdict(),
+        "database": task.link.database.url,
         "id": str(job.id),
         "claim_id": str(job.claim_id),
         "claim_order": job.claim_order.isoformat(),
@@ -88,6 +125,8 @@ def outcome_as_json(outcome: Outcome) -> dict[str, Any]:
             return {"outcome": "completed", "result": outcome.result}
         case Failed() | Cancelled():
             return settlement(outcome)
+        case Recorded():
+            return {"outcome": "recorded", "status": outcome.status}
         case Crashed() | Released() | Lost():
             raise AssertionError(f"a task cannot end {outcome}")
         case _:
@@ -99,6 +138,8 @@ def outcome_in(answer: dict[str, Any]) -> Outcome:
     match answer["outcome"]:
         case "completed":
             return Completed(answer["result"])
+        case "recorded":
+            return Recorded(Status(answer["status"]))
         case "failed":
             return Failed(answer["error"], answer["recoverable"], answer["delay"], answer["reason"])
         case _:

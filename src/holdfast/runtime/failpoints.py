@@ -3,6 +3,11 @@
 claimed     the claim is committed, its tasks have not started
 ran         tasks have ended, no outcome is written yet
 finished    outcomes are committed, the worker has not taken note
+step_ran    a step's function has returned, its value is not saved
+step_saved  a step is saved, the task has not gone on
+put_aside   the job waits or is handed over, its attempt has not unwound
+
+HOLDFAST_CRASH_AT=step_saved:3 kills the process when it comes to that point for the third time.
 """
 
 import os
@@ -11,9 +16,13 @@ from typing import Literal, TypeAlias, get_args
 
 from holdfast.domain.errors import Configuration
 
-Point: TypeAlias = Literal["claimed", "ran", "finished"]
+WorkerPoint: TypeAlias = Literal["claimed", "ran", "finished"]
+TaskPoint: TypeAlias = Literal[
+    "step_ran", "step_saved", "put_aside"
+]  # inside a task: only killing the process is a crash
+Point: TypeAlias = WorkerPoint | TaskPoint
 
-POINTS: frozenset[str] = frozenset(get_args(Point))
+POINTS: frozenset[str] = frozenset((*get_args(WorkerPoint), *get_args(TaskPoint)))
 
 
 class SimulatedCrash(BaseException):
@@ -21,15 +30,16 @@ class SimulatedCrash(BaseException):
 
 
 _armed: str | None = None
+_passes = 0
 _kills_process = False
 
 
-def arm(point: Point) -> None:
+def arm(point: WorkerPoint) -> None:
     """Crash the worker of this process when it reaches the point; once."""
-    global _armed  # noqa: PLW0603 - one worker a process
+    global _armed, _passes
     if os.environ.get("HOLDFAST_TESTING") != "1":
         raise Configuration("crash points are for tests: set HOLDFAST_TESTING=1")
-    _armed = _known(point)
+    _armed, _passes = _known(point), 0
 
 
 def disarm() -> None:
@@ -40,10 +50,11 @@ def disarm() -> None:
 
 def arm_from_environment() -> None:
     """Kill this process at the point that HOLDFAST_CRASH_AT names, when HOLDFAST_TESTING=1."""
-    global _armed, _kills_process
-    point = os.environ.get("HOLDFAST_CRASH_AT")
-    if point and os.environ.get("HOLDFAST_TESTING") == "1":
-        _armed, _kills_process = _known(point), True
+    global _armed, _passes, _kills_process
+    named = os.environ.get("HOLDFAST_CRASH_AT")
+    if named and os.environ.get("HOLDFAST_TESTING") == "1":
+        point, _, nth = named.partition(":")
+        _armed, _passes, _kills_process = _known(point), int(nth or 1) - 1, True
 
 
 def _known(point: str) -> str:
@@ -54,8 +65,11 @@ def _known(point: str) -> str:
 
 def reach(point: Point) -> None:
     """Crash here if a test has asked for it."""
-    global _armed  # noqa: PLW0603 - one worker a process
+    global _armed, _passes  # noqa: PLW0603 - one worker a process
     if _armed != point:
+        return
+    if _passes:
+        _passes -= 1
         return
     _armed = None
     if _kills_process:

@@ -2,16 +2,18 @@
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import suppress
+from typing import Any
 
 from holdfast.domain.errors import BadInput, HoldfastError
-from holdfast.domain.feed import FeedEvent
+from holdfast.domain.feed import FeedEvent, event_data
 from holdfast.runtime.link import Link
 from holdfast.runtime.loop import cancelled
 from holdfast.runtime.outage import Outage
 from holdfast.store.connection import Database
-from holdfast.store.feed import open_channel, read_feed
+from holdfast.store.feed import open_channel, publish, read_feed
+from holdfast.store.foreign import aask_through, ask_through
 from holdfast.store.listen import Listener
 
 PAGE = 500
@@ -65,6 +67,36 @@ class Feed:
         if now - self._said_at > SAY_EVERY:
             await self._link.aperform(open_channel(self.channel))
             self._said_at = now
+
+
+class Channels:
+    """What an app can do with channels."""
+
+    link: Link
+
+    def feed(self, channel: str, *, after: int = 0) -> Feed:
+        """Read a channel's events behind an id: iterate over what is there, or `async for` to follow it."""
+        return Feed(self.link, channel, after)
+
+    def publish(self, channel: str, kind: str, data: Mapping[str, Any], *, conn: Any = None) -> None:
+        """Publish an event of your own; in the caller's transaction when conn is given."""
+        written = event_data(kind, data)
+        if conn is None:
+            self.link.perform_once(publish(channel, kind, written))
+        else:
+            ask_through(conn, "publish", _values(channel, kind, written), "app.apublish(…, conn=…)")
+
+    async def apublish(self, channel: str, kind: str, data: Mapping[str, Any], *, conn: Any = None) -> None:
+        """Publish an event of your own; in the caller's transaction when conn is given."""
+        written = event_data(kind, data)
+        if conn is None:
+            await self.link.aperform_once(publish(channel, kind, written))
+        else:
+            await aask_through(conn, "publish", _values(channel, kind, written))
+
+
+def _values(channel: str, kind: str, written: str) -> dict[str, str | None]:
+    return {"channel": channel, "kind": kind, "data": written}
 
 
 class _Ear:

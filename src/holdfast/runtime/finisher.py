@@ -3,11 +3,12 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any, TypeVar
 from uuid import UUID
 
-from holdfast.domain.errors import BadInput, Busy, DatabaseUnavailable
+from holdfast.domain.errors import BadInput, Busy, DatabaseUnavailable, HoldfastError
 from holdfast.runtime import failpoints
 from holdfast.runtime.attempt import Attempt
 from holdfast.runtime.logs import as_json
@@ -15,6 +16,7 @@ from holdfast.runtime.outage import Outage
 from holdfast.store.call import Call
 from holdfast.store.connection import AsyncSession
 from holdfast.store.finish import Settled, complete, settle
+from holdfast.store.steps import acknowledge_stop
 
 T = TypeVar("T")
 
@@ -29,6 +31,7 @@ class Finisher:
         self._worker_id = worker_id
         self._completed: deque[tuple[Attempt, str | None]] = deque()
         self._settled: deque[tuple[Attempt, dict[str, Any]]] = deque()
+        self._stopped: list[UUID] = []
         self._work = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -46,9 +49,14 @@ class Finisher:
         self._settled.append((attempt, {**settlement, **fence, "logs": attempt.context.log_lines}))
         self._work.set()
 
+    def acknowledge(self, attempt: Attempt) -> None:
+        """Take the word of an attempt that had lost its job, that it has stopped: what undoes it may begin."""
+        self._stopped.append(attempt.job.id)
+        self._work.set()
+
     async def idle(self) -> None:
         """Wait until everything taken so far is written."""
-        while self._completed or self._settled or not self._idle.is_set():
+        while self._completed or self._settled or self._stopped or not self._idle.is_set():
             self._work.set()
             await asyncio.sleep(0)
             await self._idle.wait()
@@ -60,10 +68,11 @@ class Finisher:
             self._work.clear()
             self._idle.clear()
             try:
-                while self._completed or self._settled:
+                while self._completed or self._settled or self._stopped:
                     await self._gather()
                     await self._write_completed(on_recorded)
                     await self._write_settled(on_recorded)
+                    await self._write_stopped()
             finally:
                 self._idle.set()
 
@@ -115,6 +124,12 @@ class Finisher:
 
     def _settle(self, batch: Sequence[tuple[Attempt, dict[str, Any]]]) -> Call[list[Settled]]:
         return settle(self._worker_id(), [told for _, told in batch])
+
+    async def _write_stopped(self) -> None:
+        stopped, self._stopped = self._stopped, []
+        if stopped:
+            with suppress(HoldfastError):  # the sweeper lets a compensation go that waits for too long
+                await self._session.perform(acknowledge_stop(self._worker_id(), stopped))
 
     async def _write(
         self,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from uuid import UUID
 
-from holdfast.domain.errors import JobFailed, JobNotFound, WaitTimedOut
+from holdfast.domain.errors import BadInput, JobFailed, JobNotFound, WaitTimedOut
 from holdfast.domain.states import Status
 from holdfast.runtime import chance
 from holdfast.store.outcome import JobOutcome, job_outcome
@@ -24,7 +24,7 @@ class _Handle(Generic[R]):
 
     def __init__(self, link: "Link", job_id: UUID, created: bool, decode: Callable[[str], R]) -> None:
         self._link = link
-        self._decode = decode
+        self.decode = decode
         self.id = job_id
         self.created = created
 
@@ -38,7 +38,7 @@ class _Handle(Generic[R]):
 
     def _result(self, outcome: JobOutcome) -> R:
         if outcome.status is Status.COMPLETED:
-            return self._decode(outcome.result if outcome.result is not None else "null")
+            return self.decode(outcome.result if outcome.result is not None else "null")
         told: dict[str, Any] = json.loads(outcome.error) if outcome.error else {}
         why = f": {told.get('type')}: {told.get('message')}" if told else ""
         raise JobFailed(f"job {self.id} is {outcome.status}{why}", self.id, outcome.status)
@@ -58,6 +58,19 @@ def _pauses(timeout: float | None) -> Iterator[float]:
         yield min(pause * chance.between(0.8, 1.2), left)
         pause = min(pause * 1.5, 0.5)
     yield 0.0
+
+
+def as_uuid(job_id: UUID | str) -> UUID:
+    """Read a job's id."""
+    try:
+        return job_id if isinstance(job_id, UUID) else UUID(job_id)
+    except ValueError as error:
+        raise BadInput(f"{job_id!r} is not a job id") from error
+
+
+def awaited(job: "Handle[Any] | AsyncHandle[Any] | UUID | str") -> tuple[UUID, Callable[[str], Any]]:
+    """Read a job to wait for: its id, and how its result is read."""
+    return (job.id, job.decode) if isinstance(job, _Handle) else (as_uuid(job), json.loads)
 
 
 class Handle(_Handle[R]):

@@ -57,6 +57,11 @@ class Lane:
         """Look at the line now."""
         self._woken.set()
 
+    def look_again(self) -> None:
+        """Look at the line now, and call it empty only if it is so then."""
+        self.is_dry.clear()
+        self.wake()
+
     def make_room(self) -> None:
         """Note that a job was recorded and left."""
         self.finished += 1

@@ -2,8 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from holdfast.domain.errors import DatabaseUnavailable
@@ -16,6 +17,7 @@ from holdfast.store.connection import (
     Sessions,
     require_database,
 )
+from holdfast.store.transaction import AsyncTransaction, Transaction, open_async, open_sync
 
 T = TypeVar("T")
 
@@ -40,6 +42,11 @@ class Link:
         """Where the database is; found when first asked, so that importing an app needs none."""
         if self._database is None:
             self._database = self._find() or require_database()
+        return self._database
+
+    @property
+    def found(self) -> Database | None:
+        """Where the database is, if anybody has asked yet."""
         return self._database
 
     def use(self, database: Database) -> None:
@@ -74,6 +81,32 @@ class Link:
     async def aperform_together(self, calls: Callable[[], Iterable[Call[T]]]) -> list[T]:
         """Perform repeatable calls in one transaction."""
         return await self._apatiently(lambda session: session.perform_together(calls(), BATCH_DEADLINE))
+
+    @asynccontextmanager
+    async def atransaction(self) -> AsyncIterator[AsyncTransaction]:
+        """Open a transaction on a connection of our own; an answer to COMMIT that is lost is DatabaseUnavailable."""
+        async with self._async().session() as session, open_async(session) as transaction:
+            yield transaction
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Open a transaction on a connection of our own; an answer to COMMIT that is lost is DatabaseUnavailable."""
+        with self._sync().session() as session, open_sync(session) as transaction:
+            yield transaction
+
+    async def atogether(self, work: Callable[[Any], Awaitable[T]], then: Callable[[T], Call[Any]]) -> T:
+        """Do work with a connection and then what it leads to, in one transaction."""
+        async with self.atransaction() as transaction:
+            value = await work(transaction.connection)
+            await transaction.perform(then(value))
+        return value
+
+    def together(self, work: Callable[[Any], T], then: Callable[[T], Call[Any]]) -> T:
+        """Do work with a connection and then what it leads to, in one transaction."""
+        with self.transaction() as transaction:
+            value = work(transaction.connection)
+            transaction.perform(then(value))
+        return value
 
     def _patiently(self, ask: Callable[[Session], T]) -> T:
         for pause in PATIENCE:

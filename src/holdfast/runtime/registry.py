@@ -4,20 +4,20 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar, cast
-from uuid import UUID
 
-from holdfast.domain.errors import BadInput, Configuration
+from holdfast.domain.errors import Configuration
 from holdfast.domain.job import NewJob
 from holdfast.domain.options import OnConflict, written_options
 from holdfast.domain.parameters import read_parameters
 from holdfast.domain.payload import PayloadCodec
 from holdfast.domain.task import KeyScope, TaskSettings
-from holdfast.runtime.context import Context
+from holdfast.runtime.context import JobContext
 from holdfast.runtime.handle import AsyncHandle, Handle
 from holdfast.store.ids import new_id
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
+    from holdfast.runtime.link import Link
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -57,6 +57,7 @@ class _Task(Enqueues[P, R]):
         self.settings = settings
         self.codec = codec
         self.takes_context = takes_context(function)
+        self.undo_takes_context = settings.compensate is not None and takes_context(settings.compensate)
         self.is_async = is_async(function)
         self.__doc__ = function.__doc__
         self.__name__ = getattr(function, "__name__", settings.name)
@@ -66,6 +67,16 @@ class _Task(Enqueues[P, R]):
     def name(self) -> str:
         """The name it is registered under, in code and database alike."""
         return self.settings.name
+
+    @property
+    def app(self) -> "Holdfast":
+        """The app that it is registered with."""
+        return self._app
+
+    @property
+    def link(self) -> "Link":
+        """The app's way to its database."""
+        return self._app.link
 
     def __repr__(self) -> str:
         return f"<task {self.name}>"
@@ -124,7 +135,7 @@ class Task(_Task[P, R], Generic[P, R, Returned]):
 class ContextTask(_Task[P, R], Generic[P, R, Returned]):
     """A task whose function takes a Context first, which enqueue does not."""
 
-    def __call__(self, context: Context, /, *args: P.args, **kwargs: P.kwargs) -> Returned:
+    def __call__(self, context: JobContext, /, *args: P.args, **kwargs: P.kwargs) -> Returned:
         """Call the function itself, here and now."""
         return cast("Returned", self.function(context, *args, **kwargs))
 
@@ -133,8 +144,8 @@ AnyTask: TypeAlias = _Task[Any, Any]
 
 
 def takes_context(function: Callable[..., Any]) -> bool:
-    """Whether the first parameter is annotated Context, and so no part of the payload."""
-    parameters = read_parameters(function, Context, {})
+    """Whether the first parameter is annotated as a context, and so no part of the payload."""
+    parameters = read_parameters(function, JobContext, {})
     return len(inspect.signature(function).parameters) > len(parameters.ordered) + parameters.takes_extra
 
 
@@ -167,7 +178,7 @@ def default_name(function: Callable[..., Any]) -> str:
 
 def refuse_unknown_fields(function: Callable[..., Any], settings: TaskSettings) -> None:
     """Refuse unique=[…] and feed_fields=[…] that name what the payload will never have."""
-    parameters = read_parameters(function, Context, {})
+    parameters = read_parameters(function, JobContext, {})
     unknown = [] if parameters.takes_extra else sorted(set(settings.unique_by or ()) - set(parameters.types))
     if unknown:
         raise Configuration(
@@ -182,11 +193,3 @@ def refuse_unknown_fields(function: Callable[..., Any], settings: TaskSettings) 
         raise Configuration(
             f"task {settings.name!r} shows {', '.join(silent)} in its events (feed_fields=), which it does not take"
         )
-
-
-def as_uuid(job_id: UUID | str) -> UUID:
-    """Read a job's id."""
-    try:
-        return job_id if isinstance(job_id, UUID) else UUID(job_id)
-    except ValueError as error:
-        raise BadInput(f"{job_id!r} is not a job id") from error

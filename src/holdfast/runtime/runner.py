@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from holdfast.domain.job import ClaimedJob
-from holdfast.domain.outcome import Completed, Lost, Outcome, Released, settlement
+from holdfast.domain.outcome import Completed, Lost, Outcome, Recorded, Released, settlement
 from holdfast.runtime.attempt import Attempt
 from holdfast.runtime.finisher import Finisher
 from holdfast.runtime.lane import Lane
@@ -96,7 +96,10 @@ class Runner:
         if isinstance(outcome, Completed):
             self._finisher.complete(attempt, outcome.result)
         elif isinstance(outcome, Lost):
+            attempt.when_stopped(lambda: self._finisher.acknowledge(attempt))
             self.recorded(attempt, None)
+        elif isinstance(outcome, Recorded):
+            self.recorded(attempt, Settled(attempt.job.id, outcome.status, recorded=True))
         else:
             self._finisher.settle(attempt, settlement(outcome))
 

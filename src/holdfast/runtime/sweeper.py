@@ -83,6 +83,11 @@ class Sweeper:
                 soonest = self._poll if admitted.next_in is None else admitted.next_in
                 await asyncio.sleep(min(max(soonest, 0.005), self._poll))
 
+    async def admit(self) -> int:
+        """Put jobs into the line whose time has come; answers how many."""
+        admitted = await self._unless_refused(lambda: upkeep.admit_due(ADMIT_BATCH))
+        return 0 if admitted is None else admitted.entered
+
     async def sweep_now_and_then(self) -> None:
         """Look for the dead and the overdue, until cancelled."""
         while True:

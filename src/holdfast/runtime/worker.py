@@ -20,6 +20,7 @@ from holdfast.runtime.finisher import Finisher
 from holdfast.runtime.garbage import collected_rarely
 from holdfast.runtime.heartbeat import Heartbeat
 from holdfast.runtime.identity import Identity, refuse_unfit, slots_of
+from holdfast.runtime.idle import until_idle
 from holdfast.runtime.lane import Lane
 from holdfast.runtime.logs import capture, events
 from holdfast.runtime.loop import Beside, cancelled, dump_stacks, tell, unless, until_one_ends
@@ -65,6 +66,7 @@ class Worker:
         drain_timeout: float = DEFAULT_DRAIN,
         until_idle: bool = False,
         handle_signals: bool = True,
+        projector: bool = True,
         on_ready: Callable[[Identity], None] | None = None,
     ) -> None:
         refuse_unfit(app.tasks)
@@ -75,6 +77,7 @@ class Worker:
         self._drain_timeout = drain_timeout
         self._until_idle = until_idle
         self._handles_signals = handle_signals
+        self._projects = projector
         self._on_ready = on_ready
         self._stopping = asyncio.Event()
         self._beside = Beside(self._failed_beside)
@@ -178,7 +181,7 @@ class Worker:
 
     def _loops(self) -> list[Coroutine[Any, Any, None]]:
         loops = [self._serve(lane) for lane in self._lanes]
-        loops += [self._wakeup.run(), self._tidy_lanes(), self._sweeper.project()]
+        loops += [self._wakeup.run(), self._tidy_lanes()] + [self._sweeper.project()] * self._projects
         loops += [self._sweeper.admit_when_due(), self._sweeper.sweep_now_and_then(), self._sweeper.keep_up()]
         if self._app.is_locatable:
             loops.append(self._serve_suspects())
@@ -187,7 +190,7 @@ class Worker:
     async def _until_stopped(self, loops: list[asyncio.Task[None]], finishing: asyncio.Task[None]) -> None:
         waits: list[asyncio.Task[Any]] = [asyncio.create_task(self._stopping.wait())]
         if self._until_idle:
-            waits.append(asyncio.create_task(self._wait_until_idle()))
+            waits.append(asyncio.create_task(until_idle(self._runner, self._every_lane(), self._sweeper)))
         try:
             await until_one_ends([*waits, *loops, finishing])
         finally:
@@ -236,6 +239,7 @@ class Worker:
         self._runner.close()
         for session in (self._claiming, self._finishing, self._sweeper):
             await session.close()
+        await self._app.link.aclose()  # what contexts of this loop have used
 
     async def _drain(self) -> None:
         self._runner.release_waiting("released: its worker stops")
@@ -285,6 +289,9 @@ class Worker:
             lane.is_dry.set()
             await lane.rest(lane.poll_pause)
             busy_since = time.monotonic()
+
+    def _every_lane(self) -> list[Lane]:
+        return [*self._lanes, self._suspects] if self._app.is_locatable else self._lanes
 
     async def _stay_awake(self, lane: Lane, me: UUID) -> None:
         """Ask not to be woken, unless another lane of the queue still sleeps."""
@@ -386,10 +393,3 @@ class Worker:
         except DatabaseUnavailable:
             return False
         return True
-
-    async def _wait_until_idle(self) -> None:
-        while True:
-            await asyncio.sleep(0.005)
-            lanes = [*self._lanes, self._suspects] if self._app.is_locatable else self._lanes
-            if self._runner.held == 0 and all(lane.is_dry.is_set() for lane in lanes):
-                return

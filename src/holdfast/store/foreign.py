@@ -1,13 +1,14 @@
-"""Enqueue and publish inside a transaction that belongs to the caller, through whatever library opened it.
+"""Calls inside a transaction that belongs to the caller, through whatever library opened it.
 
 The libraries are recognised by their classes' modules, so that none of them has to be installed.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import cache
 from importlib.resources import files
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 import psycopg
@@ -21,6 +22,7 @@ from holdfast.store.enqueue import document
 from holdfast.store.errors import refusals_translated
 
 Parts = Sequence[Sequence[NewJob]]
+Values = Mapping[str, str | None]
 
 
 class _Library(Protocol):
@@ -30,7 +32,7 @@ class _Library(Protocol):
 
     def commits_each_statement(self) -> bool: ...
 
-    def ask(self, question: str, values: Mapping[str, str]) -> Sequence[Row]: ...
+    def ask(self, question: "_Question", values: Values) -> Sequence[Row]: ...
 
 
 class _AsyncLibrary(Protocol):
@@ -40,7 +42,7 @@ class _AsyncLibrary(Protocol):
 
     async def commits_each_statement(self) -> bool: ...
 
-    async def ask(self, question: str, values: Mapping[str, str]) -> Sequence[Row]: ...
+    async def ask(self, question: "_Question", values: Values) -> Sequence[Row]: ...
 
 
 def enqueue_through(connection: Any, parts: Parts, declared: str) -> list[list[Enqueued]]:
@@ -54,9 +56,7 @@ def enqueue_through(connection: Any, parts: Parts, declared: str) -> list[list[E
     with refusals_translated():
         if len(parts) > 1 and library.commits_each_statement():
             raise _not_together(connection)
-        return [
-            _read(library.ask("enqueue", {"jobs": document(part), "declared": declared})) for part in parts
-        ]
+        return [_read(library.ask(_question("enqueue"), _jobs(part, declared))) for part in parts]
 
 
 async def aenqueue_through(connection: Any, parts: Parts, declared: str) -> list[list[Enqueued]]:
@@ -68,31 +68,27 @@ async def aenqueue_through(connection: Any, parts: Parts, declared: str) -> list
     with refusals_translated():
         if len(parts) > 1 and await library.commits_each_statement():
             raise _not_together(connection)
-        return [
-            _read(await library.ask("enqueue", {"jobs": document(part), "declared": declared}))
-            for part in parts
-        ]
+        return [_read(await library.ask(_question("enqueue"), _jobs(part, declared))) for part in parts]
 
 
-def publish_through(connection: Any, channel: str, kind: str, data: str) -> None:
-    """Publish an event in the caller's own transaction; rollback leaves nothing."""
+def ask_through(connection: Any, name: str, values: Values, instead: str) -> Sequence[Row]:
+    """Ask a statement of sql/foreign in the caller's own transaction."""
     if _async_library(connection) is not None:
-        raise BadInput(f"conn= got {_kind(connection)}, which is asynchronous: use `await app.apublish(…)`")
+        raise BadInput(f"conn= got {_kind(connection)}, which is asynchronous: use `await {instead}`")
     library = _library(connection)
     _refuse_closed(library, connection)
     with refusals_translated():
-        library.ask("publish", {"channel": channel, "kind": kind, "data": data})
+        return library.ask(_question(name), values)
 
 
-async def apublish_through(connection: Any, channel: str, kind: str, data: str) -> None:
-    """Publish an event in the caller's own transaction; rollback leaves nothing."""
+async def aask_through(connection: Any, name: str, values: Values) -> Sequence[Row]:
+    """Ask a statement of sql/foreign in the caller's own transaction."""
     library = _async_library(connection)
     if library is None:
-        publish_through(connection, channel, kind, data)
-        return
+        return ask_through(connection, name, values, "")
     _refuse_closed(library, connection)
     with refusals_translated():
-        await library.ask("publish", {"channel": channel, "kind": kind, "data": data})
+        return await library.ask(_question(name), values)
 
 
 class _Psycopg:
@@ -108,9 +104,9 @@ class _Psycopg:
             self._connection.autocommit and self._connection.info.transaction_status is TransactionStatus.IDLE
         )
 
-    def ask(self, question: str, values: Mapping[str, str]) -> Sequence[Row]:
+    def ask(self, question: "_Question", values: Values) -> Sequence[Row]:
         cursor = psycopg.Cursor(self._connection, row_factory=tuple_row)
-        return cursor.execute(_text(f"{question}_positional"), tuple(values.values())).fetchall()
+        return cursor.execute(question.positional, question.ordered(values)).fetchall()
 
 
 class _AsyncPsycopg:
@@ -125,10 +121,9 @@ class _AsyncPsycopg:
             self._connection.autocommit and self._connection.info.transaction_status is TransactionStatus.IDLE
         )
 
-    async def ask(self, question: str, values: Mapping[str, str]) -> Sequence[Row]:
+    async def ask(self, question: "_Question", values: Values) -> Sequence[Row]:
         cursor = psycopg.AsyncCursor(self._connection, row_factory=tuple_row)
-        answer = await cursor.execute(_text(f"{question}_positional"), tuple(values.values()))
-        return await answer.fetchall()
+        return await (await cursor.execute(question.positional, question.ordered(values))).fetchall()
 
 
 class _Sqlalchemy:
@@ -144,8 +139,8 @@ class _Sqlalchemy:
         connection = self._connection if _is_connection(self._connection) else self._connection.connection()
         return _autocommits(connection)
 
-    def ask(self, question: str, values: Mapping[str, str]) -> Sequence[Row]:
-        return [tuple(row) for row in self._connection.execute(_sqlalchemy_text(question), dict(values))]
+    def ask(self, question: "_Question", values: Values) -> Sequence[Row]:
+        return [tuple(row) for row in self._connection.execute(_sqlalchemy_text(question.named), values)]
 
 
 class _AsyncSqlalchemy:
@@ -163,8 +158,8 @@ class _AsyncSqlalchemy:
         )
         return _autocommits(connection.sync_connection)
 
-    async def ask(self, question: str, values: Mapping[str, str]) -> Sequence[Row]:
-        rows = await self._connection.execute(_sqlalchemy_text(question), dict(values))
+    async def ask(self, question: "_Question", values: Values) -> Sequence[Row]:
+        rows = await self._connection.execute(_sqlalchemy_text(question.named), values)
         return [tuple(row) for row in rows]
 
 
@@ -180,8 +175,8 @@ class _Asyncpg:
     async def commits_each_statement(self) -> bool:
         return not self._connection.is_in_transaction()
 
-    async def ask(self, question: str, values: Mapping[str, str]) -> Sequence[Row]:
-        rows = await self._connection.fetch(_text(f"{question}_numbered"), *values.values())
+    async def ask(self, question: "_Question", values: Values) -> Sequence[Row]:
+        rows = await self._connection.fetch(question.numbered, *question.ordered(values))
         return [tuple(row) for row in rows]
 
 
@@ -198,9 +193,9 @@ class _DbApi:
         asked = getattr(self._connection, "get_autocommit", None)
         return bool(asked() if callable(asked) else getattr(self._connection, "autocommit", False))
 
-    def ask(self, question: str, values: Mapping[str, str]) -> Sequence[Row]:
+    def ask(self, question: "_Question", values: Values) -> Sequence[Row]:
         with closing(self._connection.cursor()) as cursor:
-            cursor.execute(_text(f"{question}_positional"), tuple(values.values()))
+            cursor.execute(question.positional, question.ordered(values))
             return list(cursor.fetchall())
 
 
@@ -268,13 +263,37 @@ def _read(rows: Sequence[Row]) -> list[Enqueued]:
     return [Enqueued(UUID(str(job_id)), bool(created)) for _, job_id, created in rows]
 
 
+class _Question(NamedTuple):
+    """A statement in the three ways that libraries write parameters."""
+
+    named: str
+    numbered: str
+    positional: str
+    names: tuple[str, ...]
+
+    def ordered(self, values: Values) -> list[str | None]:
+        return [values[name] for name in self.names]
+
+
 @cache
-def _sqlalchemy_text(question: str) -> Any:
+def _question(name: str) -> _Question:
+    """Read a statement of sql/foreign; each of its parameters stands in it once, as :name."""
+    named = files("holdfast.store").joinpath("sql", "foreign", f"{name}.sql").read_text("utf-8")
+    names = tuple(_PARAMETER.findall(named))
+    numbers = {given: f"${place}" for place, given in enumerate(names, start=1)}
+    numbered = _PARAMETER.sub(lambda found: numbers[found[1]], named)
+    return _Question(named, numbered, _PARAMETER.sub("%s", named), names)
+
+
+_PARAMETER = re.compile(r"(?<!:):([a-z]+)")
+
+
+def _jobs(part: Sequence[NewJob], declared: str) -> Values:
+    return {"jobs": document(part), "declared": declared}
+
+
+@cache
+def _sqlalchemy_text(statement: str) -> Any:
     from sqlalchemy import text  # noqa: PLC0415 - only its users have it
 
-    return text(_text(f"{question}_named"))
-
-
-@cache
-def _text(name: str) -> str:
-    return files("holdfast.store").joinpath("sql", "queries", f"{name}.sql").read_text("utf-8")
+    return text(statement)

@@ -11,7 +11,7 @@ from uuid import UUID
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from holdfast.domain.job import AttemptRecord, Job, Transition
+from holdfast.domain.job import AttemptRecord, Happening, Job, Progress, StepRecord, Transition
 from holdfast.domain.states import Status
 from holdfast.store.call import Call, Row, query
 
@@ -131,6 +131,21 @@ def _read_history(rows: list[Row]) -> list[Transition]:
     return [
         Transition(seq, Status(old) if old else None, Status(new), *rest) for seq, old, new, *rest in rows
     ]
+
+
+def steps(job_id: UUID) -> Call[list[StepRecord]]:
+    """Read the steps that a job has behind it, oldest first."""
+    return query("steps", lambda rows: [StepRecord(*row) for row in rows], job_id=job_id)
+
+
+def activity(job_id: UUID) -> Call[list[Happening]]:
+    """Read what happened to a job without moving it; its progress apart."""
+    return query("activity", lambda rows: [Happening(*row) for row in rows], job_id=job_id)
+
+
+def progress(job_id: UUID) -> Call[Progress | None]:
+    """Read how far a job says that it has come."""
+    return query("progress", lambda rows: Progress(*rows[0]) if rows else None, job_id=job_id)
 
 
 def attempts(job_id: UUID) -> Call[list[AttemptRecord]]:

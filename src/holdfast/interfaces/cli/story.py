@@ -8,7 +8,7 @@ from uuid import UUID
 import click
 
 from holdfast.domain.errors import JobNotFound
-from holdfast.domain.job import AttemptRecord, Job, Story, Transition
+from holdfast.domain.job import AttemptRecord, Happening, Job, Progress, StepRecord, Story, Transition
 from holdfast.domain.sentence import ago, sentence, span
 from holdfast.interfaces.cli.output import Column, as_json, badge, clock_time, dim, plain, table
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from holdfast.runtime.link import Link
 
 _LONGEST_VALUE = 400
+_LONGEST_CELL = 60
 _LINES_SHOWN = 10
 
 
@@ -26,7 +27,14 @@ def read_story(link: "Link", job_id: UUID) -> Story:
     job = link.perform_once(inspect.find_job(job_id))
     if job is None:
         raise JobNotFound(f"no job has the id {job_id}")
-    return Story(job, link.perform_once(inspect.history(job_id)), link.perform_once(inspect.attempts(job_id)))
+    return Story(
+        job,
+        link.perform_once(inspect.history(job_id)),
+        link.perform_once(inspect.attempts(job_id)),
+        link.perform_once(inspect.steps(job_id)),
+        link.perform_once(inspect.activity(job_id)),
+        link.perform_once(inspect.progress(job_id)),
+    )
 
 
 def story_as_json(story: Story) -> dict[str, Any]:
@@ -38,6 +46,9 @@ def story_as_json(story: Story) -> dict[str, Any]:
         "sentence": sentence(story.job, story.history),
         "history": [asdict(each) for each in story.history],
         "attempts": [asdict(each) for each in story.attempts],
+        "steps": [asdict(each) for each in story.steps],
+        "activity": [asdict(each) for each in story.activity],
+        "progress": asdict(story.progress) if story.progress else None,
     }
 
 
@@ -46,10 +57,18 @@ def story_lines(story: Story, *, verbose: bool) -> Iterator[str]:
     job = story.job
     yield f"{badge(job.status)}  {click.style(plain(job.task), bold=True)}{'  ' + plain(job.label) if job.label else ''}"
     yield plain(sentence(job, story.history))
+    if story.progress is not None and not job.status.is_terminal:
+        yield plain(_progress(story.progress))
     yield ""
     yield from _facts(job, verbose=verbose)
     yield ""
     yield from _history(story.history)
+    if story.steps:
+        yield ""
+        yield from _steps(story.steps, verbose=verbose)
+    if story.activity:
+        yield ""
+        yield from _activity(story.activity, verbose=verbose)
     if story.attempts:
         yield ""
         yield from _attempts(story, verbose=verbose)
@@ -64,6 +83,9 @@ def _facts(job: Job, *, verbose: bool) -> Iterator[str]:
         "subject": job.subject,
         "key": job.key if not job.key or job.key_held else f"{job.key} (free again)",
         "tags": ", ".join(job.tags) if job.tags else None,
+        "parent": job.parent_id,
+        "undoes": job.compensates,
+        "undone by": job.compensated_by,
         "retry of": job.retry_of,
         "retried as": job.retried_as,
         "metadata": as_json(job.metadata) if job.metadata else None,
@@ -100,6 +122,57 @@ def _history(history: list[Transition]) -> Iterator[str]:
             ]
         )
     yield from table(columns, cells)
+
+
+def _progress(progress: Progress) -> str:
+    of = "" if progress.total is None else f" of {progress.total:g}"
+    return f"progress: {progress.done:g}{of}{': ' + progress.note if progress.note else ''}"
+
+
+def _steps(steps: list[StepRecord], *, verbose: bool) -> Iterator[str]:
+    columns = [
+        Column("STEPS"),
+        Column("TOOK", "right"),
+        Column("KIND"),
+        Column("TRY", "right"),
+        Column("STEP"),
+        Column("VALUE"),
+    ]
+    yield from table(
+        columns,
+        [
+            [
+                clock_time(step.finished_at),
+                span(step.finished_at - step.started_at),
+                step.kind,
+                str(step.attempt),
+                plain(step.name) + (" (can be undone)" if step.undoable else ""),
+                _shortened(as_json(step.value), verbose=verbose) if step.value is not None else "",
+            ]
+            for step in steps
+        ],
+    )
+
+
+def _activity(activity: list[Happening], *, verbose: bool) -> Iterator[str]:
+    columns = [Column("ACTIVITY"), Column("WHAT"), Column("BY"), Column("FACTS")]
+    yield from table(
+        columns,
+        [
+            [
+                clock_time(each.at),
+                plain(each.kind),
+                plain(each.actor),
+                _shortened(as_json(each.data), verbose=verbose) if each.data else "",
+            ]
+            for each in activity
+        ],
+    )
+
+
+def _shortened(text: str, *, verbose: bool) -> str:
+    text = plain(text)
+    return text if verbose or len(text) <= _LONGEST_CELL else text[:_LONGEST_CELL] + "…"
 
 
 def _attempts(story: Story, *, verbose: bool) -> Iterator[str]:

@@ -60,3 +60,28 @@ def count_primes(below: int) -> int:
 async def remind(text: str) -> str:
     """Run later: enqueued with run_in."""
     return text
+
+
+async def reserve(what: str, seconds: float) -> str:
+    """Reserve something; it takes a while."""
+    await asyncio.sleep(seconds)
+    return f"{what} reserved"
+
+
+async def release(reservation: str) -> None:
+    """Give a reservation back."""
+    log.info("%s: given back", reservation)
+
+
+@app.task(retries=0)
+async def book_trip(ctx: Context, *, hotel_takes: float = 0.2, card_works: bool = True) -> list[str]:
+    """Do several things, each once, however often the worker dies; undo them when the trip cannot be paid."""
+    flight = await ctx.step("flight", reserve, "flight", 0.1, compensate=release)
+    await ctx.progress(1, 2, "flight reserved")
+    hotel = await ctx.step(
+        "hotel", reserve, "hotel", hotel_takes if ctx.attempt == 1 else 0, compensate=release
+    )
+    await ctx.progress(2, 2, "hotel reserved")
+    if not card_works:
+        raise Fail("the card was declined")
+    return [flight, hotel]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
-from holdfast.domain.job import AttemptRecord, Job, Transition
+from holdfast.domain.job import AttemptRecord, Job, StepRecord, Transition
 from holdfast.domain.states import Status
 from holdfast.interfaces.demo.app import app
 from holdfast.interfaces.reloading import worker_command
@@ -81,6 +81,10 @@ class Stage:
     def attempts(self, job_id: UUID) -> list[AttemptRecord]:
         """Look at what a job's attempts left behind."""
         return self.as_login.perform(inspect.attempts(job_id))
+
+    def steps(self, job_id: UUID) -> list[StepRecord]:
+        """Look at the steps that a job has behind it."""
+        return self.as_login.perform(inspect.steps(job_id))
 
     def until(self, holds: Callable[[], bool], what: str) -> None:
         """Wait until something is so."""

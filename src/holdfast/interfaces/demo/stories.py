@@ -18,6 +18,7 @@ from holdfast.interfaces.demo.app import (
     render_report,
     welcome,
 )
+from holdfast.interfaces.demo.durable_stories import resume_at_the_step, undo_what_had_succeeded
 from holdfast.interfaces.demo.stage import PATIENCE, Stage, StoryFailed, verify
 from holdfast.store import overview, trespass
 from holdfast.store.call import Call
@@ -223,4 +224,6 @@ STORIES: dict[str, Story] = {
     "retry by hand": retry_by_hand,
     "one key, many callers": enqueue_one_key_at_once,
     "the database refuses": refuse_the_owner,
+    "resume at the step": resume_at_the_step,
+    "undo what had succeeded": undo_what_had_succeeded,
 }

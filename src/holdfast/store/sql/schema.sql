@@ -88,6 +88,19 @@ CREATE DOMAIN holdfast.tags AS jsonb
 	CONSTRAINT tags_are_a_list CHECK ((jsonb_typeof(VALUE) = 'array'::text));
 
 --
+-- Name: acknowledge_stop(uuid, uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.acknowledge_stop(p_worker uuid, p_ids uuid[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select holdfast.let_go(array_agg(j.id::uuid))
+    from holdfast.job j
+   where j.compensates = any (p_ids) and j.held_by = 'worker:' || p_worker
+$$;
+
+--
 -- Name: act_as_worker(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -230,6 +243,11 @@ begin
                for update skip locked) as old;
     if v_ids is not null then
       delete from holdfast.attempt a where a.job_id = any (v_ids);
+      delete from holdfast.step s where s.job_id = any (v_ids);
+      delete from holdfast.checkpoint c where c.job_id = any (v_ids);
+      delete from holdfast.progress p where p.job_id = any (v_ids);
+      delete from holdfast.activity a where a.job_id = any (v_ids);
+      delete from holdfast.dependency d where d.job_id = any (v_ids) or d.needs = any (v_ids);
       delete from holdfast.job_history h where h.job_id = any (v_ids);
       delete from holdfast.job j where j.id = any (v_ids);
       v_count := v_count + cardinality(v_ids);
@@ -416,7 +434,7 @@ begin
      and coalesce(j.claim_order, 'infinity') < 'infinity'   -- again, and opaque: the planner must not drive the join from the line
   returning j.id::uuid, j.task::text, j.payload::text, j.attempt, taken.claim_order, j.retry_count, j.max_retries::smallint, j.tenant::text, j.subject::text,
             extract(epoch from j.timeout)::float8,
-            holdfast.extras_of(j.label, j.requested_by, j.trace_parent, j.key, j.metadata);
+            holdfast.extras_of(j.label, j.requested_by, j.trace_parent, j.key, j.metadata, j.compensates);
 end $$;
 
 --
@@ -469,6 +487,45 @@ begin
     return null;
   end if;
   return (select c.system_identifier from pg_control_system() as c);
+end $$;
+
+--
+-- Name: compensate(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.compensate(p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_queues text[];
+begin
+  with undone as materialized (
+    select j.id, j.task, j.queue, j.priority, j.tenant, j.subject, j.label, j.requested_by, j.trace_parent, j.tags, j.metadata, j.payload, j.timeout,
+           j.status, coalesce((t.options ->> 'compensation_retries')::int, 10) as retries, holdfast.still_held(j.last_holder) as held_by
+      from unnest(p_ids) as i (id)
+      join holdfast.job j on j.id = any (array[i.id])
+      join holdfast.task t on t.name = j.task
+     where j.compensates is null and j.attempt > 0
+       and (j.status = 'FAILED' or (j.status = 'CANCELLED' and (t.options ->> 'compensate_on_cancel')::boolean))
+       and ((t.options ->> 'compensate')::boolean
+            or exists (select from holdfast.step s where s.job_id = j.id and s.undoable))
+     order by j.id),
+  born as (
+    insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, held_by, ties, compensates, priority, max_retries, task, queue, tenant,
+           subject, reason, label, requested_by, trace_parent, timeout, tags, metadata, payload)
+    select holdfast.new_id(), v_now, v_now, case when u.held_by is null then holdfast.place_in_line(v_now, u.priority) end,
+           -- What runs it may never say that it has stopped: ten minutes are enough for anybody.
+           case when u.held_by is not null then v_now + interval '10 minutes' end, u.held_by, 2, u.id, u.priority, u.retries, u.task, u.queue, u.tenant,
+           u.subject, format('undoes job %s, which is %s', u.id, u.status), u.label, u.requested_by, u.trace_parent, u.timeout, u.tags, u.metadata, u.payload
+      from undone u
+    returning case when claim_order is not null then queue end::text as wakes)
+  select array_agg(distinct b.wakes) into v_queues from born b;
+  perform holdfast.wake(v_queues);
 end $$;
 
 --
@@ -633,6 +690,55 @@ begin
 end $_$;
 
 --
+-- Name: emit(text, jsonb, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.emit(p_name text, p_payload jsonb DEFAULT 'null'::jsonb, p_tenant text DEFAULT NULL::text, p_actor text DEFAULT NULL::text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz;
+  v_queues text[];
+  v_count bigint;
+begin
+  if coalesce(p_name, '') = '' or length(p_name) > 500 then
+    raise exception 'an event needs a name of 1 to 500 characters' using errcode = 'HF005';
+  end if;
+  if octet_length(p_payload::text) > 262144 then
+    raise exception 'event % has a payload of % bytes; at most 262,144 (256 KiB) fit', quote_literal(p_name), octet_length(p_payload::text)
+      using errcode = 'HF005', hint = 'Store the data elsewhere and send its id.';
+  end if;
+  perform holdfast.lock_event(p_name);
+  v_now := holdfast.clock();
+  insert into holdfast.event (name, tenant, payload, emitted_at, emitted_by)
+  values (p_name, p_tenant, coalesce(p_payload, 'null'), v_now, coalesce(p_actor, holdfast.actor()));
+  with waiting as materialized (
+    select j.id
+      from (select w.job_id from holdfast.wait w where w.event = p_name order by w.job_id) as w
+      join holdfast.job j on j.id = any (array[w.job_id])
+     where j.status = 'WAITING' and (p_tenant is null or j.tenant = p_tenant)
+     order by j.id
+       for no key update of j),
+  woken as (
+    update holdfast.job j
+       set held_by = null, due_at = case when j.ties & 1 = 1 then v_now end,
+           claim_order = case when j.ties & 1 = 0 then holdfast.place_in_line(v_now, j.priority) end
+      from waiting w
+     where j.id = any (array[w.id::uuid]) and j.status = 'WAITING' and j.claim_order is null
+    returning j.id, j.queue),
+  noted as (
+    insert into holdfast.activity (job_id, at, xid, kind, actor, data)
+    select w.id, v_now, pg_current_xact_id()::text::bigint, 'event', coalesce(p_actor, holdfast.actor()), jsonb_build_object('event', p_name)
+      from woken w)
+  select count(*), array_agg(distinct w.queue) into v_count, v_queues from woken w;
+  if v_queues is not null then
+    perform holdfast.wake(v_queues);
+  end if;
+  return v_count;
+end $$;
+
+--
 -- Name: end_of_slice(bigint, bigint, bigint[], integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -731,6 +837,35 @@ CREATE FUNCTION holdfast.enqueue(p_task text, p_payload jsonb DEFAULT '{}'::json
       -- Not stripped: a null inside a payload is the payload's own.
       || jsonb_build_object('payload', p_payload, 'tags', p_tags, 'metadata', p_metadata)))
 $$;
+
+--
+-- Name: enqueue_children(uuid, integer, uuid, text, text, jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.enqueue_children(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb) RETURNS uuid[]
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_ids uuid[];
+  v_now timestamptz;
+begin
+  perform holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  select array_agg(e.value::uuid order by e.n) into v_ids
+    from holdfast.step s
+    cross join lateral jsonb_array_elements_text(s.value) with ordinality as e (value, n)
+   where s.job_id = p_job and s.name = p_name;
+  if found and v_ids is not null then
+    return v_ids;   -- the answer to the first call was lost
+  end if;
+  select array_agg(e.job_id order by e.nth) into v_ids
+    from holdfast.enqueue_many((select coalesce(jsonb_agg(c || jsonb_build_object('parent', p_job) order by n), '[]')
+                                  from jsonb_array_elements(p_jobs) with ordinality as j (c, n)), p_declared) as e;
+  v_now := holdfast.clock();
+  insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
+  values (p_job, p_name, 'children', p_after, p_attempt, v_now, v_now, to_jsonb(coalesce(v_ids, '{}')));
+  return coalesce(v_ids, '{}');
+end $$;
 
 --
 -- Name: enqueue_many(jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -882,12 +1017,12 @@ CREATE FUNCTION holdfast.event_kind(p_status holdfast.job_status) RETURNS text
     RETURN CASE p_status WHEN 'PENDING'::holdfast.job_status THEN 'job.enqueued'::text WHEN 'RUNNING'::holdfast.job_status THEN 'job.started'::text WHEN 'RETRY'::holdfast.job_status THEN 'job.retrying'::text WHEN 'WAITING'::holdfast.job_status THEN 'job.waiting'::text WHEN 'WAITING_FOR_APPROVAL'::holdfast.job_status THEN 'job.waiting_for_approval'::text WHEN 'COMPLETED'::holdfast.job_status THEN 'job.completed'::text WHEN 'FAILED'::holdfast.job_status THEN 'job.failed'::text WHEN 'CANCELLED'::holdfast.job_status THEN 'job.cancelled'::text ELSE NULL::text END;
 
 --
--- Name: extras_of(text, text, text, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: extras_of(text, text, text, text, jsonb, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.extras_of(p_label text, p_requested_by text, p_trace_parent text, p_key text, p_metadata jsonb) RETURNS text
+CREATE FUNCTION holdfast.extras_of(p_label text, p_requested_by text, p_trace_parent text, p_key text, p_metadata jsonb, p_compensates uuid) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE WHEN ((COALESCE(p_label, p_requested_by, p_trace_parent, p_key) IS NOT NULL) OR (p_metadata IS NOT NULL)) THEN (jsonb_build_object('label', p_label, 'requested_by', p_requested_by, 'trace_parent', p_trace_parent, 'key', p_key, 'metadata', p_metadata))::text ELSE NULL::text END;
+    RETURN CASE WHEN ((COALESCE(p_label, p_requested_by, p_trace_parent, p_key) IS NOT NULL) OR (p_metadata IS NOT NULL) OR (p_compensates IS NOT NULL)) THEN (jsonb_build_object('label', p_label, 'requested_by', p_requested_by, 'trace_parent', p_trace_parent, 'key', p_key, 'metadata', p_metadata, 'compensates', p_compensates))::text ELSE NULL::text END;
 
 --
 -- Name: fall_asleep(uuid, text[]); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -928,6 +1063,8 @@ begin
     delete from holdfast.wait w
      where w.job_id = any (v_ids)
        and (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = w.job_id);
+    perform holdfast.compensate(v_ids);
+    perform holdfast.release_retries(v_ids);
     v_ids := holdfast.tell_followers(v_ids);
   end loop;
   perform set_config('holdfast.following', '', true);
@@ -1020,6 +1157,9 @@ begin
   else
     new.attempt := old.attempt;
     new.claim_id := old.claim_id;
+  end if;
+  if new.status in ('FAILED', 'CANCELLED') then
+    new.last_holder := old.holder;
   end if;
   if holdfast.is_terminal(new.status) then
     new.finished_at := new.updated_at;
@@ -1188,7 +1328,8 @@ CREATE TABLE holdfast.job (
     error jsonb,
     ties smallint DEFAULT 0 NOT NULL,
     parent_id uuid,
-    compensates uuid
+    compensates uuid,
+    last_holder uuid
 )
 WITH (fillfactor='85', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.2', autovacuum_analyze_scale_factor='0.1', autovacuum_vacuum_cost_delay='0');
 
@@ -1236,6 +1377,18 @@ CREATE FUNCTION holdfast.insert_queues(p_tasks jsonb) RETURNS void
 $$;
 
 --
+-- Name: is_completed_by(uuid, integer, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.is_completed_by(p_job uuid, p_attempt integer, p_claim_id uuid) RETURNS boolean
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select exists (select from holdfast.job j
+                  where j.id = p_job and j.attempt = p_attempt and j.claim_id = p_claim_id and j.status = 'COMPLETED')
+$$;
+
+--
 -- Name: is_legal(holdfast.job_status, holdfast.job_status); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1268,6 +1421,20 @@ CREATE FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_status, 
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
   select j.status, j.result::text, j.error::text from holdfast.job j where j.id = p_id
+$$;
+
+--
+-- Name: job_outcomes(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.job_outcomes(p_ids uuid[]) RETURNS TABLE(id uuid, status holdfast.job_status, result text, error text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select i.id, j.status, j.result::text, j.error::text
+    from unnest(p_ids) with ordinality as i (id, n)
+    left join holdfast.job j on j.id = any (array[i.id])
+   order by i.n
 $$;
 
 --
@@ -1331,12 +1498,46 @@ CREATE FUNCTION holdfast.last_checkpoint(p_job uuid) RETURNS text
 $$;
 
 --
+-- Name: let_go(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.let_go(p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_queues text[];
+begin
+  with free as (
+    update holdfast.job j
+       set held_by = null, due_at = case when j.ties & 1 = 1 then v_now end,
+           claim_order = case when j.ties & 1 = 0 then holdfast.place_in_line(v_now, j.priority) end
+      from (select j.id from holdfast.job j where j.id = any (p_ids) and j.held_by is not null and j.status = 'PENDING' order by j.id for no key update) as l
+     where j.id = any (array[l.id::uuid])
+    returning j.queue)
+  select array_agg(distinct f.queue) into v_queues from free f;
+  perform holdfast.wake(v_queues);
+end $$;
+
+--
 -- Name: listed_fields(jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
 CREATE FUNCTION holdfast.listed_fields(p_fields jsonb, p_payload jsonb) RETURNS jsonb
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (SELECT jsonb_object_agg(f.value, (listed_fields.p_payload -> f.value)) AS jsonb_object_agg FROM jsonb_array_elements_text(listed_fields.p_fields) f(value) WHERE (listed_fields.p_payload ? f.value));
+
+--
+-- Name: lock_event(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.lock_event(p_name text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select pg_advisory_xact_lock(hashtextextended('holdfast:event:' || p_name, 0))
+$$;
 
 --
 -- Name: lock_job(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1686,6 +1887,29 @@ begin
 end $$;
 
 --
+-- Name: put_aside(holdfast.job, timestamp with time zone, text, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.put_aside(p_job holdfast.job, p_due_at timestamp with time zone, p_held_by text, p_reason text, p_logs jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_name text := holdfast.holder_name(p_job.holder);
+begin
+  perform set_config('holdfast.actor', v_name, true);
+  update holdfast.job j
+     set status = 'WAITING', holder = null, deadline_at = null, suspect = false, claim_order = null, due_at = p_due_at, held_by = p_held_by,
+         reason = p_reason
+   where j.id = p_job.id;
+  if p_logs is not null then
+    insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
+    values (p_job.id, p_job.attempt, v_name, 'waiting', p_logs)
+    on conflict do nothing;
+  end if;
+end $$;
+
+--
 -- Name: queue; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -1807,7 +2031,7 @@ CREATE FUNCTION holdfast.recover_claim(p_worker uuid, p_claim_id uuid) RETURNS T
     AS $$
   select j.id::uuid, j.task::text, j.payload::text, j.attempt, j.updated_at, j.retry_count, j.max_retries::smallint, j.tenant::text, j.subject::text,
          extract(epoch from j.timeout)::float8,
-         holdfast.extras_of(j.label, j.requested_by, j.trace_parent, j.key, j.metadata)
+         holdfast.extras_of(j.label, j.requested_by, j.trace_parent, j.key, j.metadata, j.compensates)
     from holdfast.job j
    where j.holder = p_worker and j.claim_id = p_claim_id and j.status = 'RUNNING'
 $$;
@@ -1901,6 +2125,41 @@ CREATE FUNCTION holdfast.register_worker(p_id uuid, p_name text, p_host text, p_
 $$;
 
 --
+-- Name: release_compensations(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.release_compensations() RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_ids uuid[];
+begin
+  select array_agg(j.id) into v_ids
+    from holdfast.job j
+   where j.compensates is not null and j.held_by is not null and j.status = 'PENDING'
+     and (j.due_at <= holdfast.clock()
+          or exists (select from holdfast.worker w where j.held_by = 'worker:' || w.id and w.died_at is not null));
+  perform holdfast.let_go(v_ids);
+  return coalesce(cardinality(v_ids), 0);
+end $$;
+
+--
+-- Name: release_retries(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.release_retries(p_ids uuid[]) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select holdfast.let_go(array_agg(r.id::uuid))
+    from holdfast.job c
+    join holdfast.job r on r.retry_of = c.compensates
+   where c.id = any (p_ids) and c.status in ('COMPLETED', 'CANCELLED') and c.compensates is not null
+     and r.status = 'PENDING' and r.held_by like 'compensation %'
+$$;
+
+--
 -- Name: report_progress(uuid, integer, uuid, double precision, double precision, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1916,6 +2175,21 @@ begin
      set attempt = excluded.attempt, at = excluded.at, done = excluded.done, total = excluded.total, note = excluded.note;
   perform holdfast.note(p_job, 'progress', null, jsonb_build_object('done', p_done, 'total', p_total, 'note', p_note));
 end $$;
+
+--
+-- Name: results_of(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.results_of(p_job uuid) RETURNS TABLE(id uuid, status holdfast.job_status, result text, error text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select j.id, j.status, j.result::text, j.error::text
+    from holdfast.dependency d
+    join holdfast.job j on j.id = any (array[d.needs])
+   where d.job_id = p_job and d.position > 0
+   order by d.position
+$$;
 
 --
 -- Name: resume_queue(text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1973,6 +2247,8 @@ declare
   v_new uuid := coalesce(p_new_id, holdfast.new_id());
   v_other uuid;
   v_count bigint;
+  v_undo holdfast.job;
+  v_hold text;
 begin
   select j.id into v_other from holdfast.job j where j.retry_of = p_id;
   if found then
@@ -1980,6 +2256,12 @@ begin
       return v_other;   -- the answer to the first call was lost
     end if;
     raise exception 'job % was already retried as %', p_id, v_other using errcode = 'HF008', hint = 'If that one failed too, retry it instead.';
+  end if;
+  -- What its failure left behind is undone first: the new job waits, or is refused when nobody is at it any more.
+  select * into v_undo from holdfast.job j where j.compensates = p_id order by j.id desc limit 1 for no key update;
+  if v_undo.status = 'FAILED' then
+    raise exception 'job % cannot be retried: its compensation % failed', p_id, v_undo.id
+      using errcode = 'HF008', detail = v_undo.id::text, hint = 'Retry the compensation first.';
   end if;
   if v_old.status <> 'FAILED' then
     raise exception 'job % is %; only a FAILED job can be retried', p_id, v_old.status using errcode = 'HF008';
@@ -2019,10 +2301,15 @@ begin
     raise exception 'job id % is taken by another job', v_new using errcode = 'HF007', hint = 'An id belongs to one job: make a new one.';
   end if;
   perform set_config('holdfast.actor', coalesce(p_actor, ''), true);
+  if v_undo.finished_at is null then
+    v_hold := 'compensation ' || v_undo.id;
+  end if;
   begin
-    insert into holdfast.job (id, created_at, updated_at, claim_order, retry_of, priority, max_retries, key_held, task, queue, tenant, subject, key,
-           key_scope, reason, label, requested_by, trace_parent, timeout, tags, metadata, payload)
-    values (v_new, v_now, v_now, holdfast.place_in_line(v_now, v_old.priority), p_id, v_old.priority, v_old.max_retries, v_old.key is not null, v_old.task,
+    insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, held_by, ties, compensates, retry_of, priority, max_retries, key_held,
+           task, queue, tenant, subject, key, key_scope, reason, label, requested_by, trace_parent, timeout, tags, metadata, payload)
+    values (v_new, v_now, v_now, case when v_hold is null and v_old.ties & 1 = 0 then holdfast.place_in_line(v_now, v_old.priority) end,
+            case when v_hold is null and v_old.ties & 1 = 1 then v_now end, v_hold,
+            v_old.ties & 1 | case when v_old.compensates is not null then 2 else 0 end, v_old.compensates, p_id, v_old.priority, v_old.max_retries, v_old.key is not null, v_old.task,
             v_old.queue, v_old.tenant, v_old.subject, v_old.key, v_old.key_scope, coalesce(p_reason, 'retried by hand'), v_old.label,
             coalesce(p_actor, v_old.requested_by), v_old.trace_parent, v_old.timeout, v_old.tags, v_old.metadata, v_old.payload);
   exception when unique_violation then
@@ -2319,6 +2606,29 @@ begin
 end $$;
 
 --
+-- Name: sleep_until(uuid, integer, uuid, text, text, double precision, timestamp with time zone, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_job holdfast.job := holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  v_now timestamptz := holdfast.clock();
+  v_until timestamptz := coalesce(p_until, v_now + make_interval(secs => p_seconds));
+begin
+  -- Saved at once: whoever claims the job afterwards does so because the time has come.
+  insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
+  values (p_job, p_name, 'sleep', p_after, p_attempt, v_now, greatest(v_now, v_until), to_jsonb(v_until));
+  if v_until <= v_now then
+    return false;
+  end if;
+  perform holdfast.put_aside(v_job, v_until, null, format('sleeps until %s', v_until), p_logs);
+  return true;
+end $$;
+
+--
 -- Name: stay_awake(uuid, text[]); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2327,6 +2637,19 @@ CREATE FUNCTION holdfast.stay_awake(p_worker uuid, p_queues text[]) RETURNS void
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
   delete from holdfast.sleeper s where s.worker_id = p_worker and s.queue = any (p_queues)
+$$;
+
+--
+-- Name: still_held(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.still_held(p_holder uuid) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select 'worker:' || w.id
+    from holdfast.worker w
+   where w.id = p_holder and w.died_at is null and w.name <> holdfast.actor()   -- who says himself that it failed has stopped
 $$;
 
 --
@@ -2354,6 +2677,7 @@ begin
   select count(*) into died from silent;
   returned := holdfast.return_jobs(null, p_limit);
   overdue := holdfast.end_overdue(p_limit);
+  perform holdfast.release_compensations();
 end $$;
 
 --
@@ -2369,13 +2693,19 @@ declare
   v_cancelled uuid[];
   v_queues text[];
 begin
-  -- A follower that never started is cancelled with what it needs, unless it says otherwise.
+  -- What never started is cancelled with what it needs, unless it says otherwise; children only when their parent is cancelled.
   with doomed as materialized (
-    select distinct on (d.job_id) d.job_id, d.needs, p.status as why
-      from holdfast.job p
-      join holdfast.dependency d on d.needs = p.id
-     where p.id = any (p_ids) and p.status in ('FAILED', 'CANCELLED') and d.policy = 'cancel'
-     order by d.job_id),
+    select distinct on (x.job_id) x.job_id, x.needs, x.why
+      from (select d.job_id, p.id as needs, format('job %s, which it needs, is %s', p.id, p.status) as why
+              from holdfast.job p
+              join holdfast.dependency d on d.needs = p.id
+             where p.id = any (p_ids) and p.status in ('FAILED', 'CANCELLED') and d.policy = 'cancel'
+            union all
+            select c.id, p.id, format('its parent %s was cancelled', p.id)
+              from holdfast.job p
+              join holdfast.job c on c.parent_id = p.id
+             where p.id = any (p_ids) and p.status = 'CANCELLED' and c.status = 'PENDING') as x
+     order by x.job_id),
   locked as materialized (
     select j.id, m.needs, m.why
       from (select * from doomed order by job_id) as m
@@ -2386,7 +2716,7 @@ begin
   gone as (
     update holdfast.job j
        set status = 'CANCELLED', claim_order = null, due_at = null, held_by = null,
-           reason = format('job %s, which it needs, is %s', l.needs, l.why)
+           reason = l.why
       from locked l
      where j.id = any (array[l.id::uuid]) and j.status = 'PENDING'
     returning j.id)
@@ -2477,6 +2807,7 @@ begin
   partitions := holdfast.ensure_history_partitions();
   removed := holdfast.apply_retention(p_limit);
   perform holdfast.forget_projected(p_limit);
+  delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
   perform holdfast.drop_empty_history_partitions();
   with gone as (
     delete from holdfast.worker w
@@ -2494,6 +2825,113 @@ end $$;
 CREATE FUNCTION holdfast.uuid_at(p_at timestamp with time zone) RETURNS uuid
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ((lpad(to_hex((floor((EXTRACT(epoch FROM p_at) * (1000)::numeric)))::bigint), 12, '0'::text) || '00000000000000000000'::text))::uuid;
+
+--
+-- Name: wait_for_event(uuid, integer, uuid, text, text, text, double precision, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.wait_for_event(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean, OUT payload text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_job holdfast.job;
+  v_now timestamptz;
+  v_since timestamptz;
+  v_until timestamptz;
+  v_event holdfast.event;
+begin
+  perform holdfast.lock_event(p_event);
+  v_job := holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  v_now := holdfast.clock();
+  select w.since, w.until into v_since, v_until
+    from holdfast.wait w
+   where w.job_id = p_job and w.step = p_name;
+  if not found then
+    v_since := v_now;
+    v_until := v_now + make_interval(secs => p_timeout);
+  end if;
+  select * into v_event
+    from holdfast.event e
+   where e.name = p_event and (e.tenant is null or e.tenant = v_job.tenant)
+     and e.id > coalesce((select max((s.value ->> 'id')::bigint)
+                            from holdfast.step s
+                           where s.job_id = p_job and s.kind = 'event' and s.value ->> 'event' = p_event), 0)
+   order by e.id
+   limit 1;
+  payload := v_event.payload::text;
+  timed_out := v_event.id is null and coalesce(v_until <= v_now, false);
+  waits := v_event.id is null and not timed_out;
+  if waits then
+    insert into holdfast.wait (job_id, step, after, event, until, since)
+    values (p_job, p_name, p_after, p_event, v_until, v_since)
+    on conflict (job_id) do update set step = excluded.step, after = excluded.after, event = excluded.event, remaining = null,
+       until = excluded.until, since = excluded.since;
+    perform holdfast.put_aside(v_job, v_until, case when v_until is null then 'event ' || p_event end,
+      'waits for event ' || p_event || coalesce(format(' until %s', v_until), ''), p_logs);
+  else
+    delete from holdfast.wait w where w.job_id = p_job;
+    insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
+    values (p_job, p_name, 'event', p_after, p_attempt, v_since, v_now,
+            jsonb_build_object('event', p_event, 'id', v_event.id, 'payload', v_event.payload, 'timed_out', timed_out));
+  end if;
+end $$;
+
+--
+-- Name: wait_for_jobs(uuid, integer, uuid, text, text, uuid[], double precision, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_job holdfast.job;
+  v_now timestamptz;
+  v_since timestamptz;
+  v_until timestamptz;
+  v_known bigint;
+  v_open uuid[];
+begin
+  if p_job = any (p_ids) then
+    raise exception 'job % cannot wait for itself', p_job using errcode = 'HF005';
+  end if;
+  select count(*), array_agg(l.id) filter (where l.finished_at is null) into v_known, v_open
+    from (select j.id, j.finished_at from holdfast.job j where j.id = any (p_ids) order by j.id for no key update) as l;
+  if v_known < (select count(distinct i) from unnest(p_ids) as i) then
+    raise exception 'job % cannot wait for jobs that do not exist', p_job using errcode = 'HF009';
+  end if;
+  v_job := holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  v_now := holdfast.clock();
+  select w.since, w.until into v_since, v_until
+    from holdfast.wait w
+   where w.job_id = p_job and w.step = p_name;
+  if not found then
+    v_since := v_now;
+    v_until := v_now + make_interval(secs => p_timeout);
+  end if;
+  timed_out := v_open is not null and coalesce(v_until <= v_now, false);
+  waits := v_open is not null and not timed_out;
+  if waits then
+    update holdfast.job j set ties = j.ties | 2 where j.id = any (v_open) and j.ties & 2 = 0;
+    insert into holdfast.dependency (needs, job_id, position, policy)
+    select o.id, p_job, -o.n, 'run'   -- counted downwards: what it was enqueued after counts upwards
+      from unnest(p_ids) with ordinality as o (id, n)
+     where o.id = any (v_open)
+    on conflict do nothing;
+    insert into holdfast.wait (job_id, step, after, remaining, until, since)
+    values (p_job, p_name, p_after, cardinality(v_open), v_until, v_since)
+    on conflict (job_id) do update set step = excluded.step, after = excluded.after, event = null, remaining = excluded.remaining,
+       until = excluded.until, since = excluded.since;
+    perform holdfast.put_aside(v_job, v_until, case when v_until is null then cardinality(v_open) || ' jobs' end,
+      format('waits for %s jobs', cardinality(v_open)) || coalesce(format(' until %s', v_until), ''), p_logs);
+  else
+    delete from holdfast.wait w where w.job_id = p_job;
+    delete from holdfast.dependency d where d.job_id = p_job and d.position < 0;
+    insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
+    values (p_job, p_name, 'jobs', p_after, p_attempt, v_since, v_now, jsonb_build_object('timed_out', timed_out));
+  end if;
+end $$;
 
 --
 -- Name: wake(text[]); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -3606,6 +4044,13 @@ GRANT USAGE ON SCHEMA holdfast TO holdfast_viewer;
 GRANT USAGE ON SCHEMA holdfast TO holdfast_maint;
 
 --
+-- Name: FUNCTION acknowledge_stop(p_worker uuid, p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.acknowledge_stop(p_worker uuid, p_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.acknowledge_stop(p_worker uuid, p_ids uuid[]) TO holdfast_worker;
+
+--
 -- Name: FUNCTION act_as_worker(p_worker uuid); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -3740,6 +4185,12 @@ GRANT ALL ON FUNCTION holdfast.clock() TO holdfast_viewer;
 REVOKE ALL ON FUNCTION holdfast.cluster() FROM PUBLIC;
 
 --
+-- Name: FUNCTION compensate(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.compensate(p_ids uuid[]) FROM PUBLIC;
+
+--
 -- Name: FUNCTION complete(p_worker uuid, p_ids uuid[], p_attempts integer[], p_claim_ids uuid[], p_results text[], p_logs text[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -3751,6 +4202,7 @@ GRANT ALL ON FUNCTION holdfast.complete(p_worker uuid, p_ids uuid[], p_attempts 
 --
 
 REVOKE ALL ON FUNCTION holdfast.complete_here(p_job uuid, p_attempt integer, p_claim_id uuid, p_result jsonb, p_logs jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.complete_here(p_job uuid, p_attempt integer, p_claim_id uuid, p_result jsonb, p_logs jsonb) TO holdfast_worker;
 
 --
 -- Name: FUNCTION declare_tasks(p_tasks jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -3774,6 +4226,15 @@ REVOKE ALL ON FUNCTION holdfast.definitions(p_tasks jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.drop_empty_history_partitions() FROM PUBLIC;
 
 --
+-- Name: FUNCTION emit(p_name text, p_payload jsonb, p_tenant text, p_actor text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text) TO holdfast_api;
+
+--
 -- Name: FUNCTION end_of_slice(p_from bigint, p_to bigint, p_running bigint[], p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -3793,6 +4254,13 @@ REVOKE ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue te
 GRANT ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid, p_trace_parent text, p_max_retries integer, p_timeout interval) TO holdfast_producer;
 GRANT ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid, p_trace_parent text, p_max_retries integer, p_timeout interval) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid, p_trace_parent text, p_max_retries integer, p_timeout interval) TO holdfast_api;
+
+--
+-- Name: FUNCTION enqueue_children(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.enqueue_children(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.enqueue_children(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb) TO holdfast_worker;
 
 --
 -- Name: FUNCTION enqueue_many(p_jobs jsonb, p_declared jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -3828,10 +4296,10 @@ REVOKE ALL ON FUNCTION holdfast.error_class(p_metadata jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.event_kind(p_status holdfast.job_status) FROM PUBLIC;
 
 --
--- Name: FUNCTION extras_of(p_label text, p_requested_by text, p_trace_parent text, p_key text, p_metadata jsonb); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION extras_of(p_label text, p_requested_by text, p_trace_parent text, p_key text, p_metadata jsonb, p_compensates uuid); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.extras_of(p_label text, p_requested_by text, p_trace_parent text, p_key text, p_metadata jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION holdfast.extras_of(p_label text, p_requested_by text, p_trace_parent text, p_key text, p_metadata jsonb, p_compensates uuid) FROM PUBLIC;
 
 --
 -- Name: FUNCTION fall_asleep(p_worker uuid, p_queues text[]); Type: ACL; Schema: holdfast; Owner: -
@@ -3919,6 +4387,13 @@ REVOKE ALL ON FUNCTION holdfast.holder_name(p_holder uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.insert_queues(p_tasks jsonb) FROM PUBLIC;
 
 --
+-- Name: FUNCTION is_completed_by(p_job uuid, p_attempt integer, p_claim_id uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.is_completed_by(p_job uuid, p_attempt integer, p_claim_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.is_completed_by(p_job uuid, p_attempt integer, p_claim_id uuid) TO holdfast_worker;
+
+--
 -- Name: FUNCTION is_legal(p_from holdfast.job_status, p_to holdfast.job_status); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -3949,6 +4424,13 @@ GRANT ALL ON FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_st
 GRANT ALL ON FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_status, OUT result text, OUT error text) TO holdfast_api;
 
 --
+-- Name: FUNCTION job_outcomes(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.job_outcomes(p_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.job_outcomes(p_ids uuid[]) TO holdfast_worker;
+
+--
 -- Name: FUNCTION judge_quotas(p_tenants text[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -3965,12 +4447,25 @@ REVOKE ALL ON FUNCTION holdfast.key_of(p_payload jsonb, p_fields jsonb) FROM PUB
 --
 
 REVOKE ALL ON FUNCTION holdfast.last_checkpoint(p_job uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.last_checkpoint(p_job uuid) TO holdfast_worker;
+
+--
+-- Name: FUNCTION let_go(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.let_go(p_ids uuid[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION listed_fields(p_fields jsonb, p_payload jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.listed_fields(p_fields jsonb, p_payload jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION lock_event(p_name text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.lock_event(p_name text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION lock_job(p_id uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -4038,6 +4533,12 @@ REVOKE ALL ON FUNCTION holdfast.publish(p_channel text, p_kind text, p_data json
 GRANT ALL ON FUNCTION holdfast.publish(p_channel text, p_kind text, p_data jsonb) TO holdfast_producer;
 GRANT ALL ON FUNCTION holdfast.publish(p_channel text, p_kind text, p_data jsonb) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.publish(p_channel text, p_kind text, p_data jsonb) TO holdfast_api;
+
+--
+-- Name: FUNCTION put_aside(p_job holdfast.job, p_due_at timestamp with time zone, p_held_by text, p_reason text, p_logs jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.put_aside(p_job holdfast.job, p_due_at timestamp with time zone, p_held_by text, p_reason text, p_logs jsonb) FROM PUBLIC;
 
 --
 -- Name: TABLE queue; Type: ACL; Schema: holdfast; Owner: -
@@ -4115,10 +4616,30 @@ REVOKE ALL ON FUNCTION holdfast.register_worker(p_id uuid, p_name text, p_host t
 GRANT ALL ON FUNCTION holdfast.register_worker(p_id uuid, p_name text, p_host text, p_pid integer, p_version text, p_queues jsonb, p_tasks text[], p_lease interval, p_its_clock timestamp with time zone) TO holdfast_worker;
 
 --
+-- Name: FUNCTION release_compensations(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.release_compensations() FROM PUBLIC;
+
+--
+-- Name: FUNCTION release_retries(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.release_retries(p_ids uuid[]) FROM PUBLIC;
+
+--
 -- Name: FUNCTION report_progress(p_job uuid, p_attempt integer, p_claim_id uuid, p_done double precision, p_total double precision, p_note text); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.report_progress(p_job uuid, p_attempt integer, p_claim_id uuid, p_done double precision, p_total double precision, p_note text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.report_progress(p_job uuid, p_attempt integer, p_claim_id uuid, p_done double precision, p_total double precision, p_note text) TO holdfast_worker;
+
+--
+-- Name: FUNCTION results_of(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.results_of(p_job uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.results_of(p_job uuid) TO holdfast_worker;
 
 --
 -- Name: FUNCTION resume_queue(p_queue text); Type: ACL; Schema: holdfast; Owner: -
@@ -4158,18 +4679,21 @@ REVOKE ALL ON FUNCTION holdfast.running_in(p_snapshot pg_snapshot) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.save_checkpoint(p_job uuid, p_attempt integer, p_claim_id uuid, p_value jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.save_checkpoint(p_job uuid, p_attempt integer, p_claim_id uuid, p_value jsonb) TO holdfast_worker;
 
 --
 -- Name: FUNCTION save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision) TO holdfast_worker;
 
 --
 -- Name: FUNCTION saved_steps(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.saved_steps(p_job uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.saved_steps(p_job uuid) TO holdfast_worker;
 
 --
 -- Name: FUNCTION set_quota(p_tenant text, p_task text, p_period text, p_measure text, p_soft numeric, p_hard numeric); Type: ACL; Schema: holdfast; Owner: -
@@ -4192,11 +4716,24 @@ GRANT ALL ON FUNCTION holdfast.settle(p_worker uuid, p_settlements jsonb) TO hol
 REVOKE ALL ON FUNCTION holdfast.settle_conflict(p_id uuid, p_wanted jsonb, p_now timestamp with time zone, OUT job_id uuid, OUT created boolean) FROM PUBLIC;
 
 --
+-- Name: FUNCTION sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb) TO holdfast_worker;
+
+--
 -- Name: FUNCTION stay_awake(p_worker uuid, p_queues text[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.stay_awake(p_worker uuid, p_queues text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.stay_awake(p_worker uuid, p_queues text[]) TO holdfast_worker;
+
+--
+-- Name: FUNCTION still_held(p_holder uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.still_held(p_holder uuid) FROM PUBLIC;
 
 --
 -- Name: FUNCTION sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint); Type: ACL; Schema: holdfast; Owner: -
@@ -4248,6 +4785,20 @@ GRANT ALL ON FUNCTION holdfast.uuid_at(p_at timestamp with time zone) TO holdfas
 GRANT ALL ON FUNCTION holdfast.uuid_at(p_at timestamp with time zone) TO holdfast_viewer;
 
 --
+-- Name: FUNCTION wait_for_event(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean, OUT payload text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.wait_for_event(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean, OUT payload text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.wait_for_event(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean, OUT payload text) TO holdfast_worker;
+
+--
+-- Name: FUNCTION wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean) TO holdfast_worker;
+
+--
 -- Name: FUNCTION wake(p_queues text[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -4283,10 +4834,34 @@ REVOKE ALL ON FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time z
 REVOKE ALL ON FUNCTION holdfast.with_ids(p_jobs jsonb) FROM PUBLIC;
 
 --
+-- Name: TABLE activity; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.activity TO holdfast_api;
+
+--
 -- Name: TABLE attempt; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.attempt TO holdfast_api;
+
+--
+-- Name: TABLE checkpoint; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.checkpoint TO holdfast_api;
+
+--
+-- Name: TABLE dependency; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.dependency TO holdfast_api;
+
+--
+-- Name: TABLE event; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.event TO holdfast_api;
 
 --
 -- Name: TABLE job_history; Type: ACL; Schema: holdfast; Owner: -
@@ -4319,6 +4894,12 @@ GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_viewer;
 GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_api;
 
 --
+-- Name: TABLE progress; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.progress TO holdfast_api;
+
+--
 -- Name: TABLE sleeper; Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -4330,6 +4911,12 @@ GRANT SELECT ON TABLE holdfast.sleeper TO holdfast_api;
 
 GRANT SELECT ON TABLE holdfast.statistic TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.statistic TO holdfast_viewer;
+
+--
+-- Name: TABLE step; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.step TO holdfast_api;
 
 --
 -- Name: TABLE tally; Type: ACL; Schema: holdfast; Owner: -
@@ -4357,6 +4944,12 @@ GRANT SELECT ON TABLE holdfast.upkeep TO holdfast_api;
 
 GRANT SELECT ON TABLE holdfast.usage TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.usage TO holdfast_viewer;
+
+--
+-- Name: TABLE wait; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.wait TO holdfast_api;
 
 --
 -- Name: TABLE worker; Type: ACL; Schema: holdfast; Owner: -

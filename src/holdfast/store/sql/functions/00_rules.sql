@@ -88,6 +88,9 @@ begin
     new.attempt := old.attempt;
     new.claim_id := old.claim_id;
   end if;
+  if new.status in ('FAILED', 'CANCELLED') then
+    new.last_holder := old.holder;
+  end if;
   if holdfast.is_terminal(new.status) then
     new.finished_at := new.updated_at;
     new.key_held := new.key_held and (new.key_scope = 'ever' or (new.key_scope = 'success' and new.status = 'COMPLETED'));

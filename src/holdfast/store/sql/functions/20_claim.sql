@@ -65,16 +65,16 @@ begin
      and coalesce(j.claim_order, 'infinity') < 'infinity'   -- again, and opaque: the planner must not drive the join from the line
   returning j.id::uuid, j.task::text, j.payload::text, j.attempt, taken.claim_order, j.retry_count, j.max_retries::smallint, j.tenant::text, j.subject::text,
             extract(epoch from j.timeout)::float8,
-            holdfast.extras_of(j.label, j.requested_by, j.trace_parent, j.key, j.metadata);
+            holdfast.extras_of(j.label, j.requested_by, j.trace_parent, j.key, j.metadata, j.compensates);
 end $$;
 
 -- What few jobs have, in one column: most attempts decode nothing for it.
-create or replace function holdfast.extras_of(p_label text, p_requested_by text, p_trace_parent text, p_key text, p_metadata jsonb)
+create or replace function holdfast.extras_of(p_label text, p_requested_by text, p_trace_parent text, p_key text, p_metadata jsonb, p_compensates uuid)
 returns text
 language sql immutable parallel safe
-return case when coalesce(p_label, p_requested_by, p_trace_parent, p_key) is not null or p_metadata is not null
+return case when coalesce(p_label, p_requested_by, p_trace_parent, p_key) is not null or p_metadata is not null or p_compensates is not null
             then jsonb_build_object('label', p_label, 'requested_by', p_requested_by, 'trace_parent', p_trace_parent,
-                                    'key', p_key, 'metadata', p_metadata)::text
+                                    'key', p_key, 'metadata', p_metadata, 'compensates', p_compensates)::text
        end;
 
 -- What a claim took whose answer was lost on the way: the claim id was the caller's, so it can ask again.
@@ -84,7 +84,7 @@ returns table (id uuid, task text, payload text, attempt int, claim_order timest
 language sql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
   select j.id::uuid, j.task::text, j.payload::text, j.attempt, j.updated_at, j.retry_count, j.max_retries::smallint, j.tenant::text, j.subject::text,
          extract(epoch from j.timeout)::float8,
-         holdfast.extras_of(j.label, j.requested_by, j.trace_parent, j.key, j.metadata)
+         holdfast.extras_of(j.label, j.requested_by, j.trace_parent, j.key, j.metadata, j.compensates)
     from holdfast.job j
    where j.holder = p_worker and j.claim_id = p_claim_id and j.status = 'RUNNING'
 $$;

@@ -92,6 +92,12 @@ begin
   perform set_config('holdfast.actor', coalesce(v_actor, ''), true);   -- what follows in the caller's transaction is not ours
 end $$;
 
+create or replace function holdfast.is_completed_by(p_job uuid, p_attempt int, p_claim_id uuid) returns boolean
+language sql stable security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+  select exists (select from holdfast.job j
+                  where j.id = p_job and j.attempt = p_attempt and j.claim_id = p_claim_id and j.status = 'COMPLETED')
+$$;
+
 create or replace function holdfast.holder_name(p_holder uuid) returns text
 language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
   select coalesce((select w.name from holdfast.worker w where w.id = p_holder), p_holder::text)

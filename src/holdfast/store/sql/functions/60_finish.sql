@@ -174,6 +174,8 @@ declare
   v_new uuid := coalesce(p_new_id, holdfast.new_id());
   v_other uuid;
   v_count bigint;
+  v_undo holdfast.job;
+  v_hold text;
 begin
   select j.id into v_other from holdfast.job j where j.retry_of = p_id;
   if found then
@@ -181,6 +183,12 @@ begin
       return v_other;   -- the answer to the first call was lost
     end if;
     raise exception 'job % was already retried as %', p_id, v_other using errcode = 'HF008', hint = 'If that one failed too, retry it instead.';
+  end if;
+  -- What its failure left behind is undone first: the new job waits, or is refused when nobody is at it any more.
+  select * into v_undo from holdfast.job j where j.compensates = p_id order by j.id desc limit 1 for no key update;
+  if v_undo.status = 'FAILED' then
+    raise exception 'job % cannot be retried: its compensation % failed', p_id, v_undo.id
+      using errcode = 'HF008', detail = v_undo.id::text, hint = 'Retry the compensation first.';
   end if;
   if v_old.status <> 'FAILED' then
     raise exception 'job % is %; only a FAILED job can be retried', p_id, v_old.status using errcode = 'HF008';
@@ -220,10 +228,15 @@ begin
     raise exception 'job id % is taken by another job', v_new using errcode = 'HF007', hint = 'An id belongs to one job: make a new one.';
   end if;
   perform set_config('holdfast.actor', coalesce(p_actor, ''), true);
+  if v_undo.finished_at is null then
+    v_hold := 'compensation ' || v_undo.id;
+  end if;
   begin
-    insert into holdfast.job (id, created_at, updated_at, claim_order, retry_of, priority, max_retries, key_held, task, queue, tenant, subject, key,
-           key_scope, reason, label, requested_by, trace_parent, timeout, tags, metadata, payload)
-    values (v_new, v_now, v_now, holdfast.place_in_line(v_now, v_old.priority), p_id, v_old.priority, v_old.max_retries, v_old.key is not null, v_old.task,
+    insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, held_by, ties, compensates, retry_of, priority, max_retries, key_held,
+           task, queue, tenant, subject, key, key_scope, reason, label, requested_by, trace_parent, timeout, tags, metadata, payload)
+    values (v_new, v_now, v_now, case when v_hold is null and v_old.ties & 1 = 0 then holdfast.place_in_line(v_now, v_old.priority) end,
+            case when v_hold is null and v_old.ties & 1 = 1 then v_now end, v_hold,
+            v_old.ties & 1 | case when v_old.compensates is not null then 2 else 0 end, v_old.compensates, p_id, v_old.priority, v_old.max_retries, v_old.key is not null, v_old.task,
             v_old.queue, v_old.tenant, v_old.subject, v_old.key, v_old.key_scope, coalesce(p_reason, 'retried by hand'), v_old.label,
             coalesce(p_actor, v_old.requested_by), v_old.trace_parent, v_old.timeout, v_old.tags, v_old.metadata, v_old.payload);
   exception when unique_violation then

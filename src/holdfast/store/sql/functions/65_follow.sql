@@ -17,6 +17,8 @@ begin
     delete from holdfast.wait w
      where w.job_id = any (v_ids)
        and (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = w.job_id);
+    perform holdfast.compensate(v_ids);
+    perform holdfast.release_retries(v_ids);
     v_ids := holdfast.tell_followers(v_ids);
   end loop;
   perform set_config('holdfast.following', '', true);
@@ -30,13 +32,19 @@ declare
   v_cancelled uuid[];
   v_queues text[];
 begin
-  -- A follower that never started is cancelled with what it needs, unless it says otherwise.
+  -- What never started is cancelled with what it needs, unless it says otherwise; children only when their parent is cancelled.
   with doomed as materialized (
-    select distinct on (d.job_id) d.job_id, d.needs, p.status as why
-      from holdfast.job p
-      join holdfast.dependency d on d.needs = p.id
-     where p.id = any (p_ids) and p.status in ('FAILED', 'CANCELLED') and d.policy = 'cancel'
-     order by d.job_id),
+    select distinct on (x.job_id) x.job_id, x.needs, x.why
+      from (select d.job_id, p.id as needs, format('job %s, which it needs, is %s', p.id, p.status) as why
+              from holdfast.job p
+              join holdfast.dependency d on d.needs = p.id
+             where p.id = any (p_ids) and p.status in ('FAILED', 'CANCELLED') and d.policy = 'cancel'
+            union all
+            select c.id, p.id, format('its parent %s was cancelled', p.id)
+              from holdfast.job p
+              join holdfast.job c on c.parent_id = p.id
+             where p.id = any (p_ids) and p.status = 'CANCELLED' and c.status = 'PENDING') as x
+     order by x.job_id),
   locked as materialized (
     select j.id, m.needs, m.why
       from (select * from doomed order by job_id) as m
@@ -47,7 +55,7 @@ begin
   gone as (
     update holdfast.job j
        set status = 'CANCELLED', claim_order = null, due_at = null, held_by = null,
-           reason = format('job %s, which it needs, is %s', l.needs, l.why)
+           reason = l.why
       from locked l
      where j.id = any (array[l.id::uuid]) and j.status = 'PENDING'
     returning j.id)

@@ -152,6 +152,7 @@ begin
   select count(*) into died from silent;
   returned := holdfast.return_jobs(null, p_limit);
   overdue := holdfast.end_overdue(p_limit);
+  perform holdfast.release_compensations();
 end $$;
 
 create or replace function holdfast.ensure_history_partition(p_month timestamptz) returns boolean
@@ -250,6 +251,11 @@ begin
                for update skip locked) as old;
     if v_ids is not null then
       delete from holdfast.attempt a where a.job_id = any (v_ids);
+      delete from holdfast.step s where s.job_id = any (v_ids);
+      delete from holdfast.checkpoint c where c.job_id = any (v_ids);
+      delete from holdfast.progress p where p.job_id = any (v_ids);
+      delete from holdfast.activity a where a.job_id = any (v_ids);
+      delete from holdfast.dependency d where d.job_id = any (v_ids) or d.needs = any (v_ids);
       delete from holdfast.job_history h where h.job_id = any (v_ids);
       delete from holdfast.job j where j.id = any (v_ids);
       v_count := v_count + cardinality(v_ids);
@@ -271,6 +277,7 @@ begin
   partitions := holdfast.ensure_history_partitions();
   removed := holdfast.apply_retention(p_limit);
   perform holdfast.forget_projected(p_limit);
+  delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
   perform holdfast.drop_empty_history_partitions();
   with gone as (
     delete from holdfast.worker w

@@ -6,7 +6,8 @@ alter table holdfast.task
 alter table holdfast.job
   add column ties smallint not null default 0,           -- what its moves set in motion (holdfast.follow_up); 0 for most jobs
   add column parent_id uuid,                             -- the job whose attempt enqueued it
-  add column compensates uuid;                           -- the job whose effects it undoes
+  add column compensates uuid,                           -- the job whose effects it undoes
+  add column last_holder uuid;                           -- who held it when it failed or was cancelled, and may not know yet
 
 create index job_by_parent on holdfast.job (parent_id, id) where parent_id is not null;          -- cancel, children
 create index job_compensating on holdfast.job (compensates, id) where compensates is not null;   -- retry, lists

@@ -8,6 +8,7 @@ select j.id, j.task, j.queue, j.status::text, j.priority, j.attempt, j.retry_cou
        exists (select from holdfast.worker w
                 where w.died_at is null and w.queues ? j.queue and j.task = any (w.tasks) and w.seen_at + w.lease >= holdfast.clock()),
        holder.seen_at, coalesce(holder.died_at is not null or holder.seen_at + holder.lease < holdfast.clock(), false),
+       j.parent_id, j.compensates, (select c.id from holdfast.job c where c.compensates = j.id order by c.id desc limit 1),
        holdfast.clock()
   from holdfast.job j
   left join holdfast.worker holder on holder.id = j.holder

@@ -27,6 +27,14 @@ begin
   grant execute on function holdfast.admit_due, holdfast.sweep, holdfast.upkeep to holdfast_maint;
   grant execute on function holdfast.clock, holdfast.uuid_at, holdfast.is_terminal to holdfast_worker, holdfast_api, holdfast_viewer;
 
+  grant execute on function
+    holdfast.save_step, holdfast.saved_steps, holdfast.save_checkpoint, holdfast.last_checkpoint, holdfast.report_progress, holdfast.complete_here, holdfast.is_completed_by,
+    holdfast.sleep_until, holdfast.wait_for_event, holdfast.wait_for_jobs, holdfast.job_outcomes, holdfast.enqueue_children, holdfast.results_of,
+    holdfast.acknowledge_stop
+    to holdfast_worker;
+  grant execute on function holdfast.emit to holdfast_producer, holdfast_worker, holdfast_api;
+  grant select on holdfast.step, holdfast.checkpoint, holdfast.progress, holdfast.wait, holdfast.dependency, holdfast.event, holdfast.activity to holdfast_api;
+
   grant select on holdfast.installed, holdfast.task, holdfast.queue, holdfast.worker
     to holdfast_producer, holdfast_worker, holdfast_api, holdfast_viewer, holdfast_maint;
   grant select on holdfast.job, holdfast.job_history, holdfast.attempt, holdfast.sleeper, holdfast.upkeep to holdfast_api;

@@ -1,0 +1,234 @@
+-- Waiting: an attempt gives its job up until a time, an event or other jobs' ends, and holds no worker meanwhile.
+
+create or replace function holdfast.put_aside(p_job holdfast.job, p_due_at timestamptz, p_held_by text, p_reason text, p_logs jsonb) returns void
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_name text := holdfast.holder_name(p_job.holder);
+begin
+  perform set_config('holdfast.actor', v_name, true);
+  update holdfast.job j
+     set status = 'WAITING', holder = null, deadline_at = null, suspect = false, claim_order = null, due_at = p_due_at, held_by = p_held_by,
+         reason = p_reason
+   where j.id = p_job.id;
+  if p_logs is not null then
+    insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
+    values (p_job.id, p_job.attempt, v_name, 'waiting', p_logs)
+    on conflict do nothing;
+  end if;
+end $$;
+
+-- Answers whether the job now waits; a time that has come is no wait.
+create or replace function holdfast.sleep_until(
+  p_job uuid, p_attempt int, p_claim_id uuid, p_name text, p_after text, p_seconds float8, p_until timestamptz, p_logs jsonb) returns boolean
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_job holdfast.job := holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  v_now timestamptz := holdfast.clock();
+  v_until timestamptz := coalesce(p_until, v_now + make_interval(secs => p_seconds));
+begin
+  -- Saved at once: whoever claims the job afterwards does so because the time has come.
+  insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
+  values (p_job, p_name, 'sleep', p_after, p_attempt, v_now, greatest(v_now, v_until), to_jsonb(v_until));
+  if v_until <= v_now then
+    return false;
+  end if;
+  perform holdfast.put_aside(v_job, v_until, null, format('sleeps until %s', v_until), p_logs);
+  return true;
+end $$;
+
+create or replace function holdfast.lock_event(p_name text) returns void
+language sql set search_path = pg_catalog, holdfast, pg_temp as $$
+  select pg_advisory_xact_lock(hashtextextended('holdfast:event:' || p_name, 0))
+$$;
+
+-- An event before the wait is found, one after it wakes the job: emit and this take the event's lock before any job's, so that
+-- neither can miss the other. Each wait of a job takes the oldest event of that name that the job has not taken yet.
+create or replace function holdfast.wait_for_event(
+  p_job uuid, p_attempt int, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout float8, p_logs jsonb,
+  out waits boolean, out timed_out boolean, out payload text)
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_job holdfast.job;
+  v_now timestamptz;
+  v_since timestamptz;
+  v_until timestamptz;
+  v_event holdfast.event;
+begin
+  perform holdfast.lock_event(p_event);
+  v_job := holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  v_now := holdfast.clock();
+  select w.since, w.until into v_since, v_until
+    from holdfast.wait w
+   where w.job_id = p_job and w.step = p_name;
+  if not found then
+    v_since := v_now;
+    v_until := v_now + make_interval(secs => p_timeout);
+  end if;
+  select * into v_event
+    from holdfast.event e
+   where e.name = p_event and (e.tenant is null or e.tenant = v_job.tenant)
+     and e.id > coalesce((select max((s.value ->> 'id')::bigint)
+                            from holdfast.step s
+                           where s.job_id = p_job and s.kind = 'event' and s.value ->> 'event' = p_event), 0)
+   order by e.id
+   limit 1;
+  payload := v_event.payload::text;
+  timed_out := v_event.id is null and coalesce(v_until <= v_now, false);
+  waits := v_event.id is null and not timed_out;
+  if waits then
+    insert into holdfast.wait (job_id, step, after, event, until, since)
+    values (p_job, p_name, p_after, p_event, v_until, v_since)
+    on conflict (job_id) do update set step = excluded.step, after = excluded.after, event = excluded.event, remaining = null,
+       until = excluded.until, since = excluded.since;
+    perform holdfast.put_aside(v_job, v_until, case when v_until is null then 'event ' || p_event end,
+      'waits for event ' || p_event || coalesce(format(' until %s', v_until), ''), p_logs);
+  else
+    delete from holdfast.wait w where w.job_id = p_job;
+    insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
+    values (p_job, p_name, 'event', p_after, p_attempt, v_since, v_now,
+            jsonb_build_object('event', p_event, 'id', v_event.id, 'payload', v_event.payload, 'timed_out', timed_out));
+  end if;
+end $$;
+
+-- Emits an event: kept for later waits, and whoever waits for it now goes on. Answers how many do.
+create or replace function holdfast.emit(p_name text, p_payload jsonb default 'null', p_tenant text default null, p_actor text default null) returns bigint
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_now timestamptz;
+  v_queues text[];
+  v_count bigint;
+begin
+  if coalesce(p_name, '') = '' or length(p_name) > 500 then
+    raise exception 'an event needs a name of 1 to 500 characters' using errcode = 'HF005';
+  end if;
+  if octet_length(p_payload::text) > 262144 then
+    raise exception 'event % has a payload of % bytes; at most 262,144 (256 KiB) fit', quote_literal(p_name), octet_length(p_payload::text)
+      using errcode = 'HF005', hint = 'Store the data elsewhere and send its id.';
+  end if;
+  perform holdfast.lock_event(p_name);
+  v_now := holdfast.clock();
+  insert into holdfast.event (name, tenant, payload, emitted_at, emitted_by)
+  values (p_name, p_tenant, coalesce(p_payload, 'null'), v_now, coalesce(p_actor, holdfast.actor()));
+  with waiting as materialized (
+    select j.id
+      from (select w.job_id from holdfast.wait w where w.event = p_name order by w.job_id) as w
+      join holdfast.job j on j.id = any (array[w.job_id])
+     where j.status = 'WAITING' and (p_tenant is null or j.tenant = p_tenant)
+     order by j.id
+       for no key update of j),
+  woken as (
+    update holdfast.job j
+       set held_by = null, due_at = case when j.ties & 1 = 1 then v_now end,
+           claim_order = case when j.ties & 1 = 0 then holdfast.place_in_line(v_now, j.priority) end
+      from waiting w
+     where j.id = any (array[w.id::uuid]) and j.status = 'WAITING' and j.claim_order is null
+    returning j.id, j.queue),
+  noted as (
+    insert into holdfast.activity (job_id, at, xid, kind, actor, data)
+    select w.id, v_now, pg_current_xact_id()::text::bigint, 'event', coalesce(p_actor, holdfast.actor()), jsonb_build_object('event', p_name)
+      from woken w)
+  select count(*), array_agg(distinct w.queue) into v_count, v_queues from woken w;
+  if v_queues is not null then
+    perform holdfast.wake(v_queues);
+  end if;
+  return v_count;
+end $$;
+
+-- The jobs before the waiting one, in the order of their ids: their ends lock them first and then whoever waits.
+create or replace function holdfast.wait_for_jobs(
+  p_job uuid, p_attempt int, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout float8, p_logs jsonb,
+  out waits boolean, out timed_out boolean)
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_job holdfast.job;
+  v_now timestamptz;
+  v_since timestamptz;
+  v_until timestamptz;
+  v_known bigint;
+  v_open uuid[];
+begin
+  if p_job = any (p_ids) then
+    raise exception 'job % cannot wait for itself', p_job using errcode = 'HF005';
+  end if;
+  select count(*), array_agg(l.id) filter (where l.finished_at is null) into v_known, v_open
+    from (select j.id, j.finished_at from holdfast.job j where j.id = any (p_ids) order by j.id for no key update) as l;
+  if v_known < (select count(distinct i) from unnest(p_ids) as i) then
+    raise exception 'job % cannot wait for jobs that do not exist', p_job using errcode = 'HF009';
+  end if;
+  v_job := holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  v_now := holdfast.clock();
+  select w.since, w.until into v_since, v_until
+    from holdfast.wait w
+   where w.job_id = p_job and w.step = p_name;
+  if not found then
+    v_since := v_now;
+    v_until := v_now + make_interval(secs => p_timeout);
+  end if;
+  timed_out := v_open is not null and coalesce(v_until <= v_now, false);
+  waits := v_open is not null and not timed_out;
+  if waits then
+    update holdfast.job j set ties = j.ties | 2 where j.id = any (v_open) and j.ties & 2 = 0;
+    insert into holdfast.dependency (needs, job_id, position, policy)
+    select o.id, p_job, -o.n, 'run'   -- counted downwards: what it was enqueued after counts upwards
+      from unnest(p_ids) with ordinality as o (id, n)
+     where o.id = any (v_open)
+    on conflict do nothing;
+    insert into holdfast.wait (job_id, step, after, remaining, until, since)
+    values (p_job, p_name, p_after, cardinality(v_open), v_until, v_since)
+    on conflict (job_id) do update set step = excluded.step, after = excluded.after, event = null, remaining = excluded.remaining,
+       until = excluded.until, since = excluded.since;
+    perform holdfast.put_aside(v_job, v_until, case when v_until is null then cardinality(v_open) || ' jobs' end,
+      format('waits for %s jobs', cardinality(v_open)) || coalesce(format(' until %s', v_until), ''), p_logs);
+  else
+    delete from holdfast.wait w where w.job_id = p_job;
+    delete from holdfast.dependency d where d.job_id = p_job and d.position < 0;
+    insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
+    values (p_job, p_name, 'jobs', p_after, p_attempt, v_since, v_now, jsonb_build_object('timed_out', timed_out));
+  end if;
+end $$;
+
+-- What came of jobs, in the order asked.
+create or replace function holdfast.job_outcomes(p_ids uuid[])
+returns table (id uuid, status holdfast.job_status, result text, error text)
+language sql stable security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+  select i.id, j.status, j.result::text, j.error::text
+    from unnest(p_ids) with ordinality as i (id, n)
+    left join holdfast.job j on j.id = any (array[i.id])
+   order by i.n
+$$;
+
+-- Enqueues the children of an attempt and saves the step that did, in one transaction; a replay finds their ids.
+create or replace function holdfast.enqueue_children(
+  p_job uuid, p_attempt int, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb) returns uuid[]
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_ids uuid[];
+  v_now timestamptz;
+begin
+  perform holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  select array_agg(e.value::uuid order by e.n) into v_ids
+    from holdfast.step s
+    cross join lateral jsonb_array_elements_text(s.value) with ordinality as e (value, n)
+   where s.job_id = p_job and s.name = p_name;
+  if found and v_ids is not null then
+    return v_ids;   -- the answer to the first call was lost
+  end if;
+  select array_agg(e.job_id order by e.nth) into v_ids
+    from holdfast.enqueue_many((select coalesce(jsonb_agg(c || jsonb_build_object('parent', p_job) order by n), '[]')
+                                  from jsonb_array_elements(p_jobs) with ordinality as j (c, n)), p_declared) as e;
+  v_now := holdfast.clock();
+  insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
+  values (p_job, p_name, 'children', p_after, p_attempt, v_now, v_now, to_jsonb(coalesce(v_ids, '{}')));
+  return coalesce(v_ids, '{}');
+end $$;
+
+-- The jobs that a job was enqueued after, with what came of them, in their order.
+create or replace function holdfast.results_of(p_job uuid)
+returns table (id uuid, status holdfast.job_status, result text, error text)
+language sql stable security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+  select j.id, j.status, j.result::text, j.error::text
+    from holdfast.dependency d
+    join holdfast.job j on j.id = any (array[d.needs])
+   where d.job_id = p_job and d.position > 0
+   order by d.position
+$$;

@@ -1,2 +1,0 @@
-select nth, job_id, created
-  from holdfast.enqueue_many(%s::jsonb, %s::jsonb)

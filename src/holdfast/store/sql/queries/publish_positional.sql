@@ -1,1 +1,0 @@
-select holdfast.publish(%s, %s, %s::jsonb)

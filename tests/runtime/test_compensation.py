@@ -1,0 +1,271 @@
+from typing import Any
+
+import psycopg
+import pytest
+
+from holdfast import Context, Delays, Fail, Holdfast, NotRetryable, Status, SyncContext
+from holdfast.domain.job import Job
+from holdfast.testing import ScratchDatabase, drain
+
+AT_ONCE = Delays([0])
+
+
+def compensations(database: ScratchDatabase, owner: psycopg.Connection[Any]) -> list[Job]:
+    ids = {row[0] for row in owner.execute("select id from holdfast.job where compensates is not null")}
+    return [job for job in database.jobs() if job.id in ids]
+
+
+def test_what_had_succeeded_is_undone_in_reverse_order(
+    app: Holdfast, holdfast_db: ScratchDatabase, owner: psycopg.Connection[Any]
+) -> None:
+    log: list[str] = []
+
+    async def do(what: str) -> str:
+        log.append(f"do {what}")
+        return what.upper()
+
+    async def undo(value: str) -> None:
+        log.append(f"undo {value}")
+
+    @app.task(retries=0)
+    async def trip(ctx: Context) -> None:
+        await ctx.step("flight", do, "flight", compensate=undo)
+        await ctx.step("look", do, "look")
+        await ctx.step("hotel", do, "hotel", compensate=undo)
+        log.append("between")
+        raise Fail("no car left")
+
+    handle = trip.enqueue()
+    drain(app)
+
+    assert handle.status() is Status.FAILED
+    assert log == ["do flight", "do look", "do hotel", "between", "undo HOTEL", "undo FLIGHT"]
+    (undoing,) = compensations(holdfast_db, owner)
+    assert (undoing.status, undoing.task) == (Status.COMPLETED, "trip")
+
+
+def test_the_tasks_own_compensation_comes_last_and_gets_the_arguments(app: Holdfast) -> None:
+    log: list[Any] = []
+
+    async def undo_all(ctx: Context, order: int, *, fast: bool = False) -> None:
+        log.append((order, fast, ctx.compensates is not None))
+
+    @app.task(retries=0, compensate=undo_all)
+    async def ship(ctx: Context, order: int, *, fast: bool = False) -> None:
+        await ctx.step("pack", lambda: None, compensate=lambda: log.append("unpack"))
+        raise Fail("no truck")
+
+    ship.enqueue(7, fast=True)
+    drain(app)
+
+    assert log == ["unpack", (7, True, True)]
+
+
+def test_a_task_without_a_context_is_compensated_too(app: Holdfast) -> None:
+    log: list[int] = []
+
+    def undo(order: int) -> None:
+        log.append(order)
+
+    @app.task(retries=0, compensate=undo)
+    def ship(order: int) -> None:
+        raise Fail("no truck")
+
+    ship.enqueue(7)
+    drain(app)
+
+    assert log == [7]
+
+
+def test_a_sync_tasks_steps_are_undone(app: Holdfast) -> None:
+    log: list[str] = []
+
+    @app.task(retries=0)
+    def trip(ctx: SyncContext) -> None:
+        ctx.step("flight", lambda: "F1", compensate=lambda seat: log.append(f"undo {seat}"))
+        raise Fail("no car left")
+
+    trip.enqueue()
+    drain(app)
+
+    assert log == ["undo F1"]
+
+
+def test_a_compensation_that_fails_is_tried_again_without_doing_what_is_done(
+    app: Holdfast, holdfast_db: ScratchDatabase
+) -> None:
+    log: list[str] = []
+
+    def undo_flight(_: Any) -> None:
+        log.append("flight")
+        if log.count("flight") == 1:
+            raise RuntimeError("the airline is away")
+
+    @app.task(retries=0, backoff=AT_ONCE)
+    async def trip(ctx: Context) -> None:
+        await ctx.step("flight", lambda: 1, compensate=undo_flight)
+        await ctx.step("hotel", lambda: 2, compensate=lambda _: log.append("hotel"))
+        raise Fail("no car left")
+
+    trip.enqueue()
+    drain(app)
+
+    assert log == ["hotel", "flight", "flight"]
+
+
+def test_what_did_not_succeed_is_not_undone(app: Holdfast, owner: psycopg.Connection[Any]) -> None:
+    log: list[str] = []
+
+    def breaks() -> None:
+        raise Fail("at once")
+
+    @app.task(retries=0)
+    async def trip(ctx: Context) -> None:
+        await ctx.step("flight", breaks, compensate=lambda: log.append("flight"))
+
+    trip.enqueue()
+    drain(app)
+
+    assert log == []
+    assert owner.execute("select count(*) from holdfast.job where compensates is not null").fetchone() == (0,)
+
+
+def test_a_job_that_completes_or_is_tried_again_is_not_undone(app: Holdfast) -> None:
+    log: list[str] = []
+
+    @app.task(retries=1, backoff=AT_ONCE)
+    async def trip(ctx: Context) -> None:
+        await ctx.step("flight", lambda: 1, compensate=lambda: log.append("flight"))
+        if ctx.attempt == 1:
+            raise RuntimeError("once")
+
+    handle = trip.enqueue()
+    drain(app)
+
+    assert (handle.status(), log) == (Status.COMPLETED, [])
+
+
+def failing_trip(app: Holdfast, log: list[str], *, undo_works: bool = True) -> Any:
+    def undo() -> None:
+        log.append("undo")
+        if not undo_works:
+            raise Fail("cannot be undone")
+
+    @app.task(retries=0, compensation_retries=0)
+    async def trip(ctx: Context) -> None:
+        await ctx.step("flight", log.append, "run", compensate=undo)
+        raise Fail("no car left")
+
+    return trip
+
+
+def test_a_retry_after_the_compensation_runs_at_once(app: Holdfast) -> None:
+    log: list[str] = []
+    trip = failing_trip(app, log)
+    handle = trip.enqueue()
+    drain(app)
+    again = app.retry(handle.id)
+    drain(app)
+
+    assert app.handle(again.id).status() is Status.FAILED
+    assert log == ["run", "undo", "run", "undo"]
+
+
+def test_a_retry_before_the_compensation_is_held(
+    app: Holdfast, owner: psycopg.Connection[Any], holdfast_db: ScratchDatabase
+) -> None:
+    log: list[str] = []
+    trip = failing_trip(app, log)
+    handle = trip.enqueue()
+    hold_compensations(owner)
+    drain(app)
+    again = app.retry(handle.id)
+    drain(app)
+    assert (app.handle(again.id).status(), log) == (Status.PENDING, ["run"])
+    let_compensations_go(owner)
+    drain(app)
+
+    assert log == ["run", "undo", "run"]
+
+
+def hold_compensations(owner: psycopg.Connection[Any]) -> None:
+    """Let every compensation be born as if its job were still running somewhere."""
+    owner.execute(
+        "create or replace function holdfast.still_held(p_holder uuid) returns text"
+        " language sql stable as $$ select 'worker:' || gen_random_uuid() $$"
+    )
+
+
+def let_compensations_go(owner: psycopg.Connection[Any]) -> None:
+    owner.execute(
+        "select holdfast.let_go(array(select id::uuid from holdfast.job where compensates is not null and held_by is not null))"
+    )
+
+
+def test_a_retry_after_a_failed_compensation_is_refused_until_that_is_retried(
+    app: Holdfast, owner: psycopg.Connection[Any]
+) -> None:
+    log: list[str] = []
+    trip = failing_trip(app, log, undo_works=False)
+    handle = trip.enqueue()
+    drain(app)
+
+    with pytest.raises(NotRetryable, match=r"its compensation .* failed"):
+        app.retry(handle.id)
+    (undoing,) = owner.execute("select id from holdfast.job where compensates is not null").fetchall()
+    assert app.retry(undoing[0]).status() is Status.PENDING
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_cancel_compensates_if_the_task_says_so(app: Holdfast, asked: bool) -> None:
+    log: list[str] = []
+
+    @app.task(compensate_on_cancel=asked)
+    async def trip(ctx: Context) -> None:
+        await ctx.step("flight", lambda: 1, compensate=lambda: log.append("undo"))
+        await ctx.sleep(60)
+
+    handle = trip.enqueue()
+    drain(app)
+    app.cancel(handle.id)
+    drain(app)
+
+    assert log == (["undo"] if asked else [])
+
+
+def test_a_cancelled_job_is_undone_only_when_its_attempt_has_stopped(
+    app: Holdfast, owner: psycopg.Connection[Any]
+) -> None:
+    log: list[str] = []
+
+    @app.task(compensate_on_cancel=True)
+    def trip(ctx: SyncContext) -> None:
+        ctx.step("flight", lambda: 1, compensate=lambda: log.append("undo"))
+        app.cancel(ctx.job_id)
+        (held,) = owner.execute(
+            "select held_by from holdfast.job where compensates = %s", (ctx.job_id,)
+        ).fetchone() or ("?",)
+        log.append(f"held by {str(held).partition(':')[0]}")
+
+    trip.enqueue()
+    drain(app)
+    owner.execute("select holdfast.sweep()")
+    drain(app)
+
+    assert log == ["held by worker", "undo"]
+
+
+def test_a_compensation_waits_ten_minutes_at_most(
+    app: Holdfast, owner: psycopg.Connection[Any], holdfast_db: ScratchDatabase
+) -> None:
+    log: list[str] = []
+    trip = failing_trip(app, log)
+    hold_compensations(owner)
+    trip.enqueue()
+    drain(app)
+    assert log == ["run"]
+    holdfast_db.clock.advance(601)
+    owner.execute("select holdfast.sweep()")
+    drain(app)
+
+    assert log == ["run", "undo"]

@@ -1,0 +1,158 @@
+from typing import Any
+
+import psycopg
+import pytest
+
+from holdfast import Context, Delays, Holdfast, Status, SyncContext
+from holdfast.testing import ScratchDatabase, drain
+
+AT_ONCE = Delays([0])
+
+
+@pytest.fixture
+def ledger(owner: psycopg.Connection[Any]) -> psycopg.Connection[Any]:
+    owner.execute("create table public.ledger (entry text); grant all on public.ledger to public")
+    return owner
+
+
+def entries(ledger: psycopg.Connection[Any]) -> list[str]:
+    return [entry for (entry,) in ledger.execute("select entry from public.ledger order by entry").fetchall()]
+
+
+def test_writes_enqueues_and_completion_commit_together(
+    app: Holdfast, holdfast_db: ScratchDatabase, ledger: psycopg.Connection[Any]
+) -> None:
+    @app.task()
+    async def mail() -> None:
+        pass
+
+    @app.task()
+    async def book(ctx: Context) -> None:
+        async with ctx.transaction() as conn:
+            await conn.execute("insert into public.ledger values ('booked')")
+            await mail.using(conn=conn).aenqueue()
+            ctx.set_result(None)
+
+    handle = book.enqueue()
+    drain(app)
+
+    assert handle.status() is Status.COMPLETED
+    assert entries(ledger) == ["booked"]
+    assert [job.status for job in holdfast_db.jobs(task=mail)] == [Status.COMPLETED]
+
+
+def test_a_transaction_that_fails_leaves_nothing_and_the_job_is_retried(
+    app: Holdfast, holdfast_db: ScratchDatabase, ledger: psycopg.Connection[Any]
+) -> None:
+    @app.task(backoff=AT_ONCE)
+    async def book(ctx: Context) -> None:
+        async with ctx.transaction() as conn:
+            await conn.execute("insert into public.ledger values (%s)", (f"attempt {ctx.attempt}",))
+            if ctx.attempt == 1:
+                raise RuntimeError("in the middle")
+
+    handle = book.enqueue()
+    drain(app)
+
+    assert handle.status() is Status.COMPLETED
+    assert entries(ledger) == ["attempt 2"]
+
+
+def test_the_result_of_a_transaction_is_given_inside_it(app: Holdfast) -> None:
+    @app.task()
+    async def book(ctx: Context) -> dict[str, int]:
+        async with ctx.transaction():
+            ctx.set_result({"seats": 2})
+        return {"seats": 3}
+
+    handle = book.enqueue()
+    drain(app)
+
+    assert handle.result(timeout=5) == {"seats": 2}
+
+
+def test_a_stale_attempts_transaction_cannot_commit(app: Holdfast, ledger: psycopg.Connection[Any]) -> None:
+    @app.task()
+    async def stolen(ctx: Context) -> None:
+        async with ctx.transaction() as conn:
+            await conn.execute("insert into public.ledger values ('late')")
+            ledger.execute(
+                "update holdfast.job set status = 'RETRY', holder = null, due_at = holdfast.clock() + interval '1 hour'"
+            )
+
+    handle = stolen.enqueue()
+    drain(app)
+
+    assert handle.status() is Status.RETRY
+    assert entries(ledger) == []
+
+
+def test_a_sync_task_completes_in_a_transaction(app: Holdfast, ledger: psycopg.Connection[Any]) -> None:
+    @app.task()
+    def book(ctx: SyncContext) -> None:
+        with ctx.transaction() as conn:
+            conn.execute("insert into public.ledger values ('booked')")
+
+    handle = book.enqueue()
+    drain(app)
+
+    assert handle.status() is Status.COMPLETED
+    assert entries(ledger) == ["booked"]
+
+
+def test_a_failure_after_the_transaction_changes_nothing(
+    app: Holdfast, ledger: psycopg.Connection[Any], holdfast_db: ScratchDatabase
+) -> None:
+    @app.task()
+    async def book(ctx: Context) -> None:
+        async with ctx.transaction() as conn:
+            await conn.execute("insert into public.ledger values ('booked')")
+        raise RuntimeError("afterwards")
+
+    book.enqueue()
+    drain(app)
+
+    (job,) = holdfast_db.jobs()
+    assert (job.status, job.attempt) == (Status.COMPLETED, 1)
+
+
+def test_a_steps_writes_and_its_record_commit_together(
+    app: Holdfast, ledger: psycopg.Connection[Any]
+) -> None:
+    async def write(conn: Any, entry: str) -> str:
+        await conn.execute("insert into public.ledger values (%s)", (entry,))
+        return entry.upper()
+
+    @app.task(backoff=AT_ONCE)
+    async def book(ctx: Context) -> str:
+        seat = await ctx.step_transaction("seat", write, "seat")
+        if ctx.attempt == 1:
+            raise RuntimeError("between")
+        meal = await ctx.step_transaction("meal", write, "meal")
+        return f"{seat} {meal}"
+
+    handle = book.enqueue()
+    drain(app)
+
+    assert handle.result(timeout=5) == "SEAT MEAL"
+    assert entries(ledger) == ["meal", "seat"]
+
+
+def test_a_sync_steps_writes_and_its_record_commit_together(
+    app: Holdfast, ledger: psycopg.Connection[Any]
+) -> None:
+    def write(conn: Any, entry: str) -> None:
+        conn.execute("insert into public.ledger values (%s)", (entry,))
+        if entry == "bad":
+            raise ValueError(entry)
+
+    @app.task(retries=0)
+    def book(ctx: SyncContext) -> None:
+        ctx.step_transaction("good", write, "good")
+        ctx.step_transaction("bad", write, "bad")
+
+    handle = book.enqueue()
+    drain(app)
+
+    assert handle.status() is Status.FAILED
+    assert entries(ledger) == ["good"]
