@@ -120,20 +120,14 @@ class Run:
             case "latency":
                 for system in compared:
                     yield "latency", system, partial(cases.latency, server, system, sizes)
-            case "projected":
-                for is_projected in (False, True):
-                    yield (
-                        "drain_projected",
-                        HOLDFAST,
-                        partial(cases.drain_projected, server, HOLDFAST, sizes, is_projected),
-                    )
-            case "pinned":
-                for pinned in (False, True):
-                    yield (
-                        "drain_pinned",
-                        HOLDFAST,
-                        partial(cases.drain_pinned, server, HOLDFAST, sizes, pinned),
-                    )
+            case "projected" | "pinned":
+                yield from self._plan_of_pairs(group)
+
+    def _plan_of_pairs(self, group: str) -> Iterator[Measurement]:
+        """Drain without and with the one thing that a group is about."""
+        measure = cases.drain_projected if group == "projected" else cases.drain_pinned
+        for with_it in (False, True):
+            yield f"drain_{group}", HOLDFAST, partial(measure, self.server, HOLDFAST, self.sizes, with_it)
 
     def _plan_of_16(self) -> Iterator[Measurement]:
         server, sizes = self.server, self.sizes

@@ -181,7 +181,9 @@ class Worker:
 
     def _loops(self) -> list[Coroutine[Any, Any, None]]:
         loops = [self._serve(lane) for lane in self._lanes]
-        loops += [self._wakeup.run(), self._tidy_lanes()] + [self._sweeper.project()] * self._projects
+        loops += [self._wakeup.run(), self._tidy_lanes()]
+        if self._projects:
+            loops.append(self._sweeper.project())
         loops += [self._sweeper.admit_when_due(), self._sweeper.sweep_now_and_then(), self._sweeper.keep_up()]
         if self._app.is_locatable:
             loops.append(self._serve_suspects())
