@@ -142,8 +142,6 @@ GOALS = (
          _latency_against_raw(0.5), at_most=1.5),
     Goal("latency_p99_vs_raw", "enqueue → running on an idle system against raw NOTIFY → claim, p99",
          _latency_against_raw(0.99), at_most=3),
-    Goal("drain_projected_vs_unprojected", "drain by a worker that also projects events, statistics and usage, against one that does not",
-         _variants("drain_projected", "projected", "unprojected"), at_least=0.85),
     Goal("drain_1m_finished_vs_empty", "drain with 1,000,000 finished jobs in the table against an empty one",
          _variants("drain_finished", "finished", "empty"), at_least=0.85, is_quick=False),
     Goal("drain_pinned_snapshot_vs_free", "drain while a REPEATABLE READ transaction is held open from before the first of 200,000 jobs, against without",

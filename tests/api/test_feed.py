@@ -146,8 +146,6 @@ def test_a_worker_projects_by_itself(app: Holdfast) -> None:
     for amount in (1, 2, -1):
         pay.using(tenant="acme", retries=0).enqueue(amount)
     drain(app)
-    drain(app)  # its worker finds what the last moment of the first left
-    project_all(app)
 
     [used] = app.link.perform(usage("acme", None, None, None))
     [figures] = app.link.perform(statistics(datetime.now(UTC) - timedelta(hours=1), "pay"))

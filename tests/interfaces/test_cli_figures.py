@@ -2,21 +2,14 @@ import csv
 import io
 import json
 
-from holdfast.store.connection import Database, Session
-from holdfast.store.project import project
 from holdfast.testing import ScratchDatabase, drain
 from interfaces.calling import Cli
 from interfaces.shop_app import app as shop
 
 
 def work(database: ScratchDatabase) -> None:
-    """Run what is there, and project it to the end."""
     drain(database.use(shop))
     shop.close()
-    session = Session(Database(database.url, "test"), "test")
-    while session.perform(project(10_000)) != (0, 0, False):
-        pass
-    session.close()
 
 
 def test_usage_is_listed_as_table_json_and_csv(cli: Cli, holdfast_db: ScratchDatabase) -> None:

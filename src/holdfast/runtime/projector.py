@@ -1,6 +1,7 @@
 """The projector's loop: every worker tries to be it; the database lets one at a time."""
 
 import asyncio
+from contextlib import suppress
 
 from holdfast.domain.errors import DatabaseUnavailable, HoldfastError
 from holdfast.runtime import chance
@@ -38,6 +39,12 @@ class Projector:
             else:
                 self._outage.ended()
                 await asyncio.sleep(self._pause_after(done))
+
+    async def finish(self) -> None:
+        """Project what is there, for whoever reads right after the last job; another projector's work is left to it."""
+        with suppress(HoldfastError):
+            while (done := await self._session.perform(project(SLICE))).more or done.rows:
+                pass
 
     def _pause_after(self, done: Projected) -> float:
         if done.more:

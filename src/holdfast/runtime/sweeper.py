@@ -40,7 +40,7 @@ class Sweeper:
     ) -> None:
         self._session = AsyncSession(database, "holdfast sweep", deadline=60.0)
         self._rarely = AsyncSession(database, "holdfast upkeep", deadline=600.0)
-        self._projector = Projector(database)
+        self.projector = Projector(database)
         self._lease = lease
         self._poll = poll
         self._wake_everybody = wake_everybody
@@ -65,7 +65,7 @@ class Sweeper:
         """Hang up."""
         await self._session.close()
         await self._rarely.close()
-        await self._projector.close()
+        await self.projector.close()
 
     def doubt(self, claim_id: UUID, worker_id: UUID) -> None:
         """Remember a claim that was given up; the server may commit it yet."""
@@ -109,10 +109,6 @@ class Sweeper:
             finally:
                 await self._rarely.close()
             await asyncio.sleep(UPKEEP_EVERY * chance.between(0.7, 1.3))
-
-    async def project(self) -> None:
-        """Turn what was committed into events, statistics and usage, until cancelled."""
-        await self._projector.run()
 
     async def sweep(self) -> None:
         """Take back what silent workers hold, unless the silence may be ours."""

@@ -183,7 +183,7 @@ class Worker:
         loops = [self._serve(lane) for lane in self._lanes]
         loops += [self._wakeup.run(), self._tidy_lanes()]
         if self._projects:
-            loops.append(self._sweeper.project())
+            loops.append(self._sweeper.projector.run())
         loops += [self._sweeper.admit_when_due(), self._sweeper.sweep_now_and_then(), self._sweeper.keep_up()]
         if self._app.is_locatable:
             loops.append(self._serve_suspects())
@@ -230,6 +230,8 @@ class Worker:
         self._stopping.set()
         await cancelled(loops)
         await self._drain()
+        if self._until_idle and self._projects:
+            await self._sweeper.projector.finish()
         await self._close([finishing])
         events.info("worker:stopped", extra={"worker": self._identity.name})
 
