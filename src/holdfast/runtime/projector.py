@@ -1,6 +1,7 @@
 """The projector's loop: every worker tries to be it; the database lets one at a time."""
 
 import asyncio
+import time
 from contextlib import suppress
 
 from holdfast.domain.errors import DatabaseUnavailable, HoldfastError
@@ -12,6 +13,8 @@ from holdfast.store.project import Projected, project
 
 SLICE = 10_000
 BUSY_PAUSE = 0.1
+# Jobs go first: of one core's time the projector takes at most a third, which still keeps up with the fastest drain measured.
+REST = 2.0
 IDLE_PAUSE = 1.0
 # After an answer that is no outage: somebody has to mend something, and the jobs go on meanwhile.
 REFUSED_PAUSE = 5.0
@@ -27,8 +30,9 @@ class Projector:
         self._pause = BUSY_PAUSE
 
     async def run(self) -> None:
-        """Project until cancelled: at once while there is a backlog, less and less often while there is nothing."""
+        """Project until cancelled: slice after slice while there is a backlog, less and less often while there is nothing."""
         while True:
+            began = time.monotonic()
             try:
                 done = await self._session.perform(project(SLICE))
             except DatabaseUnavailable as error:
@@ -38,7 +42,7 @@ class Projector:
                 await asyncio.sleep(REFUSED_PAUSE)
             else:
                 self._outage.ended()
-                await asyncio.sleep(self._pause_after(done))
+                await asyncio.sleep(max(self._pause_after(done), REST * (time.monotonic() - began)))
 
     async def finish(self) -> None:
         """Project what is there, for whoever reads right after the last job; another projector's work is left to it."""
