@@ -13,7 +13,7 @@ from holdfast.store.project import Projected, project
 
 SLICE = 10_000
 BUSY_PAUSE = 0.1
-# Jobs go first: of one core's time the projector takes at most a third, which still keeps up with the fastest drain measured.
+# Jobs go first: of one core's time the projector takes at most a third. In a faster drain than that allows it falls behind, and catches up.
 REST = 2.0
 IDLE_PAUSE = 1.0
 # After an answer that is no outage: somebody has to mend something, and the jobs go on meanwhile.
