@@ -162,11 +162,12 @@ def drain_in(
     jobs: int,
     workers: int = 1,
     with_memory: bool = False,
+    setting: str = "",
 ) -> Sample:
     """Load the jobs while the warm workers wait, release them, and time it until the last commit is seen."""
     memory: list[float] = []
     with (
-        warm_workers(server, database, system, workers) as crew,
+        warm_workers(server, database, system, workers, setting) as crew,
         children(system.command(), server.url(database)) as [client],
         watching(server, database, system) as watch,
     ):
@@ -337,6 +338,14 @@ def _dead_rows(asking: Any, expected: int) -> int:
         if dead >= expected or time.monotonic() > deadline:
             return dead
         time.sleep(0.5)
+
+
+def drain_projected(server: Server, system: System, sizes: Sizes, is_projected: bool) -> Sample:
+    """Drain while the worker also projects, as it does by default, or without."""
+    variant = "projected" if is_projected else "unprojected"
+    with fresh_database(server, system) as database:
+        setting = "" if is_projected else variant
+        return drain_in(server, database, system, jobs=sizes.drain, setting=setting) | {"variant": variant}
 
 
 def mixed(server: Server, system: System, sizes: Sizes) -> Sample:

@@ -83,7 +83,7 @@ class Ours(Bench):
         if self.setting == "elsewhere":
             await self.app.run_worker(queues={"elsewhere": 1})
         else:
-            await self.app.run_worker()
+            await self.app.run_worker(projector=self.setting != "unprojected")
 
     async def open_threads(self, threads: int) -> None:
         """Give every enqueuing thread an application, and so a connection, of its own; a first job opens it."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         LimitReached,
         NotAllowed,
         NotRetryable,
+        QuotaReached,
         ScheduleExists,
         ScheduleNotFound,
         SchemaMismatch,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         WaitTimedOut,
     )
     from holdfast.domain.failure import Rules
+    from holdfast.domain.feed import FeedEvent
     from holdfast.domain.outcome import Cancel, Fail, Retry
     from holdfast.domain.rollout import rollout_bucket, rollout_position
     from holdfast.domain.states import Status
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from holdfast.runtime.executors.github import GitHubActions
     from holdfast.runtime.executors.http import HttpExecutor
     from holdfast.runtime.executors.protocol import Dispatch, Executor, RunRef
+    from holdfast.runtime.feed import Feed
     from holdfast.runtime.handle import AsyncHandle, Handle
     from holdfast.runtime.holding import Claimed
 
@@ -75,6 +78,8 @@ __all__ = [
     "EventTimedOut",
     "Executor",
     "Fail",
+    "Feed",
+    "FeedEvent",
     "GitHubActions",
     "Handle",
     "Holdfast",
@@ -89,6 +94,7 @@ __all__ = [
     "LimitReached",
     "NotAllowed",
     "NotRetryable",
+    "QuotaReached",
     "Retry",
     "Rules",
     "RunRef",
@@ -132,6 +138,8 @@ _HOMES = {
     "EventTimedOut": "holdfast.domain.errors",
     "Executor": "holdfast.runtime.executors.protocol",
     "Fail": "holdfast.domain.outcome",
+    "Feed": "holdfast.runtime.feed",
+    "FeedEvent": "holdfast.domain.feed",
     "GitHubActions": "holdfast.runtime.executors.github",
     "Handle": "holdfast.runtime.handle",
     "Holdfast": "holdfast.runtime.app",
@@ -146,6 +154,7 @@ _HOMES = {
     "LimitReached": "holdfast.domain.errors",
     "NotAllowed": "holdfast.domain.errors",
     "NotRetryable": "holdfast.domain.errors",
+    "QuotaReached": "holdfast.domain.errors",
     "Retry": "holdfast.domain.outcome",
     "Rules": "holdfast.domain.failure",
     "RunRef": "holdfast.runtime.executors.protocol",

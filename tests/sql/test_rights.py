@@ -88,6 +88,13 @@ MAY_CALL: dict[str, set[str]] = {
     "decide": _API,
     "decide_by_token": _API,
     "mint_token": {"holdfast_worker", "holdfast_api"},
+    "project": _KEEPERS,
+    "publish": _ENQUEUERS,
+    "read_feed": {"holdfast_viewer", "holdfast_api"},
+    "open_channel": _API,
+    "set_quota": _API,
+    "bucket_floor": {"holdfast_viewer", "holdfast_api"},
+    "bucket_middle": {"holdfast_viewer", "holdfast_api"},
     "clock": _READERS,
     "uuid_at": _READERS,
     "is_terminal": _READERS,
@@ -124,6 +131,10 @@ MAY_READ: dict[str, set[str]] = {
     "job_overview": {"holdfast_viewer", "holdfast_api"},
     "history_overview": {"holdfast_viewer", "holdfast_api"},
     "tenant": {"holdfast_viewer", "holdfast_api"},
+    **{
+        key: {"holdfast_viewer", "holdfast_api"}
+        for key in ("statistic", "timing", "tally", "usage", "quota", "projection")
+    },
 }
 
 

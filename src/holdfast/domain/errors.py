@@ -81,6 +81,10 @@ class IdReused(HoldfastError):
     """A job with this id exists and says something else."""
 
 
+class QuotaReached(HoldfastError):
+    """The tenant has used up what its quota allows in this period; nothing was enqueued."""
+
+
 class NotRetryable(HoldfastError):
     """This job cannot be retried by hand now; the message says why."""
 

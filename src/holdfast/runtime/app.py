@@ -30,6 +30,7 @@ from holdfast.runtime import execute
 from holdfast.runtime.approvals import Approvals
 from holdfast.runtime.context import Context, JobContext, SyncContext
 from holdfast.runtime.executors.protocol import Executor as OutsideExecutor
+from holdfast.runtime.feed import Channels
 from holdfast.runtime.handle import AsyncHandle, Handle, as_uuid
 from holdfast.runtime.holding import Claimed, Holding
 from holdfast.runtime.link import Link
@@ -65,7 +66,7 @@ R = TypeVar("R")
 OutsideExecutorT = TypeVar("OutsideExecutorT", bound=OutsideExecutor)
 
 
-class Holdfast:
+class Holdfast(Channels):
     """Durable jobs in one PostgreSQL database."""
 
     def __init__(self, database_url: str | None = None) -> None:
@@ -104,6 +105,7 @@ class Holdfast:
         errors: Rules | None = None,
         heartbeat_limit: float | timedelta = 600.0,
         run_limit: float | timedelta = 900.0,
+        feed_fields: Sequence[str] = (),
         compensate: Callable[..., Any] | None = None,
         compensate_on_cancel: bool = False,
         compensation_retries: int = 10,
@@ -139,9 +141,12 @@ class Holdfast:
                 compensate=compensate,
                 compensate_on_cancel=compensate_on_cancel,
                 compensation_retries=compensation_retries,
-                options=gate_options(
-                    own_name, limit=limit, limits=limits, rate=rate, flag=flag, rollout_by=rollout_by
-                ),
+                options={
+                    **gate_options(
+                        own_name, limit=limit, limits=limits, rate=rate, flag=flag, rollout_by=rollout_by
+                    ),
+                    **({"feed_fields": list(feed_fields)} if feed_fields else {}),
+                },
             )
 
         return TaskDecorator(self, settings)

@@ -15,6 +15,7 @@ from holdfast.runtime import chance
 from holdfast.runtime.heartbeat import Heartbeat
 from holdfast.runtime.logs import events
 from holdfast.runtime.outage import Outage
+from holdfast.runtime.projector import Projector
 from holdfast.store import upkeep
 from holdfast.store.call import Call
 from holdfast.store.connection import AsyncSession, Database
@@ -42,6 +43,7 @@ class Sweeper:
     ) -> None:
         self._session = AsyncSession(database, "holdfast sweep", deadline=60.0)
         self._rarely = AsyncSession(database, "holdfast upkeep", deadline=600.0)
+        self.projector = Projector(database)
         self._lease = lease
         self._poll = poll
         self._wake_lanes = wake_lanes
@@ -67,6 +69,7 @@ class Sweeper:
         """Hang up."""
         await self._session.close()
         await self._rarely.close()
+        await self.projector.close()
 
     def doubt(self, claim_id: UUID, worker_id: UUID) -> None:
         """Remember a claim that was given up; the server may commit it yet."""

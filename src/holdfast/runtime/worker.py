@@ -69,6 +69,7 @@ class Worker:
         drain_timeout: float = DEFAULT_DRAIN,
         until_idle: bool = False,
         handle_signals: bool = True,
+        projector: bool = True,
         on_ready: Callable[[Identity], None] | None = None,
     ) -> None:
         refuse_unfit(app.tasks)
@@ -79,6 +80,7 @@ class Worker:
         self._drain_timeout = drain_timeout
         self._until_idle = until_idle
         self._handles_signals = handle_signals
+        self._projects = projector
         self._on_ready = on_ready
         self._stopping = asyncio.Event()
         self._beside = Beside(self._failed_beside)
@@ -187,6 +189,8 @@ class Worker:
     def _loops(self) -> list[Coroutine[Any, Any, None]]:
         loops = [self._serve(lane) for lane in self._lanes]
         loops += [self._wakeup.run(), self._tidy_lanes(), self._scheduler.run()]
+        if self._projects:
+            loops.append(self._sweeper.projector.run())
         loops += [self._sweeper.admit_when_due(), self._sweeper.sweep_now_and_then(), self._sweeper.keep_up()]
         loops += [self._dispatcher.run()] if self._app.executors else []
         return loops + ([self._serve_suspects()] if self._app.is_locatable else [])
@@ -234,6 +238,8 @@ class Worker:
         await self._dispatcher.finish()
         await cancelled(loops)
         await self._drain()
+        if self._until_idle and self._projects:
+            await self._sweeper.projector.finish()
         await self._close([finishing])
         events.info("worker:stopped", extra={"worker": self._identity.name})
 

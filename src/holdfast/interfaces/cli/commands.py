@@ -35,6 +35,7 @@ _CODES: tuple[tuple[type[errors.HoldfastError], int], ...] = (
     (errors.IllegalMove, CONFLICT),
     (errors.Unchangeable, CONFLICT),
     (errors.NotRetryable, CONFLICT),
+    (errors.QuotaReached, CONFLICT),
     (errors.DuplicateKey, CONFLICT),
     (errors.IdReused, CONFLICT),
     (errors.LimitReached, CONFLICT),

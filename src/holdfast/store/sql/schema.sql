@@ -404,6 +404,55 @@ begin
 end $$;
 
 --
+-- Name: projection; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.projection (
+    only_one boolean DEFAULT true NOT NULL,
+    snapshot pg_snapshot DEFAULT '1:1:'::pg_snapshot NOT NULL,
+    cluster bigint,
+    ran_at timestamp with time zone,
+    adopted_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    channel_floor bigint DEFAULT 0 NOT NULL,
+    feed_kept interval DEFAULT '30 days'::interval NOT NULL,
+    statistics_kept interval DEFAULT '90 days'::interval NOT NULL,
+    CONSTRAINT projection_only_one_check CHECK (only_one)
+)
+WITH (fillfactor='10');
+
+--
+-- Name: adopt_restored(holdfast.projection); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.adopt_restored(p_cursor holdfast.projection) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_xmax bigint := pg_snapshot_xmax(p_cursor.snapshot)::text::bigint;
+  v_running bigint[] := holdfast.running_in(p_cursor.snapshot);
+  v_ran_at timestamptz := coalesce(p_cursor.ran_at, '-infinity');
+begin
+  -- One statement, one snapshot: what commits between two would be listed here and found again by its number.
+  with listed as (
+    insert into holdfast.left_over (at, job_id, seq, activity)
+    select h.at, h.job_id, h.seq, null
+      from holdfast.job_history h
+     where not (h.xid < v_xmax and h.xid <> all (v_running) and h.at <= v_ran_at)
+    union all
+    select a.at, a.job_id, null, a.id
+      from holdfast.activity a
+     where not (a.xid < v_xmax and a.xid <> all (v_running) and a.at <= v_ran_at))
+  update holdfast.projection p
+     set snapshot = holdfast.as_snapshot(
+           pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
+           holdfast.running_in(pg_current_snapshot()) || pg_current_xact_id()::text::bigint),
+         cluster = holdfast.cluster(),
+         ran_at = holdfast.clock(),
+         adopted_at = holdfast.clock();
+end $$;
+
+--
 -- Name: apply_retention(integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -425,6 +474,7 @@ begin
                and j.id < holdfast.uuid_at(v_task.cutoff)   -- older than it finished: the index narrows it down
                and j.finished_at < v_task.cutoff
                and not exists (select from holdfast.job newer where newer.retry_of = j.id and newer.finished_at is null)
+               and not holdfast.awaits_projection(j.id)   -- or usage would lose what it did
              order by j.id
              limit p_limit - v_count
                for update skip locked) as old;
@@ -463,6 +513,18 @@ CREATE FUNCTION holdfast.approval_error(p_type text, p_message text) RETURNS jso
 CREATE FUNCTION holdfast.are_strings(p_list jsonb) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN (jsonb_typeof(p_list) = 'array'::text) THEN (NOT (EXISTS (SELECT FROM jsonb_array_elements(are_strings.p_list) e(value) WHERE (jsonb_typeof(e.value) <> 'string'::text)))) ELSE false END;
+
+--
+-- Name: as_snapshot(bigint, bigint[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.as_snapshot(p_xmax bigint, p_running bigint[]) RETURNS pg_snapshot
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select (coalesce(min(x), p_xmax) || ':' || p_xmax || ':' || coalesce(string_agg(x::text, ',' order by x), ''))::pg_snapshot
+    from (select distinct x from unnest(p_running) as x where x < p_xmax) as r (x)
+$$;
 
 --
 -- Name: ask(uuid, integer, uuid, text, text, jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -520,6 +582,32 @@ CREATE FUNCTION holdfast.await_rate(p_key text, p_period interval, p_now timesta
                p_now + p_period)
   on conflict (key) do update set next_at = excluded.next_at where w.next_at is distinct from excluded.next_at
 $$;
+
+--
+-- Name: awaits_projection(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.awaits_projection(p_job uuid) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_cursor holdfast.projection;
+  v_xmax bigint;
+  v_running bigint[];
+begin
+  select * into strict v_cursor from holdfast.projection p;
+  v_xmax := pg_snapshot_xmax(v_cursor.snapshot)::text::bigint;
+  v_running := holdfast.running_in(v_cursor.snapshot);
+  return v_cursor.cluster is distinct from holdfast.cluster()
+      or exists (select from holdfast.job_history h
+                  where h.job_id = p_job and (h.xid >= v_xmax or h.xid = any (v_running))
+                    and holdfast.is_native(h.xid, h.xmin, h.at, v_cursor.adopted_at))
+      or exists (select from holdfast.activity a
+                  where a.job_id = p_job and (a.xid >= v_xmax or a.xid = any (v_running))
+                    and holdfast.is_native(a.xid, a.xmin, a.at, v_cursor.adopted_at))
+      or exists (select from holdfast.left_over l where l.job_id = p_job);
+end $$;
 
 --
 -- Name: bad_input(bigint, text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -635,6 +723,30 @@ CREATE FUNCTION holdfast.bound_hash(p_job uuid, p_payload jsonb, p_name text, p_
 CREATE FUNCTION holdfast.broken_rule(p_status holdfast.job_status, p_holder uuid, p_claim_order timestamp with time zone, p_due_at timestamp with time zone, p_held_by text, p_deadline_at timestamp with time zone, p_finished_at timestamp with time zone, p_approval_id uuid, p_error jsonb, p_result jsonb, p_retry_count integer, p_max_retries integer, p_key text, p_key_scope text, p_key_held boolean) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN ((p_status = 'RUNNING'::holdfast.job_status) <> (p_holder IS NOT NULL)) THEN 'a job has a holder exactly while it is RUNNING'::text WHEN ((p_status = ANY (ARRAY['RUNNING'::holdfast.job_status, 'COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) AND ((p_claim_order IS NOT NULL) OR (p_due_at IS NOT NULL) OR (p_held_by IS NOT NULL))) THEN 'a job that runs or has ended is not in line, not due and not held back'::text WHEN ((p_status = 'RETRY'::holdfast.job_status) AND (p_due_at IS NULL)) THEN 'RETRY needs a time: due_at'::text WHEN ((p_status = 'PENDING'::holdfast.job_status) AND (p_claim_order IS NULL) AND (p_due_at IS NULL) AND (p_held_by IS NULL)) THEN 'a PENDING job is in line (claim_order), due later (due_at) or held back (held_by): otherwise it would wait for ever'::text WHEN ((p_status = 'WAITING'::holdfast.job_status) AND (p_claim_order IS NULL) AND (p_due_at IS NULL) AND (p_held_by IS NULL)) THEN 'a WAITING job is in line (claim_order), due later (due_at) or held back (held_by): otherwise it would wait for ever'::text WHEN ((p_deadline_at IS NOT NULL) AND (p_status <> 'RUNNING'::holdfast.job_status)) THEN 'only a RUNNING job has a deadline'::text WHEN ((p_status = ANY (ARRAY['COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) <> (p_finished_at IS NOT NULL)) THEN 'a job has finished_at exactly when it has ended'::text WHEN ((p_status = 'WAITING_FOR_APPROVAL'::holdfast.job_status) <> (p_approval_id IS NOT NULL)) THEN 'a job has an approval exactly while it is WAITING_FOR_APPROVAL'::text WHEN ((p_status = 'FAILED'::holdfast.job_status) AND (p_error IS NULL)) THEN 'FAILED needs an error'::text WHEN (jsonb_typeof(p_error) <> 'object'::text) THEN 'an error is a JSON object'::text WHEN ((p_result IS NOT NULL) AND (p_status <> 'COMPLETED'::holdfast.job_status)) THEN 'only a COMPLETED job has a result'::text WHEN ((p_retry_count < 0) OR (p_retry_count > p_max_retries)) THEN 'retry_count stays between 0 and max_retries'::text WHEN (((p_key IS NULL) <> (p_key_scope IS NULL)) OR ((p_key IS NULL) AND p_key_held)) THEN 'a key has a scope, and only a key can be held'::text ELSE NULL::text END;
+
+--
+-- Name: bucket_floor(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.bucket_floor(p_bucket integer) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (p_bucket <= 0) THEN (0)::double precision ELSE (((2)::double precision ^ ((((p_bucket - 1))::numeric / 4.0))::double precision) / (1000)::double precision) END;
+
+--
+-- Name: bucket_middle(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.bucket_middle(p_bucket integer) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (p_bucket <= 0) THEN (0.0005)::double precision ELSE (((2)::double precision ^ ((((p_bucket)::numeric - 0.5) / 4.0))::double precision) / (1000)::double precision) END;
+
+--
+-- Name: bucket_of(interval); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.bucket_of(p_span interval) RETURNS smallint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (CASE WHEN (p_span IS NOT NULL) THEN LEAST(GREATEST((floor((((4)::double precision * ln(GREATEST((date_part('epoch'::text, p_span) * (1000)::double precision), (0.5)::double precision))) / (0.6931471805599453)::double precision)) + (1)::double precision), (0)::double precision), (127)::double precision) ELSE NULL::double precision END)::smallint;
 
 --
 -- Name: callback(uuid, integer, uuid, text, text, text, bytea, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1041,6 +1153,21 @@ end $$;
 CREATE FUNCTION holdfast.closed_detail(p_gate holdfast.approval) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (jsonb_build_object('approval', (p_gate).id, 'decision', (p_gate).decision, 'by', (p_gate).decided_by, 'at', (p_gate).decided_at))::text;
+
+--
+-- Name: cluster(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.cluster() RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if not has_function_privilege('pg_catalog.pg_control_system()', 'execute') then
+    return null;
+  end if;
+  return (select c.system_identifier from pg_control_system() as c);
+end $$;
 
 --
 -- Name: compensate(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1677,6 +1804,37 @@ begin
 end $$;
 
 --
+-- Name: end_of_slice(bigint, bigint, bigint[], integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.end_of_slice(p_from bigint, p_to bigint, p_running bigint[], p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+declare
+  v_cut bigint;
+  v_later bigint;
+begin
+  select least((select h.xid from holdfast.job_history h where h.xid >= p_from and h.xid < p_to order by h.xid offset p_limit limit 1),
+               (select a.xid from holdfast.activity a where a.xid >= p_from and a.xid < p_to order by a.xid offset p_limit limit 1)) + 1
+    into v_cut;
+  while v_cut < p_to loop
+    select max(b.xid) + 1 into v_later
+      from holdfast.job_history h
+      join holdfast.job_history b on b.job_id = h.job_id and b.seq = h.seq - 1
+     where h.xid >= p_from and h.xid < v_cut and h.xid <> all (p_running) and b.xid >= v_cut and b.xid < p_to;
+    exit when v_later is null;
+    v_cut := v_later;
+  end loop;
+  return coalesce(v_cut, p_to);
+end $$;
+
+--
 -- Name: end_overdue(integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1928,6 +2086,22 @@ begin
   end loop;
   return v_made;
 end $$;
+
+--
+-- Name: error_class(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.error_class(p_metadata jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN "substring"(COALESCE(((p_metadata -> 'error'::text) ->> 'type'::text), (p_metadata ->> 'type'::text)), '^[A-Za-z_][A-Za-z0-9_.]{0,99}$'::text);
+
+--
+-- Name: event_kind(holdfast.job_status); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.event_kind(p_status holdfast.job_status) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE p_status WHEN 'PENDING'::holdfast.job_status THEN 'job.enqueued'::text WHEN 'RUNNING'::holdfast.job_status THEN 'job.started'::text WHEN 'RETRY'::holdfast.job_status THEN 'job.retrying'::text WHEN 'WAITING'::holdfast.job_status THEN 'job.waiting'::text WHEN 'WAITING_FOR_APPROVAL'::holdfast.job_status THEN 'job.waiting_for_approval'::text WHEN 'COMPLETED'::holdfast.job_status THEN 'job.completed'::text WHEN 'FAILED'::holdfast.job_status THEN 'job.failed'::text WHEN 'CANCELLED'::holdfast.job_status THEN 'job.cancelled'::text ELSE NULL::text END;
 
 --
 -- Name: expire_approvals(integer); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2254,6 +2428,47 @@ CREATE FUNCTION holdfast.forget_nonces(p_limit integer) RETURNS void
 $$;
 
 --
+-- Name: forget_projected(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.forget_projected(p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_cursor holdfast.projection;
+  v_count bigint;
+begin
+  select * into v_cursor from holdfast.projection p for update skip locked;   -- a pass must not see a channel go
+  if not found then
+    return 0;
+  end if;
+  perform set_config('holdfast.retention', pg_current_xact_id()::text, true);
+  delete from holdfast.feed f
+   where f.ctid = any (array(select o.ctid from holdfast.feed o where o.at < v_now - v_cursor.feed_kept limit p_limit));
+  get diagnostics v_count = row_count;
+  perform set_config('holdfast.retention', '', true);
+  delete from holdfast.statistic s where s.minute < v_now - v_cursor.statistics_kept;
+  delete from holdfast.timing t where t.minute < v_now - v_cursor.statistics_kept;
+  update holdfast.channel c set listened_at = null where c.listened_at < v_now - v_cursor.feed_kept;
+  with gone as (
+    delete from holdfast.channel c
+     where c.name = any (array(
+             select o.name
+               from holdfast.channel o
+              where o.last_at < v_now - v_cursor.feed_kept and o.listened_at is null
+                and not exists (select from holdfast.feed f where f.channel = o.name)
+              order by o.last_at
+              limit p_limit))
+    returning c.last_id)
+  update holdfast.projection p
+     set channel_floor = greatest(p.channel_floor, (select max(g.last_id) from gone g))
+   where exists (select from gone);
+  return v_count;
+end $$;
+
+--
 -- Name: forget_schedule_runs(integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2499,6 +2714,40 @@ CREATE FUNCTION holdfast.has_slot(p_job uuid, p_key text) RETURNS boolean
 $$;
 
 --
+-- Name: has_unprojected(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.has_unprojected() RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+declare
+  v_cursor holdfast.projection;
+  v_xmax bigint;
+  v_to bigint;
+  v_running bigint[];
+begin
+  select * into strict v_cursor from holdfast.projection p;
+  v_xmax := pg_snapshot_xmax(v_cursor.snapshot)::text::bigint;
+  v_running := holdfast.running_in(v_cursor.snapshot);
+  v_to := pg_snapshot_xmax(pg_current_snapshot())::text::bigint;
+  return v_cursor.cluster is distinct from holdfast.cluster()
+      or exists (select from holdfast.job_history h
+                  where h.xid >= v_xmax and h.xid < v_to and holdfast.is_native(h.xid, h.xmin, h.at, v_cursor.adopted_at))
+      or exists (select from holdfast.activity a
+                  where a.xid >= v_xmax and a.xid < v_to and holdfast.is_native(a.xid, a.xmin, a.at, v_cursor.adopted_at))
+      or exists (select from holdfast.published)
+      or exists (select from holdfast.left_over)
+      or exists (select from holdfast.job_history h
+                  where h.xid = any (v_running) and holdfast.is_native(h.xid, h.xmin, h.at, v_cursor.adopted_at))
+      or exists (select from holdfast.activity a
+                  where a.xid = any (v_running) and holdfast.is_native(a.xid, a.xmin, a.at, v_cursor.adopted_at));
+end $$;
+
+--
 -- Name: heal(integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2560,6 +2809,18 @@ begin
   end if;
   return cardinality(v_queues) + coalesce(cardinality(v_freed), 0);
 end $$;
+
+--
+-- Name: held_outside(uuid, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.held_outside(p_job uuid, p_attempt integer) RETURNS TABLE(since timestamp with time zone)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT d.sent_at
+    FROM holdfast.dispatch d
+   WHERE ((d.job_id = held_outside.p_job) AND (d.attempt = held_outside.p_attempt) AND (d.sent_at IS NOT NULL));
+END;
 
 --
 -- Name: hold_facts(uuid, text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2694,6 +2955,14 @@ $$;
 CREATE FUNCTION holdfast.is_legal(p_from holdfast.job_status, p_to holdfast.job_status) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE p_from WHEN 'PENDING'::holdfast.job_status THEN (p_to = ANY (ARRAY['RUNNING'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) WHEN 'RUNNING'::holdfast.job_status THEN (p_to = ANY (ARRAY['COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'RETRY'::holdfast.job_status, 'WAITING_FOR_APPROVAL'::holdfast.job_status, 'WAITING'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) WHEN 'RETRY'::holdfast.job_status THEN (p_to = ANY (ARRAY['RUNNING'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) WHEN 'WAITING_FOR_APPROVAL'::holdfast.job_status THEN (p_to = ANY (ARRAY['RUNNING'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) WHEN 'WAITING'::holdfast.job_status THEN (p_to = ANY (ARRAY['RUNNING'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) ELSE false END;
+
+--
+-- Name: is_native(bigint, xid, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.is_native(p_xid bigint, p_xmin xid, p_at timestamp with time zone, p_adopted_at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN ((p_at > p_adopted_at) OR ((p_at > (p_adopted_at - '1 day'::interval)) AND (((((p_xmin)::text)::bigint - p_xid) & '4294967295'::bigint) < '2147483648'::bigint)));
 
 --
 -- Name: is_terminal(holdfast.job_status); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2909,6 +3178,47 @@ CREATE FUNCTION holdfast.judge_callback(p_job holdfast.job, p_run holdfast.dispa
 $$;
 
 --
+-- Name: judge_quotas(text[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.judge_quotas(p_tenants text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_quota record;
+begin
+  for v_quota in
+    select q.tenant, q.task, q.period, q.measure, q.soft, q.hard, q.told_until, q.reached_until, used.amount,
+           holdfast.period_start(q.period, v_now) as since,
+           holdfast.period_start(q.period, v_now) + case q.period when 'day' then interval '24 hours' else interval '1 month' end as ends
+      from holdfast.quota q
+      cross join lateral (
+        select coalesce(sum(case q.measure when 'enqueued' then u.enqueued when 'runs' then u.runs else u.run_seconds end), 0) as amount
+          from holdfast.usage u
+         where u.tenant = q.tenant and u.day >= (holdfast.period_start(q.period, v_now) at time zone 'UTC')::date
+           and (q.task is null or u.task = q.task)) as used
+     where q.tenant = any (p_tenants)
+     order by q.tenant, q.task, q.period, q.measure
+       for no key update of q
+  loop
+    if v_quota.amount >= v_quota.soft and v_quota.told_until is distinct from v_quota.ends then
+      perform holdfast.tell_quota('quota.soft', v_quota.tenant, v_quota.task, v_quota.period, v_quota.measure, v_quota.soft, v_quota.amount, v_quota.since);
+    end if;
+    if v_quota.amount >= v_quota.hard and v_quota.reached_until is distinct from v_quota.ends then
+      perform holdfast.tell_quota('quota.hard', v_quota.tenant, v_quota.task, v_quota.period, v_quota.measure, v_quota.hard, v_quota.amount, v_quota.since);
+    end if;
+    update holdfast.quota q
+       set told_until = case when v_quota.amount >= q.soft then v_quota.ends else q.told_until end,
+           reached_until = case when v_quota.amount >= q.hard then v_quota.ends end
+     where (q.tenant, q.period, q.measure) = (v_quota.tenant, v_quota.period, v_quota.measure) and q.task is not distinct from v_quota.task
+       and (q.told_until is distinct from case when v_quota.amount >= q.soft then v_quota.ends else q.told_until end
+            or q.reached_until is distinct from case when v_quota.amount >= q.hard then v_quota.ends end);
+  end loop;
+end $$;
+
+--
 -- Name: keep_attempt(holdfast.dispatch, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3105,6 +3415,14 @@ CREATE FUNCTION holdfast.limits_of(p_job holdfast.job) RETURNS TABLE(key text, m
            where q.name = p_job.queue and q.job_limit is not null) as l
    order by l.key, l.most
 $$;
+
+--
+-- Name: listed_fields(jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.listed_fields(p_fields jsonb, p_payload jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (SELECT jsonb_object_agg(f.value, (listed_fields.p_payload -> f.value)) AS jsonb_object_agg FROM jsonb_array_elements_text(listed_fields.p_fields) f(value) WHERE (listed_fields.p_payload ? f.value));
 
 --
 -- Name: lock_event(text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -3430,6 +3748,21 @@ begin
 end $$;
 
 --
+-- Name: open_channel(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.open_channel(p_channel text) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  insert into holdfast.channel as c (name, last_id, last_at, listened_at)
+  values (p_channel, (select p.channel_floor from holdfast.projection p), holdfast.clock(), holdfast.clock())
+  on conflict (name) do update
+     set listened_at = excluded.listened_at
+   where c.listened_at is null or c.listened_at < excluded.listened_at - interval '1 hour'
+$$;
+
+--
 -- Name: open_jobs(text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3585,12 +3918,270 @@ begin
 end $$;
 
 --
+-- Name: period_start(text, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.period_start(p_period text, p_now timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (date_trunc(p_period, (p_now AT TIME ZONE 'UTC'::text)) AT TIME ZONE 'UTC'::text);
+
+--
 -- Name: place_in_line(timestamp with time zone, integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
 CREATE FUNCTION holdfast.place_in_line(p_due timestamp with time zone, p_priority integer) RETURNS timestamp with time zone
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN (p_due - ((p_priority)::double precision * '00:00:36'::interval));
+
+--
+-- Name: project(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.project(p_limit integer DEFAULT 10000, OUT projected bigint, OUT events bigint, OUT more boolean) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_cursor holdfast.projection;
+  v_running bigint[];
+  v_from bigint;
+  v_to bigint;
+  v_cut bigint;
+begin
+  projected := 0;
+  events := 0;
+  more := false;
+  if not holdfast.has_unprojected() then
+    return;
+  end if;
+  select * into v_cursor from holdfast.projection p for update skip locked;
+  if not found then
+    projected := null;
+    events := null;
+    more := null;
+    return;
+  end if;
+  if v_cursor.cluster is distinct from holdfast.cluster() then
+    perform holdfast.adopt_restored(v_cursor);
+    more := true;
+    return;
+  end if;
+
+  if exists (select from holdfast.left_over) then   -- before all that came later
+    select * into projected, events from holdfast.project_slice(0, 0, '{}', '{}', p_limit, v_cursor);
+    more := true;
+    return;
+  end if;
+  -- Its own transaction is in nobody's list of the running, and what it writes is for the next pass.
+  select holdfast.running_in(s) || pg_current_xact_id()::text::bigint, pg_snapshot_xmax(s)::text::bigint
+    into v_running, v_to
+    from pg_current_snapshot() as s;
+  v_from := pg_snapshot_xmax(v_cursor.snapshot)::text::bigint;
+  v_cut := holdfast.end_of_slice(v_from, v_to, v_running, p_limit);
+  select * into projected, events
+    from holdfast.project_slice(
+      v_from, v_cut, v_running,
+      array(select x from unnest(holdfast.running_in(v_cursor.snapshot)) as x where x <> all (v_running)),
+      p_limit, v_cursor);
+  update holdfast.projection p
+     set snapshot = holdfast.as_snapshot(v_cut, v_running), ran_at = holdfast.clock();
+  more := v_cut < v_to;
+end $$;
+
+--
+-- Name: project_slice(bigint, bigint, bigint[], bigint[], integer, holdfast.projection); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.project_slice(p_from bigint, p_to bigint, p_running bigint[], p_ended bigint[], p_limit integer, p_cursor holdfast.projection, OUT projected bigint, OUT events bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+declare
+  v_adopted_at timestamptz := p_cursor.adopted_at;
+  v_floor bigint := p_cursor.channel_floor;
+  v_channels text[];
+  v_tenants text[];
+begin
+  with taken as (
+    delete from holdfast.left_over l
+     where l.ctid = any (array(select o.ctid from holdfast.left_over o order by o.at, o.job_id, o.seq limit p_limit))
+    returning l.job_id, l.seq, l.activity),
+  fresh as (
+    select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
+      from holdfast.job_history h
+     where h.xid >= p_from and h.xid < p_to and h.xid <> all (p_running) and holdfast.is_native(h.xid, h.xmin, h.at, v_adopted_at)
+    union all
+    select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
+      from holdfast.job_history h
+     where h.xid = any (p_ended) and holdfast.is_native(h.xid, h.xmin, h.at, v_adopted_at)
+    union all
+    select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
+      from taken
+      join holdfast.job_history h on h.job_id = taken.job_id and h.seq = taken.seq),
+  moves as materialized (
+    select f.job_id, f.seq, f.from_status, f.to_status, f.attempt, f.at, f.metadata,
+           j.queue::text, j.task::text, j.tenant::text, j.subject::text, j.retry_count,
+           case when f.from_status = 'RUNNING' then f.at - b.at end as ran,
+           case when f.from_status = 'RUNNING' and o.since is not null then f.at - greatest(o.since, b.at) end as ran_outside,
+           -- Ready since it was enqueued or due. Of a job that waited for others, an event or a person nobody noted the moment.
+           case when f.to_status = 'RUNNING' and f.from_status in ('PENDING', 'RETRY') and (b.metadata ? 'held_by') is not true
+                then greatest(f.at - greatest(b.at, (b.metadata ->> 'due_at')::timestamptz), interval '0') end as waited
+      from fresh f
+      join holdfast.job j on j.id = f.job_id
+      left join holdfast.job_history b on b.job_id = case when f.seq > 1 then f.job_id end and b.seq = f.seq - 1
+      left join lateral holdfast.held_outside(case when f.from_status = 'RUNNING' then f.job_id end, f.attempt) as o on o.since is not null),
+  happenings as materialized (
+    select a.id, a.job_id, a.at, a.kind, a.data, j.task::text, j.tenant::text, j.subject::text
+      from (select a.id, a.job_id, a.at, a.kind, a.data
+              from holdfast.activity a
+             where a.xid >= p_from and a.xid < p_to and a.xid <> all (p_running) and holdfast.is_native(a.xid, a.xmin, a.at, v_adopted_at)
+            union all
+            select a.id, a.job_id, a.at, a.kind, a.data
+              from holdfast.activity a
+             where a.xid = any (p_ended) and holdfast.is_native(a.xid, a.xmin, a.at, v_adopted_at)
+            union all
+            select a.id, a.job_id, a.at, a.kind, a.data from taken join holdfast.activity a on a.id = taken.activity) as a
+      join holdfast.job j on j.id = a.job_id),
+  released as (
+    delete from holdfast.published p
+     where p.id = any (array(select o.id from holdfast.published o order by o.id limit p_limit))
+    returning p.id, p.at, p.channel, p.kind, p.data),
+
+  -- Added up once, finely; the tables take their sums from these few rows.
+  lots as materialized (
+    select date_bin('1 minute', m.at, '2000-01-01') as minute, m.queue, m.task, m.tenant, m.from_status, m.to_status,
+           holdfast.bucket_of(coalesce(m.waited, m.ran)) as bucket,
+           case when m.to_status in ('COMPLETED', 'FAILED') then m.retry_count end as retries,
+           count(*) as n, count(m.waited) as waits, sum(m.waited) as waited, count(m.ran) as runs, sum(m.ran) as ran,
+           sum(m.ran_outside) as ran_outside, sum(m.attempt) as attempts
+      from moves m
+     group by 1, m.queue, m.task, m.tenant, m.from_status, m.to_status, 7, 8),
+  counted as (
+    insert into holdfast.statistic as s (minute, queue, task, enqueued, started, completed, failed, cancelled, retried, suspended, waits, waited, runs, ran)
+    select l.minute, l.queue, l.task,
+           coalesce(sum(l.n) filter (where l.from_status is null), 0), coalesce(sum(l.n) filter (where l.to_status = 'RUNNING'), 0),
+           coalesce(sum(l.n) filter (where l.to_status = 'COMPLETED'), 0), coalesce(sum(l.n) filter (where l.to_status = 'FAILED'), 0),
+           coalesce(sum(l.n) filter (where l.to_status = 'CANCELLED'), 0), coalesce(sum(l.n) filter (where l.to_status = 'RETRY'), 0),
+           coalesce(sum(l.n) filter (where l.to_status in ('WAITING', 'WAITING_FOR_APPROVAL')), 0),
+           sum(l.waits), coalesce(sum(l.waited), '0'), sum(l.runs), coalesce(sum(l.ran), '0')
+      from lots l
+     group by l.minute, l.queue, l.task
+    on conflict (minute, queue, task) do update
+       set enqueued = s.enqueued + excluded.enqueued, started = s.started + excluded.started, completed = s.completed + excluded.completed,
+           failed = s.failed + excluded.failed, cancelled = s.cancelled + excluded.cancelled, retried = s.retried + excluded.retried,
+           suspended = s.suspended + excluded.suspended, waits = s.waits + excluded.waits, waited = s.waited + excluded.waited,
+           runs = s.runs + excluded.runs, ran = s.ran + excluded.ran),
+  timed as (
+    insert into holdfast.timing as t (minute, queue, task, what, bucket, count)
+    select l.minute, l.queue, l.task, case when l.waits > 0 then 'wait' else 'run' end, l.bucket, sum(l.n)
+      from lots l
+     where l.bucket is not null
+     group by l.minute, l.queue, l.task, 4, l.bucket
+    union all
+    select l.minute, l.queue, l.task, 'retries', l.retries, sum(l.n)
+      from lots l
+     where l.retries is not null
+     group by l.minute, l.queue, l.task, l.retries
+    on conflict (minute, what, task, queue, bucket) do update set count = t.count + excluded.count),
+  tallied as (
+    insert into holdfast.tally as t (queue, task, status, entered, departed)
+    select e.queue, e.task, e.status, sum(e.entered), sum(e.departed)
+      from (select l.queue, l.task, l.to_status as status, l.n as entered, 0 as departed from lots l
+            union all
+            select l.queue, l.task, l.from_status, 0, l.n from lots l where l.from_status is not null) as e
+     group by e.queue, e.task, e.status
+    on conflict (queue, task, status) do update set entered = t.entered + excluded.entered, departed = t.departed + excluded.departed),
+  used as (
+    insert into holdfast.usage as u (day, tenant, task, enqueued, runs, completed, failed, cancelled, retried, attempts, run_seconds, external_seconds)
+    select (l.minute at time zone 'UTC')::date, l.tenant, l.task,
+           coalesce(sum(l.n) filter (where l.from_status is null), 0), coalesce(sum(l.n) filter (where l.to_status = 'RUNNING'), 0),
+           coalesce(sum(l.n) filter (where l.to_status = 'COMPLETED'), 0), coalesce(sum(l.n) filter (where l.to_status = 'FAILED'), 0),
+           coalesce(sum(l.n) filter (where l.to_status = 'CANCELLED'), 0), coalesce(sum(l.n) filter (where l.to_status = 'RETRY'), 0),
+           coalesce(sum(l.attempts) filter (where l.to_status in ('COMPLETED', 'FAILED', 'CANCELLED')), 0),
+           coalesce(extract(epoch from sum(l.ran)), 0), coalesce(extract(epoch from sum(l.ran_outside)), 0)
+      from lots l
+     group by 1, l.tenant, l.task
+    on conflict (day, tenant, task) do update
+       set enqueued = u.enqueued + excluded.enqueued, runs = u.runs + excluded.runs, completed = u.completed + excluded.completed,
+           failed = u.failed + excluded.failed, cancelled = u.cancelled + excluded.cancelled, retried = u.retried + excluded.retried,
+           attempts = u.attempts + excluded.attempts, run_seconds = u.run_seconds + excluded.run_seconds,
+           external_seconds = u.external_seconds + excluded.external_seconds
+    returning u.tenant),
+
+  told as (
+    select m.job_id, m.at, 0 as source, m.seq::bigint as place, m.subject, m.tenant, holdfast.event_kind(m.to_status) as kind,
+           jsonb_strip_nulls(jsonb_build_object(
+             'task', m.task, 'status', m.to_status, 'from', m.from_status, 'attempt', m.attempt, 'seq', m.seq,
+             'due_at', m.metadata -> 'due_at', 'error', holdfast.error_class(m.metadata), 'fields', fields.listed)) as data
+      from moves m
+      left join lateral (
+        select holdfast.listed_fields(t.options -> 'feed_fields', j.payload) as listed
+          from holdfast.task t
+          join holdfast.job j on j.id = m.job_id
+         where t.name = m.task and jsonb_typeof(t.options -> 'feed_fields') = 'array') as fields on true
+     where m.subject is not null or m.tenant is not null
+    union all
+    select h.job_id, h.at, 1, h.id, h.subject, h.tenant, h.kind, jsonb_build_object('task', h.task) || coalesce(h.data, '{}')
+      from happenings h
+     where h.subject is not null or h.tenant is not null),
+  addressed as materialized (
+    select 'subject:' || t.subject as channel, t.job_id, t.at, t.source, t.place, t.kind, t.data from told t where t.subject is not null
+    union all
+    select 'tenant:' || t.tenant, t.job_id, t.at, t.source, t.place, t.kind, t.data
+      from told t
+     where t.tenant is not null
+       and exists (select from holdfast.channel c where c.name = 'tenant:' || t.tenant and c.listened_at is not null)
+    union all
+    select r.channel, null, r.at, 2, r.id, r.kind, r.data from released r),
+  opened as (
+    insert into holdfast.channel as c (name, last_id, last_at)
+    select a.channel, v_floor + count(*), max(a.at)
+      from addressed a
+     group by a.channel
+    on conflict (name) do update set last_id = c.last_id + excluded.last_id - v_floor, last_at = greatest(c.last_at, excluded.last_at)
+    returning c.name, c.listened_at),
+  numbered as (
+    insert into holdfast.feed (channel, id, job_id, at, kind, data)
+    select a.channel,
+           coalesce((select c.last_id from holdfast.channel c where c.name = a.channel), v_floor)
+             -- A job's moves in their order, whatever else happened meanwhile: at never goes back within a job.
+             + row_number() over (partition by a.channel order by a.at, a.job_id, a.source, a.place),
+           a.job_id, a.at, a.kind, a.data
+      from addressed a
+    returning 1)
+  select (select count(*) from moves) + (select count(*) from happenings) + (select count(*) from released), (select count(*) from numbered),
+         (select array_agg(o.name) from opened o where o.listened_at is not null),
+         (select array_agg(distinct u.tenant) from used u where u.tenant is not null)
+    into projected, events, v_channels, v_tenants;
+  perform pg_notify('holdfast_feed', c) from unnest(v_channels) as c;
+  if exists (select from holdfast.quota q where q.tenant = any (v_tenants)) then
+    perform holdfast.judge_quotas(v_tenants);
+  end if;
+end $$;
+
+--
+-- Name: publish(text, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.publish(p_channel text, p_kind text, p_data jsonb DEFAULT '{}'::jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if jsonb_typeof(p_data) is distinct from 'object' then
+    raise exception 'event % has data that is no JSON object but %', quote_literal(p_kind), coalesce(jsonb_typeof(p_data), 'missing') using errcode = 'HF005';
+  end if;
+  if octet_length(p_data::text) > 65536 then
+    raise exception 'event % has % bytes of data; at most 65,536 (64 KiB) fit', quote_literal(p_kind), octet_length(p_data::text)
+      using errcode = 'HF005', hint = 'Store the data elsewhere and publish its id.';
+  end if;
+  insert into holdfast.published (at, channel, kind, data) values (holdfast.clock(), p_channel, p_kind, p_data);
+end $$;
 
 --
 -- Name: put_aside(holdfast.job, timestamp with time zone, text, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -3692,6 +4283,21 @@ CREATE FUNCTION holdfast.rates_of(p_job holdfast.job) RETURNS TABLE(key text, mo
 $$;
 
 --
+-- Name: read_feed(text, bigint, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.read_feed(p_channel text, p_after bigint DEFAULT 0, p_limit integer DEFAULT 1000) RETURNS TABLE(id bigint, kind text, job_id uuid, at timestamp with time zone, data jsonb)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select f.id, f.kind, f.job_id, f.at, f.data
+    from holdfast.feed f
+   where f.channel = p_channel and f.id > p_after
+   order by f.id
+   limit least(p_limit, 10000)
+$$;
+
+--
 -- Name: read_gate(holdfast.job, integer, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3779,7 +4385,9 @@ begin
   select id, seq, null, status, attempt, updated_at, v_xid,
          case when retry_of is null then coalesce(requested_by, v_actor) else v_actor end,   -- who retries is not who asked first
          reason,
-         case when retry_of is not null then jsonb_build_object('retry_of', retry_of) end
+         -- When it is ready, for whoever measures how long it waited.
+         case when retry_of is not null or due_at is not null or held_by is not null
+              then jsonb_strip_nulls(jsonb_build_object('retry_of', retry_of, 'due_at', due_at, 'held_by', held_by)) end
     from born;
   return null;
 end $$;
@@ -3850,6 +4458,30 @@ CREATE FUNCTION holdfast.refuse() RETURNS trigger
     AS $$
 begin
   raise exception '%', tg_argv[0] using errcode = 'HF003';
+end $$;
+
+--
+-- Name: refuse_quota(bigint, uuid, text, text, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.refuse_quota(p_position bigint, p_id uuid, p_tenant text, p_task text, p_now timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_quota holdfast.quota;
+begin
+  if exists (select from holdfast.job j where j.id = p_id) then
+    return true;   -- the answer to it was lost, and the quota reached since: the repeat learns that its job is there
+  end if;
+  select * into strict v_quota
+    from holdfast.quota q
+   where q.tenant = p_tenant and q.reached_until > p_now and (q.task is null or q.task = p_task)
+   order by q.reached_until desc
+   limit 1;
+  raise exception 'job %: tenant % has reached its quota of % % a %', p_position, quote_literal(p_tenant), v_quota.hard, v_quota.measure, v_quota.period
+    using errcode = 'HF013', detail = p_tenant,
+          hint = format('Nothing was enqueued. Try again after %s, or raise the quota: holdfast quota set.', v_quota.reached_until at time zone 'UTC' || ' UTC');
 end $$;
 
 --
@@ -4384,6 +5016,17 @@ begin
 end $$;
 
 --
+-- Name: running_in(pg_snapshot); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.running_in(p_snapshot pg_snapshot) RETURNS bigint[]
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select coalesce(array_agg(x::text::bigint), '{}') from pg_snapshot_xip(p_snapshot) as x
+$$;
+
+--
 -- Name: save_checkpoint(uuid, integer, uuid, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -4457,6 +5100,28 @@ begin
          reason = excluded.reason, at = excluded.at;
   perform holdfast.open_again(100);
   perform holdfast.wake(array(select s.queue from holdfast.sleeper s));
+end $$;
+
+--
+-- Name: set_quota(text, text, text, text, numeric, numeric); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.set_quota(p_tenant text, p_task text, p_period text, p_measure text, p_soft numeric, p_hard numeric) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if p_soft is null and p_hard is null then
+    delete from holdfast.quota q
+     where (q.tenant, q.period, q.measure) = (p_tenant, p_period, p_measure) and q.task is not distinct from p_task;
+    return;
+  end if;
+  insert into holdfast.quota as q (tenant, task, period, measure, soft, hard)
+  values (p_tenant, p_task, p_period, p_measure, p_soft, p_hard)
+  on conflict (tenant, task, period, measure) do update
+     set soft = excluded.soft, hard = excluded.hard, reached_until = null,
+         told_until = case when excluded.soft is not distinct from q.soft then q.told_until end;
+  perform holdfast.judge_quotas(array[p_tenant]);
 end $$;
 
 --
@@ -4933,6 +5598,19 @@ begin
 end $$;
 
 --
+-- Name: tell_quota(text, text, text, text, text, numeric, numeric, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.tell_quota(p_kind text, p_tenant text, p_task text, p_period text, p_measure text, p_mark numeric, p_used numeric, p_since timestamp with time zone) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  insert into holdfast.published (at, channel, kind, data)
+  values (holdfast.clock(), 'tenant:' || p_tenant, p_kind,
+          jsonb_build_object('tenant', p_tenant, 'task', p_task, 'period', p_period, 'measure', p_measure, 'mark', p_mark, 'used', p_used, 'since', p_since))
+$$;
+
+--
 -- Name: tenants_in_line(text, text, text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5083,6 +5761,7 @@ begin
   partitions := holdfast.ensure_history_partitions();
   removed := holdfast.apply_retention(p_limit);
   perform holdfast.forget_nonces(p_limit);
+  perform holdfast.forget_projected(p_limit);
   delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
   perform holdfast.forget_schedule_runs(p_limit);
   perform holdfast.drop_empty_history_partitions();
@@ -5269,6 +5948,25 @@ begin
 end $$;
 
 --
+-- Name: quota; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.quota (
+    tenant holdfast.name NOT NULL,
+    task holdfast.name,
+    period text NOT NULL,
+    measure text DEFAULT 'enqueued'::text NOT NULL,
+    soft numeric,
+    hard numeric,
+    told_until timestamp with time zone,
+    reached_until timestamp with time zone,
+    CONSTRAINT quota_has_a_mark CHECK (((soft IS NOT NULL) OR (hard IS NOT NULL))),
+    CONSTRAINT quota_marks_are_positive CHECK (((soft > (0)::numeric) AND (hard > (0)::numeric))),
+    CONSTRAINT quota_measure_is_known CHECK ((measure = ANY (ARRAY['enqueued'::text, 'runs'::text, 'run_seconds'::text]))),
+    CONSTRAINT quota_period_is_known CHECK ((period = ANY (ARRAY['day'::text, 'month'::text])))
+);
+
+--
 -- Name: wanted(jsonb, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5329,6 +6027,9 @@ CREATE FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time zone) RE
              WHEN ((w.after IS NOT NULL) AND (NOT holdfast.are_strings(w.after))) THEN holdfast.bad_input(w.nth, 'after must be a list of job ids'::text)
              WHEN (w.on_parent_failure <> ALL (ARRAY['cancel'::text, 'run'::text])) THEN holdfast.bad_input(w.nth, format('on_parent_failure %L is not one of cancel, run'::text, w.on_parent_failure))
              WHEN (w.on_conflict <> ALL (ARRAY['return'::text, 'raise'::text, 'replace'::text])) THEN holdfast.bad_input(w.nth, format('on_conflict %L is not one of return, raise, replace'::text, w.on_conflict))
+             WHEN ((w.tenant IS NOT NULL) AND (EXISTS ( SELECT
+                FROM holdfast.quota q
+               WHERE (((q.tenant)::text = w.tenant) AND (q.reached_until > wanted.p_now) AND ((q.task IS NULL) OR ((q.task)::text = w.task)))))) THEN holdfast.refuse_quota(w.nth, w.id, w.tenant, w.task, wanted.p_now)
              ELSE true
          END;
 END;
@@ -5430,6 +6131,19 @@ CREATE TABLE holdfast.callback_nonce (
 );
 
 --
+-- Name: channel; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.channel (
+    name text NOT NULL,
+    last_id bigint DEFAULT 0 NOT NULL,
+    last_at timestamp with time zone NOT NULL,
+    listened_at timestamp with time zone,
+    CONSTRAINT channel_name_has_1_to_600_characters CHECK (((name <> ''::text) AND (length(name) <= 600)))
+)
+WITH (fillfactor='70');
+
+--
 -- Name: checkpoint; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -5477,6 +6191,19 @@ ALTER TABLE holdfast.event ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY 
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+--
+-- Name: feed; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.feed (
+    channel text NOT NULL,
+    id bigint NOT NULL,
+    job_id uuid,
+    at timestamp with time zone NOT NULL,
+    kind text NOT NULL,
+    data jsonb NOT NULL
 );
 
 --
@@ -5589,6 +6316,18 @@ CREATE VIEW holdfast.job_overview AS
    FROM holdfast.job j;
 
 --
+-- Name: left_over; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.left_over (
+    at timestamp with time zone NOT NULL,
+    job_id uuid NOT NULL,
+    seq integer,
+    activity bigint,
+    CONSTRAINT left_over_is_history_or_activity CHECK (((seq IS NULL) <> (activity IS NULL)))
+);
+
+--
 -- Name: progress; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -5602,6 +6341,32 @@ CREATE TABLE holdfast.progress (
     CONSTRAINT progress_note_is_short CHECK ((length(note) <= 500))
 )
 WITH (fillfactor='70');
+
+--
+-- Name: published; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.published (
+    id bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    channel text NOT NULL,
+    kind holdfast.name NOT NULL,
+    data jsonb NOT NULL,
+    CONSTRAINT published_channel_has_1_to_600_characters CHECK (((channel <> ''::text) AND (length(channel) <= 600)))
+);
+
+--
+-- Name: published_id_seq; Type: SEQUENCE; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.published ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME holdfast.published_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 --
 -- Name: rate_slot; Type: TABLE; Schema: holdfast; Owner: -
@@ -5665,6 +6430,28 @@ CREATE TABLE holdfast.slot (
 );
 
 --
+-- Name: statistic; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.statistic (
+    minute timestamp with time zone NOT NULL,
+    queue text NOT NULL,
+    task text NOT NULL,
+    enqueued bigint NOT NULL,
+    started bigint NOT NULL,
+    completed bigint NOT NULL,
+    failed bigint NOT NULL,
+    cancelled bigint NOT NULL,
+    retried bigint NOT NULL,
+    suspended bigint NOT NULL,
+    waits bigint NOT NULL,
+    waited interval NOT NULL,
+    runs bigint NOT NULL,
+    ran interval NOT NULL
+)
+WITH (fillfactor='50');
+
+--
 -- Name: step; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -5684,6 +6471,19 @@ CREATE TABLE holdfast.step (
 );
 
 --
+-- Name: tally; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.tally (
+    queue text NOT NULL,
+    task text NOT NULL,
+    status holdfast.job_status NOT NULL,
+    entered bigint NOT NULL,
+    departed bigint NOT NULL
+)
+WITH (fillfactor='50');
+
+--
 -- Name: tenant; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -5693,6 +6493,21 @@ CREATE TABLE holdfast.tenant (
     set_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
     CONSTRAINT weight_is_within_1000 CHECK (((weight >= 1) AND (weight <= 1000)))
 );
+
+--
+-- Name: timing; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.timing (
+    minute timestamp with time zone NOT NULL,
+    queue text NOT NULL,
+    task text NOT NULL,
+    what text NOT NULL,
+    bucket smallint NOT NULL,
+    count bigint NOT NULL,
+    CONSTRAINT timing_is_known CHECK ((what = ANY (ARRAY['wait'::text, 'run'::text, 'retries'::text])))
+)
+WITH (fillfactor='50');
 
 --
 -- Name: turn; Type: TABLE; Schema: holdfast; Owner: -
@@ -5714,6 +6529,26 @@ CREATE TABLE holdfast.upkeep (
     ran_at timestamp with time zone,
     CONSTRAINT upkeep_only_one_check CHECK (only_one)
 );
+
+--
+-- Name: usage; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.usage (
+    day date NOT NULL,
+    tenant text,
+    task text NOT NULL,
+    enqueued bigint NOT NULL,
+    runs bigint NOT NULL,
+    completed bigint NOT NULL,
+    failed bigint NOT NULL,
+    cancelled bigint NOT NULL,
+    retried bigint NOT NULL,
+    attempts bigint NOT NULL,
+    run_seconds numeric(30,6) NOT NULL,
+    external_seconds numeric(30,6) NOT NULL
+)
+WITH (fillfactor='50');
 
 --
 -- Name: wait; Type: TABLE; Schema: holdfast; Owner: -
@@ -5811,6 +6646,13 @@ ALTER TABLE ONLY holdfast.callback_nonce
     ADD CONSTRAINT callback_nonce_pkey PRIMARY KEY (job_id, nonce);
 
 --
+-- Name: channel channel_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.channel
+    ADD CONSTRAINT channel_pkey PRIMARY KEY (name);
+
+--
 -- Name: checkpoint checkpoint_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -5844,6 +6686,13 @@ ALTER TABLE ONLY holdfast.dispatch
 
 ALTER TABLE ONLY holdfast.event
     ADD CONSTRAINT event_pkey PRIMARY KEY (id);
+
+--
+-- Name: feed feed_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.feed
+    ADD CONSTRAINT feed_pkey PRIMARY KEY (channel, id);
 
 --
 -- Name: flag flag_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -5895,11 +6744,32 @@ ALTER TABLE ONLY holdfast.progress
     ADD CONSTRAINT progress_pkey PRIMARY KEY (job_id);
 
 --
+-- Name: projection projection_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.projection
+    ADD CONSTRAINT projection_pkey PRIMARY KEY (only_one);
+
+--
+-- Name: published published_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.published
+    ADD CONSTRAINT published_pkey PRIMARY KEY (id);
+
+--
 -- Name: queue queue_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
 ALTER TABLE ONLY holdfast.queue
     ADD CONSTRAINT queue_pkey PRIMARY KEY (name);
+
+--
+-- Name: quota quota_is_per_tenant_task_period_and_measure; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.quota
+    ADD CONSTRAINT quota_is_per_tenant_task_period_and_measure UNIQUE NULLS NOT DISTINCT (tenant, task, period, measure);
 
 --
 -- Name: rate_slot rate_slot_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -5958,11 +6828,25 @@ ALTER TABLE ONLY holdfast.slot
     ADD CONSTRAINT slot_pkey PRIMARY KEY (job_id, key);
 
 --
+-- Name: statistic statistic_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.statistic
+    ADD CONSTRAINT statistic_pkey PRIMARY KEY (minute, queue, task);
+
+--
 -- Name: step step_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
 ALTER TABLE ONLY holdfast.step
     ADD CONSTRAINT step_pkey PRIMARY KEY (job_id, name);
+
+--
+-- Name: tally tally_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.tally
+    ADD CONSTRAINT tally_pkey PRIMARY KEY (queue, task, status);
 
 --
 -- Name: task task_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -5979,6 +6863,13 @@ ALTER TABLE ONLY holdfast.tenant
     ADD CONSTRAINT tenant_pkey PRIMARY KEY (name);
 
 --
+-- Name: timing timing_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.timing
+    ADD CONSTRAINT timing_pkey PRIMARY KEY (minute, what, task, queue, bucket);
+
+--
 -- Name: turn turn_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -5991,6 +6882,13 @@ ALTER TABLE ONLY holdfast.turn
 
 ALTER TABLE ONLY holdfast.upkeep
     ADD CONSTRAINT upkeep_pkey PRIMARY KEY (only_one);
+
+--
+-- Name: usage usage_is_per_day_tenant_and_task; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.usage
+    ADD CONSTRAINT usage_is_per_day_tenant_and_task UNIQUE NULLS NOT DISTINCT (day, tenant, task);
 
 --
 -- Name: wait wait_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -6037,6 +6935,12 @@ CREATE INDEX approval_open ON holdfast.approval USING btree (id DESC) WHERE (dec
 CREATE INDEX callback_nonce_by_age ON holdfast.callback_nonce USING btree (at);
 
 --
+-- Name: channel_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX channel_by_age ON holdfast.channel USING btree (last_at);
+
+--
 -- Name: dependency_of; Type: INDEX; Schema: holdfast; Owner: -
 --
 
@@ -6065,6 +6969,12 @@ CREATE INDEX event_by_age ON holdfast.event USING btree (emitted_at);
 --
 
 CREATE INDEX event_by_name ON holdfast.event USING btree (name, id);
+
+--
+-- Name: feed_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX feed_by_age ON holdfast.feed USING brin (at);
 
 --
 -- Name: job_by_parent; Type: INDEX; Schema: holdfast; Owner: -
@@ -6121,6 +7031,18 @@ CREATE INDEX job_due ON holdfast.job USING btree (due_at) WHERE ((due_at IS NOT 
 CREATE INDEX job_held ON holdfast.job USING btree (holder) WHERE (holder IS NOT NULL);
 
 --
+-- Name: job_history_by_xid; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX job_history_by_xid ON ONLY holdfast.job_history USING btree (xid);
+
+--
+-- Name: job_history_rest_xid_idx; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX job_history_rest_xid_idx ON holdfast.job_history_rest USING btree (xid);
+
+--
 -- Name: job_in_line; Type: INDEX; Schema: holdfast; Owner: -
 --
 
@@ -6155,6 +7077,18 @@ CREATE INDEX job_suspect ON holdfast.job USING btree (queue, claim_order, id) WH
 --
 
 CREATE INDEX job_undoing ON holdfast.job USING btree (compensates, id) WHERE ((compensates IS NOT NULL) AND (finished_at IS NULL) AND (held_by IS NOT NULL));
+
+--
+-- Name: left_over_in_order; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX left_over_in_order ON holdfast.left_over USING btree (at, job_id, seq);
+
+--
+-- Name: left_over_of_job; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX left_over_of_job ON holdfast.left_over USING btree (job_id);
 
 --
 -- Name: rate_slot_by_use; Type: INDEX; Schema: holdfast; Owner: -
@@ -6199,6 +7133,12 @@ CREATE INDEX schedule_run_by_job ON holdfast.schedule_run USING btree (schedule,
 CREATE INDEX task_paused ON holdfast.task USING btree (name) WHERE (paused_at IS NOT NULL);
 
 --
+-- Name: usage_of_tenant; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX usage_of_tenant ON holdfast.usage USING btree (tenant, day);
+
+--
 -- Name: wait_for_event; Type: INDEX; Schema: holdfast; Owner: -
 --
 
@@ -6209,6 +7149,12 @@ CREATE INDEX wait_for_event ON holdfast.wait USING btree (event) WHERE (event IS
 --
 
 ALTER INDEX holdfast.job_history_pkey ATTACH PARTITION holdfast.job_history_rest_pkey;
+
+--
+-- Name: job_history_rest_xid_idx; Type: INDEX ATTACH; Schema: holdfast; Owner: -
+--
+
+ALTER INDEX holdfast.job_history_by_xid ATTACH PARTITION holdfast.job_history_rest_xid_idx;
 
 --
 -- Name: activity activity_is_append_only; Type: TRIGGER; Schema: holdfast; Owner: -
@@ -6329,6 +7275,30 @@ ALTER TABLE holdfast.approval_decision ENABLE ALWAYS TRIGGER decision_is_kept;
 CREATE TRIGGER decision_is_not_truncated BEFORE TRUNCATE ON holdfast.approval_decision FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('decisions are append-only: TRUNCATE is refused');
 
 ALTER TABLE holdfast.approval_decision ENABLE ALWAYS TRIGGER decision_is_not_truncated;
+
+--
+-- Name: feed feed_is_append_only; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER feed_is_append_only BEFORE UPDATE ON holdfast.feed FOR EACH ROW EXECUTE FUNCTION holdfast.refuse('the feed is append-only: UPDATE is refused');
+
+ALTER TABLE holdfast.feed ENABLE ALWAYS TRIGGER feed_is_append_only;
+
+--
+-- Name: feed feed_is_kept; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER feed_is_kept BEFORE DELETE ON holdfast.feed FOR EACH ROW EXECUTE FUNCTION holdfast.guard_removal('the feed is append-only: DELETE is for retention only');
+
+ALTER TABLE holdfast.feed ENABLE ALWAYS TRIGGER feed_is_kept;
+
+--
+-- Name: feed feed_is_not_truncated; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER feed_is_not_truncated BEFORE TRUNCATE ON holdfast.feed FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('the feed is append-only: TRUNCATE is refused');
+
+ALTER TABLE holdfast.feed ENABLE ALWAYS TRIGGER feed_is_not_truncated;
 
 --
 -- Name: job guard_move; Type: TRIGGER; Schema: holdfast; Owner: -
@@ -6570,6 +7540,19 @@ REVOKE ALL ON FUNCTION holdfast.admit_rated(p_limit integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.admit_waiters(p_held text, p_many integer) FROM PUBLIC;
 
 --
+-- Name: TABLE projection; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.projection TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.projection TO holdfast_viewer;
+
+--
+-- Name: FUNCTION adopt_restored(p_cursor holdfast.projection); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.adopt_restored(p_cursor holdfast.projection) FROM PUBLIC;
+
+--
 -- Name: FUNCTION apply_retention(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -6588,6 +7571,12 @@ REVOKE ALL ON FUNCTION holdfast.approval_error(p_type text, p_message text) FROM
 REVOKE ALL ON FUNCTION holdfast.are_strings(p_list jsonb) FROM PUBLIC;
 
 --
+-- Name: FUNCTION as_snapshot(p_xmax bigint, p_running bigint[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.as_snapshot(p_xmax bigint, p_running bigint[]) FROM PUBLIC;
+
+--
 -- Name: FUNCTION ask(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_gate jsonb, p_logs jsonb, OUT approval_id uuid, OUT decision text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -6599,6 +7588,12 @@ GRANT ALL ON FUNCTION holdfast.ask(p_job uuid, p_attempt integer, p_claim_id uui
 --
 
 REVOKE ALL ON FUNCTION holdfast.await_rate(p_key text, p_period interval, p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION awaits_projection(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.awaits_projection(p_job uuid) FROM PUBLIC;
 
 --
 -- Name: FUNCTION bad_input(p_position bigint, p_problem text); Type: ACL; Schema: holdfast; Owner: -
@@ -6636,6 +7631,28 @@ REVOKE ALL ON FUNCTION holdfast.bound_hash(p_job uuid, p_payload jsonb, p_name t
 --
 
 REVOKE ALL ON FUNCTION holdfast.broken_rule(p_status holdfast.job_status, p_holder uuid, p_claim_order timestamp with time zone, p_due_at timestamp with time zone, p_held_by text, p_deadline_at timestamp with time zone, p_finished_at timestamp with time zone, p_approval_id uuid, p_error jsonb, p_result jsonb, p_retry_count integer, p_max_retries integer, p_key text, p_key_scope text, p_key_held boolean) FROM PUBLIC;
+
+--
+-- Name: FUNCTION bucket_floor(p_bucket integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.bucket_floor(p_bucket integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.bucket_floor(p_bucket integer) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.bucket_floor(p_bucket integer) TO holdfast_viewer;
+
+--
+-- Name: FUNCTION bucket_middle(p_bucket integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.bucket_middle(p_bucket integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.bucket_middle(p_bucket integer) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.bucket_middle(p_bucket integer) TO holdfast_viewer;
+
+--
+-- Name: FUNCTION bucket_of(p_span interval); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.bucket_of(p_span interval) FROM PUBLIC;
 
 --
 -- Name: FUNCTION callback(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_action text, p_nonce text, p_body_hash bytea, p_data jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -6716,6 +7733,12 @@ REVOKE ALL ON FUNCTION holdfast.closed_by(p_job holdfast.job) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.closed_detail(p_gate holdfast.approval) FROM PUBLIC;
+
+--
+-- Name: FUNCTION cluster(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.cluster() FROM PUBLIC;
 
 --
 -- Name: FUNCTION compensate(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
@@ -6866,6 +7889,12 @@ GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text,
 REVOKE ALL ON FUNCTION holdfast.end_dispatch(p_id uuid, p_stop boolean) FROM PUBLIC;
 
 --
+-- Name: FUNCTION end_of_slice(p_from bigint, p_to bigint, p_running bigint[], p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.end_of_slice(p_from bigint, p_to bigint, p_running bigint[], p_limit integer) FROM PUBLIC;
+
+--
 -- Name: FUNCTION end_overdue(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -6907,6 +7936,18 @@ REVOKE ALL ON FUNCTION holdfast.ensure_history_partition(p_month timestamp with 
 --
 
 REVOKE ALL ON FUNCTION holdfast.ensure_history_partitions(p_months_ahead integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION error_class(p_metadata jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.error_class(p_metadata jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION event_kind(p_status holdfast.job_status); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.event_kind(p_status holdfast.job_status) FROM PUBLIC;
 
 --
 -- Name: FUNCTION expire_approvals(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
@@ -6983,6 +8024,12 @@ REVOKE ALL ON FUNCTION holdfast.follow_up(p_ids uuid[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.forget_nonces(p_limit integer) FROM PUBLIC;
 
 --
+-- Name: FUNCTION forget_projected(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.forget_projected(p_limit integer) FROM PUBLIC;
+
+--
 -- Name: FUNCTION forget_schedule_runs(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -7038,10 +8085,22 @@ GRANT ALL ON FUNCTION holdfast.hand_over(p_job uuid, p_attempt integer, p_claim_
 REVOKE ALL ON FUNCTION holdfast.has_slot(p_job uuid, p_key text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION has_unprojected(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.has_unprojected() FROM PUBLIC;
+
+--
 -- Name: FUNCTION heal(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.heal(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION held_outside(p_job uuid, p_attempt integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.held_outside(p_job uuid, p_attempt integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION hold_facts(p_job uuid, p_held text); Type: ACL; Schema: holdfast; Owner: -
@@ -7100,6 +8159,12 @@ REVOKE ALL ON FUNCTION holdfast.is_gated(p_task text, p_queue text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.is_legal(p_from holdfast.job_status, p_to holdfast.job_status) FROM PUBLIC;
 
 --
+-- Name: FUNCTION is_native(p_xid bigint, p_xmin xid, p_at timestamp with time zone, p_adopted_at timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.is_native(p_xid bigint, p_xmin xid, p_at timestamp with time zone, p_adopted_at timestamp with time zone) FROM PUBLIC;
+
+--
 -- Name: FUNCTION is_terminal(p_status holdfast.job_status); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -7147,6 +8212,12 @@ REVOKE ALL ON FUNCTION holdfast.join_parents(p_jobs jsonb, p_made jsonb, p_now t
 --
 
 REVOKE ALL ON FUNCTION holdfast.judge_callback(p_job holdfast.job, p_run holdfast.dispatch, p_run_id text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION judge_quotas(p_tenants text[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.judge_quotas(p_tenants text[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION keep_attempt(p_run holdfast.dispatch, p_outcome text, p_error jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -7209,6 +8280,12 @@ GRANT ALL ON FUNCTION holdfast.limit_queue(p_queue text, p_most integer) TO hold
 --
 
 REVOKE ALL ON FUNCTION holdfast.limits_of(p_job holdfast.job) FROM PUBLIC;
+
+--
+-- Name: FUNCTION listed_fields(p_fields jsonb, p_payload jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.listed_fields(p_fields jsonb, p_payload jsonb) FROM PUBLIC;
 
 --
 -- Name: FUNCTION lock_event(p_name text); Type: ACL; Schema: holdfast; Owner: -
@@ -7297,6 +8374,13 @@ REVOKE ALL ON FUNCTION holdfast.open_again(p_limit integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.open_approval(p_approval uuid) FROM PUBLIC;
 
 --
+-- Name: FUNCTION open_channel(p_channel text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.open_channel(p_channel text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.open_channel(p_channel text) TO holdfast_api;
+
+--
 -- Name: FUNCTION open_jobs(p_schedule text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -7342,10 +8426,39 @@ REVOKE ALL ON FUNCTION holdfast.pause_task(p_task text, p_actor text, p_reason t
 GRANT ALL ON FUNCTION holdfast.pause_task(p_task text, p_actor text, p_reason text, p_resume_in interval) TO holdfast_api;
 
 --
+-- Name: FUNCTION period_start(p_period text, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.period_start(p_period text, p_now timestamp with time zone) FROM PUBLIC;
+
+--
 -- Name: FUNCTION place_in_line(p_due timestamp with time zone, p_priority integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.place_in_line(p_due timestamp with time zone, p_priority integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION project(p_limit integer, OUT projected bigint, OUT events bigint, OUT more boolean); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.project(p_limit integer, OUT projected bigint, OUT events bigint, OUT more boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.project(p_limit integer, OUT projected bigint, OUT events bigint, OUT more boolean) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.project(p_limit integer, OUT projected bigint, OUT events bigint, OUT more boolean) TO holdfast_maint;
+
+--
+-- Name: FUNCTION project_slice(p_from bigint, p_to bigint, p_running bigint[], p_ended bigint[], p_limit integer, p_cursor holdfast.projection, OUT projected bigint, OUT events bigint); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.project_slice(p_from bigint, p_to bigint, p_running bigint[], p_ended bigint[], p_limit integer, p_cursor holdfast.projection, OUT projected bigint, OUT events bigint) FROM PUBLIC;
+
+--
+-- Name: FUNCTION publish(p_channel text, p_kind text, p_data jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.publish(p_channel text, p_kind text, p_data jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.publish(p_channel text, p_kind text, p_data jsonb) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.publish(p_channel text, p_kind text, p_data jsonb) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.publish(p_channel text, p_kind text, p_data jsonb) TO holdfast_api;
 
 --
 -- Name: FUNCTION put_aside(p_job holdfast.job, p_due_at timestamp with time zone, p_held_by text, p_reason text, p_logs jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -7382,6 +8495,14 @@ REVOKE ALL ON FUNCTION holdfast.queue_is_paused(p_queue text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.rates_of(p_job holdfast.job) FROM PUBLIC;
 
 --
+-- Name: FUNCTION read_feed(p_channel text, p_after bigint, p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.read_feed(p_channel text, p_after bigint, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.read_feed(p_channel text, p_after bigint, p_limit integer) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.read_feed(p_channel text, p_after bigint, p_limit integer) TO holdfast_viewer;
+
+--
 -- Name: FUNCTION read_gate(p_job holdfast.job, p_attempt integer, p_name text, p_gate jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -7411,6 +8532,12 @@ GRANT ALL ON FUNCTION holdfast.recover_claim(p_worker uuid, p_claim_id uuid) TO 
 --
 
 REVOKE ALL ON FUNCTION holdfast.refuse() FROM PUBLIC;
+
+--
+-- Name: FUNCTION refuse_quota(p_position bigint, p_id uuid, p_tenant text, p_task text, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.refuse_quota(p_position bigint, p_id uuid, p_tenant text, p_task text, p_now timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION refuse_rule(p_job uuid, p_status holdfast.job_status, p_rule text); Type: ACL; Schema: holdfast; Owner: -
@@ -7558,6 +8685,12 @@ REVOKE ALL ON FUNCTION holdfast.run_schedule(p_name text, p_actor text, p_id uui
 GRANT ALL ON FUNCTION holdfast.run_schedule(p_name text, p_actor text, p_id uuid) TO holdfast_api;
 
 --
+-- Name: FUNCTION running_in(p_snapshot pg_snapshot); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.running_in(p_snapshot pg_snapshot) FROM PUBLIC;
+
+--
 -- Name: FUNCTION save_checkpoint(p_job uuid, p_attempt integer, p_claim_id uuid, p_value jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -7584,6 +8717,13 @@ GRANT ALL ON FUNCTION holdfast.saved_steps(p_job uuid) TO holdfast_worker;
 
 REVOKE ALL ON FUNCTION holdfast.set_flag(p_flag text, p_enabled boolean, p_percent integer, p_actor text, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.set_flag(p_flag text, p_enabled boolean, p_percent integer, p_actor text, p_reason text) TO holdfast_api;
+
+--
+-- Name: FUNCTION set_quota(p_tenant text, p_task text, p_period text, p_measure text, p_soft numeric, p_hard numeric); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.set_quota(p_tenant text, p_task text, p_period text, p_measure text, p_soft numeric, p_hard numeric) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.set_quota(p_tenant text, p_task text, p_period text, p_measure text, p_soft numeric, p_hard numeric) TO holdfast_api;
 
 --
 -- Name: FUNCTION set_tenant_weight(p_tenant text, p_weight integer); Type: ACL; Schema: holdfast; Owner: -
@@ -7681,6 +8821,12 @@ REVOKE ALL ON FUNCTION holdfast.task_is_paused(p_task holdfast.task) FROM PUBLIC
 REVOKE ALL ON FUNCTION holdfast.tell_followers(p_ids uuid[]) FROM PUBLIC;
 
 --
+-- Name: FUNCTION tell_quota(p_kind text, p_tenant text, p_task text, p_period text, p_measure text, p_mark numeric, p_used numeric, p_since timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.tell_quota(p_kind text, p_tenant text, p_task text, p_period text, p_measure text, p_mark numeric, p_used numeric, p_since timestamp with time zone) FROM PUBLIC;
+
+--
 -- Name: FUNCTION tenants_in_line(p_queue text, p_from text, p_below text, p_most integer, OUT tenants text[], OUT heads timestamp with time zone[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -7770,6 +8916,13 @@ GRANT ALL ON FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_cl
 --
 
 REVOKE ALL ON FUNCTION holdfast.wake(p_queues text[]) FROM PUBLIC;
+
+--
+-- Name: TABLE quota; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.quota TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.quota TO holdfast_viewer;
 
 --
 -- Name: FUNCTION wanted(p_jobs jsonb, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -7892,10 +9045,24 @@ GRANT SELECT ON TABLE holdfast.sleeper TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.slot TO holdfast_api;
 
 --
+-- Name: TABLE statistic; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.statistic TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.statistic TO holdfast_viewer;
+
+--
 -- Name: TABLE step; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.step TO holdfast_api;
+
+--
+-- Name: TABLE tally; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.tally TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.tally TO holdfast_viewer;
 
 --
 -- Name: TABLE tenant; Type: ACL; Schema: holdfast; Owner: -
@@ -7905,10 +9072,24 @@ GRANT SELECT ON TABLE holdfast.tenant TO holdfast_viewer;
 GRANT SELECT ON TABLE holdfast.tenant TO holdfast_api;
 
 --
+-- Name: TABLE timing; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.timing TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.timing TO holdfast_viewer;
+
+--
 -- Name: TABLE upkeep; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.upkeep TO holdfast_api;
+
+--
+-- Name: TABLE usage; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.usage TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.usage TO holdfast_viewer;
 
 --
 -- Name: TABLE wait; Type: ACL; Schema: holdfast; Owner: -

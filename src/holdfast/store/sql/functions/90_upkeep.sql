@@ -216,6 +216,7 @@ begin
                and j.id < holdfast.uuid_at(v_task.cutoff)   -- older than it finished: the index narrows it down
                and j.finished_at < v_task.cutoff
                and not exists (select from holdfast.job newer where newer.retry_of = j.id and newer.finished_at is null)
+               and not holdfast.awaits_projection(j.id)   -- or usage would lose what it did
              order by j.id
              limit p_limit - v_count
                for update skip locked) as old;
@@ -250,6 +251,7 @@ begin
   partitions := holdfast.ensure_history_partitions();
   removed := holdfast.apply_retention(p_limit);
   perform holdfast.forget_nonces(p_limit);
+  perform holdfast.forget_projected(p_limit);
   delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
   perform holdfast.forget_schedule_runs(p_limit);
   perform holdfast.drop_empty_history_partitions();

@@ -61,4 +61,11 @@ begin
   grant execute on function holdfast.decide, holdfast.decide_by_token to holdfast_api;
   grant execute on function holdfast.mint_token to holdfast_worker, holdfast_api;   -- whoever delivers
   grant select on holdfast.approval, holdfast.approval_decision to holdfast_api;    -- tokens' hashes are for nobody
+  grant execute on function holdfast.project to holdfast_worker, holdfast_maint;
+  grant execute on function holdfast.publish to holdfast_producer, holdfast_worker, holdfast_api;
+  grant execute on function holdfast.read_feed to holdfast_api, holdfast_viewer;
+  grant execute on function holdfast.open_channel, holdfast.set_quota to holdfast_api;
+  grant execute on function holdfast.bucket_floor, holdfast.bucket_middle to holdfast_api, holdfast_viewer;
+  grant select on holdfast.statistic, holdfast.timing, holdfast.tally, holdfast.usage, holdfast.quota, holdfast.projection
+    to holdfast_api, holdfast_viewer;
 end $$;
