@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     )
     from holdfast.domain.failure import Rules
     from holdfast.domain.feed import FeedEvent
+    from holdfast.domain.flow import chain, group
     from holdfast.domain.outcome import Cancel, Fail, Retry
     from holdfast.domain.rollout import rollout_bucket, rollout_position
     from holdfast.domain.states import Status
@@ -107,6 +108,8 @@ __all__ = [
     "Unchangeable",
     "UnknownTask",
     "WaitTimedOut",
+    "chain",
+    "group",
     "rollout_bucket",
     "rollout_position",
 ]
@@ -167,6 +170,8 @@ _HOMES = {
     "Unchangeable": "holdfast.domain.errors",
     "UnknownTask": "holdfast.domain.errors",
     "WaitTimedOut": "holdfast.domain.errors",
+    "chain": "holdfast.domain.flow",
+    "group": "holdfast.domain.flow",
     "rollout_bucket": "holdfast.domain.rollout",
     "rollout_position": "holdfast.domain.rollout",
 }

@@ -9,13 +9,13 @@ from collections.abc import Callable, Coroutine
 from contextlib import nullcontext, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import holdfast.store.claim as claims
 from holdfast.domain.errors import DatabaseUnavailable, HoldfastError
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.limits import has_gates
-from holdfast.runtime import failpoints
+from holdfast.runtime.claimer import Claimer
 from holdfast.runtime.dispatcher import Dispatcher
 from holdfast.runtime.failpoints import SimulatedCrash
 from holdfast.runtime.finisher import Finisher
@@ -26,15 +26,12 @@ from holdfast.runtime.idle import until_idle
 from holdfast.runtime.lane import Lane
 from holdfast.runtime.logs import capture, events
 from holdfast.runtime.loop import Beside, cancelled, dump_stacks, tell, unless, until_one_ends
-from holdfast.runtime.outage import Outage
 from holdfast.runtime.runner import Runner
 from holdfast.runtime.schedule import Scheduler
-from holdfast.runtime.sweeper import REFUSED_PAUSE, Sweeper
+from holdfast.runtime.sweeper import Sweeper
 from holdfast.runtime.wakeup import Wakeup
-from holdfast.store.call import Call
 from holdfast.store.connection import AsyncSession
 from holdfast.store.enqueue import register_tasks
-from holdfast.store.errors import WorkerUnknown
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
@@ -105,6 +102,9 @@ class Worker:
         self._wakeup = Wakeup(self._database, self._wake, self._ask_about, self._dispatcher.kick)
         self._heartbeat: Heartbeat | None = None
         self._rebirth = asyncio.Lock()
+        self._claimer = Claimer(
+            self._claiming, lambda: self._identity.id, self._be_reborn, self._sweeper.doubt
+        )
 
     def _make_lanes(self) -> list[Lane]:
         """Make a lane per queue for what runs here, and one for what runs in child processes: those have fewer slots."""
@@ -119,7 +119,7 @@ class Worker:
 
     def _lane(self, queue: str, tasks: list[str], slots: int, *, looks_ahead: bool) -> Lane:
         async def claim(limit: int, after: datetime | None) -> list[ClaimedJob]:
-            return await self._claim(
+            return await self._claimer.claim(
                 lambda me, claim_id: claims.claim(me, claim_id, queue, tasks, limit, after)
             )
 
@@ -293,7 +293,7 @@ class Worker:
             if (
                 asleep_as != me
                 and self._wakeup.is_listening.is_set()
-                and await self._try(claims.fall_asleep(me, [lane.queue]))
+                and await self._claimer.manages(claims.fall_asleep(me, [lane.queue]))
             ):
                 asleep_as = me
                 self._sleepers.add(lane)
@@ -309,7 +309,7 @@ class Worker:
         """Ask not to be woken, unless another lane of the queue still sleeps."""
         self._sleepers.discard(lane)
         if all(other.queue != lane.queue for other in self._sleepers):
-            await self._try(claims.stay_awake(me, [lane.queue]))
+            await self._claimer.manages(claims.stay_awake(me, [lane.queue]))
 
     async def _serve_suspects(self) -> None:
         """One at a time, alone: then a crash can be blamed on nobody else."""
@@ -323,33 +323,9 @@ class Worker:
 
     async def _claim_suspect(self, _limit: int, _after: datetime | None) -> list[ClaimedJob]:
         queues, tasks = list(self._identity.queues), sorted(self._app.tasks)
-        return await self._claim(lambda me, claim_id: claims.claim_suspect(me, claim_id, queues, tasks))
-
-    async def _claim(self, make: Callable[[UUID, UUID], Call[list[ClaimedJob]]]) -> list[ClaimedJob]:
-        me, claim_id = self._identity.id, uuid4()
-        call = make(me, claim_id)
-        outage = Outage("claim")
-        while True:
-            try:
-                jobs = await self._claiming.perform(call)
-            except DatabaseUnavailable as error:
-                # It may have committed: the claim id is ours, so what it took can be asked for.
-                call = claims.recover_claim(me, claim_id)
-                await asyncio.sleep(outage.failed(error))
-            except WorkerUnknown:
-                await self._be_reborn(me)
-                return []
-            except HoldfastError as error:
-                # Something in the line cannot be claimed; whatever it is, the worker stays and says so.
-                events.error("claim:refused", extra={"error": str(error)})
-                await asyncio.sleep(REFUSED_PAUSE)
-                return []
-            else:
-                if outage.ended() and not jobs:
-                    self._sweeper.doubt(claim_id, me)
-                if jobs:
-                    failpoints.reach("claimed")
-                return jobs
+        return await self._claimer.claim(
+            lambda me, claim_id: claims.claim_suspect(me, claim_id, queues, tasks)
+        )
 
     def _died_in_the_books(self, dead: UUID) -> None:
         self._beside.run(self._be_reborn(dead))
@@ -403,10 +379,3 @@ class Worker:
             if queue is None or lane.queue == queue:
                 lane.wake()
         self._suspects.wake()
-
-    async def _try(self, call: Call[None]) -> bool:
-        try:
-            await self._claiming.perform(call)
-        except DatabaseUnavailable:
-            return False
-        return True
