@@ -42,10 +42,6 @@ language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
   select 'run:' || d.id
     from holdfast.dispatch d
    where d.id = p_holder and d.cancel_wanted_at is not null and d.ended_at is null   -- an outside run that was told to stop
-  union all
-  select 'run:' || d.id
-    from holdfast.dispatch d
-   where d.id = p_holder and d.cancel_wanted_at is not null and d.ended_at is null
 $$;
 
 -- Held compensations and retries enter the line.
