@@ -1395,6 +1395,7 @@ CREATE FUNCTION holdfast.heal(p_limit integer) RETURNS bigint
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
     AS $$
 declare
   v_held text;
@@ -1420,7 +1421,7 @@ begin
      set used_at = coalesce((select j.updated_at from holdfast.job j where j.id = r.job_id and j.status = 'RUNNING'), '-infinity')
    where r.used_at is null
      and (select j.claim_order is not null from holdfast.job j where j.id = r.job_id) is not true;
-  for v_try in 1..p_limit loop
+  for v_try in 1..least(p_limit, 250) loop   -- each key costs an entry of the lock table
     select j.held_by into v_held
       from holdfast.job j
      where j.held_by collate "C" > 'limit:' || v_reached and j.held_by is not null
@@ -1436,6 +1437,7 @@ begin
             from (select j.held_by
                     from holdfast.job j
                    where j.held_by collate "C" >= 'rate:' and j.held_by collate "C" < 'rate;' and j.held_by is not null
+                   order by j.held_by collate "C"
                    limit p_limit) as p) as w
    where not exists (select from holdfast.rate_wait r where r.key = w.key)
      and pg_try_advisory_xact_lock(hashtextextended('holdfast:rate:' || w.key, 0))   -- who writes it otherwise holds this
@@ -1907,12 +1909,15 @@ CREATE FUNCTION holdfast.open_again(p_limit integer) RETURNS bigint
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
     AS $$
 declare
   v_held text;
   v_queues text[] := '{}';
 begin
-  if not exists (select from holdfast.job j where j.held_by is not null) then
+  -- In order, so that only one index will do: without it a plan made for an empty table would read all of a full one.
+  perform from holdfast.job j where j.held_by is not null order by j.held_by collate "C" limit 1;
+  if not found then
     return 0;
   end if;
   for v_held in
@@ -2267,11 +2272,11 @@ declare
   v_freed text[];
   v_given text[];
 begin
+  -- Subqueries throughout, not joins: no plan made for an empty table may begin with all jobs.
   update holdfast.rate_slot r
-     set used_at = case when j.status = 'RUNNING' then j.updated_at else '-infinity' end
-    from holdfast.job j
-   where r.job_id = any (p_ids) and r.used_at is null and j.id = any (array[r.job_id])
-     and j.claim_order is null;
+     set used_at = (select case when j.status = 'RUNNING' then j.updated_at else '-infinity' end from holdfast.job j where j.id = r.job_id)
+   where r.job_id = any (p_ids) and r.used_at is null
+     and (select j.claim_order is null from holdfast.job j where j.id = r.job_id);
   with gone as (
     delete from holdfast.slot s
      where s.job_id = any (p_ids) and (select j.finished_at is not null from holdfast.job j where j.id = s.job_id)
@@ -2281,9 +2286,10 @@ begin
     update holdfast.slot s
        set n = null
      where s.job_id = any (p_ids) and s.n is not null
-       and exists (select from holdfast.job j cross join lateral holdfast.limits_of(j) as l
-                    where j.id = s.job_id and j.status in ('RETRY', 'WAITING', 'WAITING_FOR_APPROVAL')
-                      and l.key = s.key and l.release_while_waiting)
+       and (select bool_or(l.release_while_waiting)
+              from holdfast.job j
+              cross join lateral holdfast.limits_of(j) as l
+             where j.id = s.job_id and j.status in ('RETRY', 'WAITING', 'WAITING_FOR_APPROVAL') and l.key = s.key)
     returning s.key)
   select array_agg(g.key) into v_given from given g;
   if v_freed is not null or v_given is not null then
