@@ -74,7 +74,7 @@ begin
 end $$;
 
 -- The application's own messages, in its own transaction. p_messages is an array of {"id", "channel", "recipient", "subject", "body", "priority"}.
-create or replace function holdfast.notify(p_messages jsonb, p_declared jsonb default null, p_kind text default 'message') returns void
+create or replace function holdfast.notify(p_messages jsonb, p_declared jsonb default null) returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_message record;
@@ -89,7 +89,7 @@ begin
       raise exception 'no channel is called %', quote_nullable(v_message.channel)
         using errcode = 'HF005', hint = 'Declare it with app.alerts.to(…) and start a worker of that app. Nothing was sent.';
     end if;
-    perform holdfast.put_notification(coalesce(v_message.id, holdfast.new_id()), p_kind, v_message.channel, v_message.recipient, null, null,
+    perform holdfast.put_notification(coalesce(v_message.id, holdfast.new_id()), 'message', v_message.channel, v_message.recipient, null, null,
               v_message.subject, v_message.body, coalesce(v_message.priority, 0));
   end loop;
 end $$;

@@ -62,12 +62,12 @@ create table holdfast.notification (
   state        text not null default 'waiting',
   created_at   timestamptz not null,
   delivered_at timestamptz,
-  constraint notification_kind_is_known check (kind in ('opened', 'resolved', 'approval', 'message', 'test')),
+  constraint notification_kind_is_known check (kind in ('opened', 'resolved', 'approval', 'message')),
   constraint notification_state_is_known check (state in ('waiting', 'delivered', 'void', 'failed')),
   constraint notification_is_delivered_at_a_time check ((state = 'delivered') = (delivered_at is not null)),
   constraint notification_has_what_it_tells check (
     (kind in ('opened', 'resolved')) = (alert_id is not null) and (kind = 'approval') = (approval_id is not null)
-    and (kind in ('message', 'test')) = (subject is not null and body is not null)),
+    and (kind = 'message') = (subject is not null and body is not null)),
   -- A line break in a header begins another header.
   constraint notification_subject_is_one_line check (length(subject) between 1 and 200 and subject !~ '[[:cntrl:]]'),
   constraint notification_recipient_is_one_line check (length(recipient) between 1 and 320 and recipient !~ '[[:cntrl:]]'),
