@@ -143,7 +143,7 @@ class CallbackSilent(_Rule):
 
 
 @dataclass(frozen=True, slots=True)
-class JobFailed(_Rule):
+class AnyFailure(_Rule):
     """A job ended FAILED: told with the failure's own transaction, once a task; over when none failed for a while."""
 
     kind: ClassVar[str] = "job_failed"
@@ -179,7 +179,7 @@ AlertRule: TypeAlias = (
     | ApprovalOverdue
     | ScheduleMissed
     | CallbackSilent
-    | JobFailed
+    | AnyFailure
     | CompensationFailed
 )
 

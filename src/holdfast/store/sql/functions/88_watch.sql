@@ -38,12 +38,12 @@ language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
   having sum(s.completed + s.failed) >= p_rule.least and sum(s.completed) < p_rule.threshold * sum(s.completed + s.failed)
 $$;
 
--- A paused queue waits because somebody wants it to.
+-- A paused queue waits because somebody wants it to; and of a queue of messages that nobody serves no message can tell.
 create or replace function holdfast.open_lines(p_rule holdfast.alert_rule, p_now timestamptz) returns table (queue text, since timestamptz)
 language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
   select q.name::text, holdfast.waiting_since(q.name)
     from holdfast.queue q
-   where (p_rule.queue is null or q.name = p_rule.queue)
+   where case when p_rule.queue is null then q.name <> 'holdfast' else q.name = p_rule.queue end
      and (q.paused_at is null or q.resume_at <= p_now)
 $$;
 
