@@ -372,6 +372,17 @@ def test_a_muted_rule_finds_nothing_and_stays_muted_when_it_is_registered_again(
     assert alerts(each_machine) == []
 
 
+def test_an_alert_of_a_rule_that_is_muted_closes_without_a_word(each_machine: Machine) -> None:
+    watch(each_machine, rule(threshold=0, period=HOUR))
+    count_failures(each_machine, "t", 1)
+    judge(each_machine)
+
+    each_machine.run("select holdfast.mute_rule('r', true)")
+
+    assert judge(each_machine) == (0, 1)
+    assert told(each_machine) == [("opened", "mail")]
+
+
 def test_a_rule_whose_channel_nobody_has_opens_its_alert_all_the_same(each_machine: Machine) -> None:
     watch(each_machine, rule(threshold=0, period=HOUR, channels=["pager"]))
     count_failures(each_machine, "t", 1)
@@ -390,6 +401,13 @@ def test_rules_are_looked_at_once_in_ten_seconds_whoever_asks(each_machine: Mach
     looks.append(each_machine.one("select * from holdfast.evaluate_alerts()")["opened"])
 
     assert looks == [0, None, 0]
+
+
+def test_a_clock_that_was_set_back_does_not_silence_the_watch(each_machine: Machine) -> None:
+    watch(each_machine, rule(threshold=0, period=HOUR))
+    each_machine.run("update holdfast.alert_watch set ran_at = holdfast.clock() + interval '1 day'")
+
+    assert each_machine.one("select * from holdfast.evaluate_alerts()")["opened"] == 0
 
 
 def test_eight_that_judge_at_once_open_one_alert_with_one_message_and_close_it_once(

@@ -18,7 +18,7 @@ from holdfast.domain.alert import SEVERITIES, AlertRule, Severity
 from holdfast.domain.backoff import Backoff
 from holdfast.domain.errors import BadInput, Configuration
 from holdfast.domain.message import Message, body_text, compose, is_address, one_line
-from holdfast.domain.outcome import Fail, TaskSignal
+from holdfast.domain.outcome import Fail
 from holdfast.domain.payload import PayloadCodec
 from holdfast.domain.task import TaskSettings
 from holdfast.runtime.channels import Channel
@@ -211,11 +211,7 @@ class Alerts:
             return "there was nothing to send any more"
         page = self._page(told["approval"]["id"], token) if told["kind"] == "approval" else None
         with _discreet():
-            try:
-                await channel.send(compose(told, page))
-            except TaskSignal as error:
-                error.args = tuple(str(each).replace(token, "…") for each in error.args)
-                raise
+            await channel.send(compose(told, page))
         await link.aperform(outbox.end_delivery(ctx.claimed, notification))
         return "delivered"
 
