@@ -8,7 +8,6 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from holdfast import Holdfast
 from holdfast.testing import ScratchDatabase, drain
 from interfaces import alert_app
 from interfaces.calling import Cli
@@ -23,7 +22,7 @@ def watched(holdfast_db: ScratchDatabase, monkeypatch: pytest.MonkeyPatch) -> An
     with http_endpoint(Endpoint()) as endpoint:
         monkeypatch.setenv("ALERT_TEST_URL", endpoint.url)
         module = importlib.reload(alert_app)
-        app: Holdfast = holdfast_db.use(module.app)
+        app = holdfast_db.use(module.app)
         drain(app)
         app.tasks["breaks"].enqueue()
         drain(app)

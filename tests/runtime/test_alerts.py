@@ -14,6 +14,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from guarantees.waiting import until
 from holdfast import (
     AnyFailure,
     BadInput,
@@ -109,7 +110,7 @@ def test_a_failed_job_is_told_by_mail(
         "duty@example.com",
         "high",
     )
-    (notification,) = owner.execute("select id from holdfast.notification").fetchone() or ()
+    notification = Machine(owner).value("select id from holdfast.notification")
     assert mail["Message-ID"] == f"<{notification}@example.com>"
     assert "holdfast alert show" in mail.get_content()
     assert states(owner) == ["delivered"]
@@ -417,10 +418,7 @@ def test_without_a_base_url_an_approver_gets_no_link_and_the_job_says_what_to_se
 
     drain(app)
 
-    (error,) = (
-        owner.execute("select error ->> 'message' from holdfast.job where queue = 'holdfast'").fetchone()
-        or ()
-    )
+    error = machine.value("select error ->> 'message' from holdfast.job where queue = 'holdfast'")
     assert "HOLDFAST_BASE_URL" in error
     assert mailbox.seen == []
 
@@ -494,12 +492,8 @@ def test_a_worker_looks_at_the_rules_as_time_goes_by(
     app.alerts.to(SlackWebhook("https://hooks.example.com/x"))
 
     @app.task()
-    async def waits() -> str:
-        import asyncio  # noqa: PLC0415
-
-        while not owner.execute("select 1 from holdfast.alert").fetchone():
-            await asyncio.sleep(0.05)
-        return "seen"
+    def waits() -> None:
+        until("the alert", lambda: owner.execute("select from holdfast.alert").rowcount)
 
     owner.execute("insert into holdfast.queue (name) values ('elsewhere')")
     waits.using(queue="elsewhere").enqueue()

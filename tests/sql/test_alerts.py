@@ -12,7 +12,7 @@ from holdfast.domain.message import is_address
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
 from sql.asking import asked, decide
-from sql.support import Machine, machine_on
+from sql.support import Machine, Row, machine_on
 from sql.watching import (
     alerts,
     count_failures,
@@ -520,20 +520,20 @@ def test_without_an_e_mail_channel_nobody_is_told_of_an_approval(each_machine: M
     assert told(each_machine) == []
 
 
-def claimed_delivery(machine: Machine) -> tuple[UUID, dict[str, object]]:
+def claimed_delivery(machine: Machine) -> tuple[UUID, Row]:
     worker = machine.worker(lease=DAY)
     (claimed,) = machine.claim(worker, queue="holdfast", tasks=("holdfast.notify.mail",))
     return machine.value("select id from holdfast.notification"), claimed
 
 
-def begin(machine: Machine, notification: UUID, claimed: dict[str, object]) -> object:
+def begin(machine: Machine, notification: UUID, claimed: Row) -> object:
     return machine.value(
         "select holdfast.begin_delivery(%s, %s, %s, %s, sha256('x'))",
         claimed["id"], claimed["attempt"], claimed["claim_id"], notification,
     )  # fmt: skip
 
 
-def end(machine: Machine, notification: UUID, claimed: dict[str, object]) -> None:
+def end(machine: Machine, notification: UUID, claimed: Row) -> None:
     machine.run(
         "select holdfast.end_delivery(%s, %s, %s, %s)",
         claimed["id"], claimed["attempt"], claimed["claim_id"], notification,

@@ -78,7 +78,10 @@ class Email:
 
     async def send(self, message: Message) -> None:
         """Send one message; raises Retry when it may work later, Fail when it never will."""
-        import aiosmtplib  # noqa: PLC0415 - only who sends mail needs it
+        try:
+            import aiosmtplib  # noqa: PLC0415 - an extra: only who sends mail needs it
+        except ImportError as error:
+            raise Fail("sending mail needs aiosmtplib: pip install 'holdfast[outside]'") from error
 
         recipients = list(self.to) if message.recipient is None else [message.recipient]
         if not recipients or not all(is_address(address) for address in recipients):
