@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
+from holdfast.domain.alert_health import judge_outbox
 from holdfast.domain.errors import Configuration, DatabaseUnavailable, HoldfastError, NotAllowed
 from holdfast.domain.health import (
     FAILURE_WINDOW,
@@ -16,7 +17,7 @@ from holdfast.domain.health import (
 )
 from holdfast.domain.schedule_health import judge_schedules
 from holdfast.runtime.keys import MASTER_KEY, master_keys
-from holdfast.store import overview
+from holdfast.store import alert, overview
 from holdfast.store.connection import Database, Session
 from holdfast.store.listen import hears_itself
 from holdfast.store.migrate import OLDEST_SERVER, SchemaState, read_state
@@ -72,6 +73,7 @@ def _examine_server(
     try:
         yield from judge(_facts(session))
         yield from judge_schedules(session.perform(schedules()))
+        yield from judge_outbox(session.perform(alert.outbox()))
     except HoldfastError as error:
         advice = "doctor needs a login with holdfast_api"
         yield Check("queues", Verdict.WARN, f"this login may not look: {error}", advice)

@@ -24,6 +24,7 @@ from holdfast.domain.task import (
     unique_fields,
 )
 from holdfast.runtime import execute
+from holdfast.runtime.alerts import OWN_PREFIX, Alerts
 from holdfast.runtime.approvals import Approvals
 from holdfast.runtime.context import Context, JobContext, SyncContext
 from holdfast.runtime.enqueuing import Enqueuing
@@ -67,13 +68,15 @@ class Holdfast(Enqueuing, Steering, Channels):
         self.executors: dict[str, OutsideExecutor] = {}
         self._registered: set[str] = set()  # tasks that this database is known to have
         self._flags_told: set[str] = set()
-        self._made_in: str = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - where children will find it
+        self.made_in: str = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - where children will find it
         self.link = Link(lambda: find_database(database_url))
         self.approvals = Approvals(self.link)
         self._holding: Holding | None = None
         self.declarations = Declarations()
         self.schedules = Schedules(self)
         self.aschedules = AsyncSchedules(self)
+        self.alerts = Alerts(self)
+        self.notify, self.anotify = self.alerts.notify, self.alerts.anotify
 
     # -- tasks ---------------------------------------------------------------------------------------------------------
 
@@ -148,6 +151,10 @@ class Holdfast(Enqueuing, Steering, Channels):
         """Register a function under its settings."""
         if settings.name in self.tasks:
             raise Configuration(f"two tasks are called {settings.name!r}: give one of them another name=")
+        if settings.name.startswith(OWN_PREFIX):
+            raise Configuration(
+                f"task {settings.name!r}: names that begin with {OWN_PREFIX} are Holdfast's own"
+            )
         if settings.executor == "loop" and not is_async(function):
             raise Configuration(
                 f"task {settings.name!r} is not async and would block the loop: use executor='thread' or 'process'"
@@ -168,13 +175,18 @@ class Holdfast(Enqueuing, Steering, Channels):
         self.executors[executor.name] = executor
         return executor
 
+    @property
+    def all_tasks(self) -> dict[str, AnyTask]:
+        """The app's tasks and Holdfast's own, which deliver its alerts."""
+        return {**self.tasks, **self.alerts.tasks}
+
     def declared(self, names: set[str]) -> str:
         """Write the definitions of these tasks, for a database that has not seen them yet."""
         return json.dumps(self.definitions(name for name in names if name in self.tasks))
 
     def definitions(self, names: Iterable[str]) -> list[dict[str, Any]]:
         """Give these tasks' definitions; once a process also what its environment says about their flags."""
-        found = [self.tasks[name].settings.definition() for name in sorted(names)]
+        found = [self.all_tasks[name].settings.definition() for name in sorted(names)]
         for definition in found:
             flag = definition["options"].get("flag")
             if flag is not None and flag in os.environ and flag not in self._flags_told:
@@ -221,9 +233,9 @@ class Holdfast(Enqueuing, Steering, Channels):
     @property
     def location(self) -> AppLocation | None:
         """Where a child process can import this app from; None when it is no module's attribute."""
-        module = sys.modules.get(self._made_in)
+        module = sys.modules.get(self.made_in)
         names = [name for name, value in vars(module).items() if value is self] if module else []
-        return AppLocation.of(self._made_in, names[0]) if names else None
+        return AppLocation.of(self.made_in, names[0]) if names else None
 
     @property
     def is_locatable(self) -> bool:
@@ -239,14 +251,14 @@ class Holdfast(Enqueuing, Steering, Channels):
                 raise Configuration(
                     f"tasks {needy} run in processes, which must import the app: make it a module's attribute"
                 )
-            location = AppLocation(self._made_in, "?")
+            location = AppLocation(self.made_in, "?")
         return Processes(location, limit)
 
     def run_in_child(self, request: dict[str, Any]) -> dict[str, Any]:
         """Run one job in this process; a child process of a worker calls this."""
         if self.link.found is None or self.link.found.url != request["database"]:
             self.connect_to(Database(request["database"], "its worker"))
-        return execute.run_in_child(self.tasks[request["task"]], request)
+        return execute.run_in_child(self.all_tasks[request["task"]], request)
 
     # -- set up --------------------------------------------------------------------------------------------------------
 

@@ -69,7 +69,7 @@ class Worker:
         projector: bool = True,
         on_ready: Callable[[Identity], None] | None = None,
     ) -> None:
-        refuse_unfit(app.tasks)
+        refuse_unfit(app.all_tasks)
         self._app = app
         self._database = app.link.database
         self._concurrency = concurrency
@@ -89,13 +89,13 @@ class Worker:
         self._claiming = AsyncSession(self._database, "holdfast claim")
         self._finishing = AsyncSession(self._database, "holdfast finish", deadline=30.0)
         self._identity = Identity(
-            slots_of(app.tasks.values(), queues, concurrency), tuple(sorted(app.tasks)), lease
+            slots_of(app.all_tasks.values(), queues, concurrency), tuple(sorted(app.all_tasks)), lease
         )
         self._finisher = Finisher(self._finishing, lambda: self._identity.id)
         self._processes = app.child_processes(self._child_limit + 1)
         self._lanes = self._make_lanes()
         self._suspects = Lane("suspects", [], 1, self._claim_suspect, looks_ahead=False, poll_seconds=poll)
-        self._runner = Runner(app.tasks, self._lanes, self._finisher, self._processes, concurrency)
+        self._runner = Runner(app.all_tasks, self._lanes, self._finisher, self._processes, concurrency)
         self._sweeper = Sweeper(self._database, lease, poll, self._wake_lanes, self._give_back_late)
         self._scheduler = Scheduler(app.declarations.by_name, self._sweeper.insist, poll)
         self._dispatcher = Dispatcher(self._database, app.executors, lambda: self._identity.id, poll)
@@ -108,8 +108,10 @@ class Worker:
 
     def _make_lanes(self) -> list[Lane]:
         """Make a lane per queue for what runs here, and one for what runs in child processes: those have fewer slots."""
-        here = sorted(name for name, task in self._app.tasks.items() if task.settings.executor != "process")
-        apart = sorted(set(self._app.tasks) - set(here))
+        here = sorted(
+            name for name, task in self._app.all_tasks.items() if task.settings.executor != "process"
+        )
+        apart = sorted(set(self._app.all_tasks) - set(here))
         queues = self._identity.queues.items()
         lanes = [self._lane(queue, here, slots, looks_ahead=True) for queue, slots in queues if here]
         most = self._child_limit
@@ -153,9 +155,10 @@ class Worker:
         return FORCED if self._forced.is_set() else 0
 
     async def _introduce(self) -> None:
-        definitions = self._app.definitions(self._app.tasks)
+        definitions = self._app.definitions(self._app.all_tasks)
         await unless(self._stopping, self._sweeper.insist(lambda: register_tasks(definitions)))
         await self._register()
+        await self._sweeper.register_alerts(self._app.alerts.registration())
         await self._sweeper.sweep()
         await self._scheduler.catch_up()
         if not self._app.is_locatable:
@@ -322,7 +325,7 @@ class Worker:
                 await self._suspects.rest(self._suspects.poll_pause)
 
     async def _claim_suspect(self, _limit: int, _after: datetime | None) -> list[ClaimedJob]:
-        queues, tasks = list(self._identity.queues), sorted(self._app.tasks)
+        queues, tasks = list(self._identity.queues), sorted(self._app.all_tasks)
         return await self._claimer.claim(
             lambda me, claim_id: claims.claim_suspect(me, claim_id, queues, tasks)
         )

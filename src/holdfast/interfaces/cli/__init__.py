@@ -5,6 +5,7 @@ import click
 from holdfast.interfaces.cli.commands import Group
 
 _COMMANDS = {
+    "alert": ("alerts:alert", "List and show alerts, mute rules, test channels."),
     "approval": ("approvals:approval", "List, show, approve and deny what jobs ask of people."),
     "callbacks": ("executors:callbacks", "Serve the door that outside runs report to."),
     "config": ("config:config", "Show every setting and where it came from."),

@@ -643,6 +643,44 @@ begin
 end $$;
 
 --
+-- Name: begin_delivery(uuid, integer, uuid, uuid, bytea); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.begin_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid, p_token_hash bytea) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_note holdfast.notification;
+  v_asked jsonb;
+  v_closed boolean := false;
+begin
+  select * into v_note from holdfast.notification n where n.id = p_notification;
+  if v_note.kind = 'approval' and v_note.state not in ('delivered', 'void') then
+    begin
+      select to_jsonb(m) || jsonb_build_object('id', v_note.approval_id, 'facts', m.facts::jsonb) into v_asked
+        from holdfast.mint_token(v_note.approval_id, v_note.recipient, p_token_hash) as m;
+    exception when sqlstate 'HF020' or sqlstate 'HF022' then
+      v_closed := true;   -- decided, expired or removed meanwhile: there is nobody to ask
+    end;
+  end if;
+  perform holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  select * into v_note from holdfast.notification n where n.id = p_notification for no key update;
+  if not found or v_note.state in ('delivered', 'void') then
+    return null;
+  end if;
+  update holdfast.notification n
+     set job_id = p_job, state = case when v_closed then 'void' else 'waiting' end
+   where n.id = p_notification;
+  if v_closed then
+    return null;
+  end if;
+  return (select jsonb_build_object('id', v_note.id, 'kind', v_note.kind, 'recipient', v_note.recipient, 'subject', v_note.subject, 'body', v_note.body,
+            'priority', v_note.priority, 'created_at', v_note.created_at, 'approval', v_asked,
+            'alert', (select to_jsonb(a) from holdfast.alert a where a.id = v_note.alert_id)))::text;
+end $$;
+
+--
 -- Name: approval; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -819,6 +857,51 @@ begin
   end if;
   perform set_config('holdfast.actor', '', true);   -- what follows in the caller's transaction is not this actor's doing
   return 'CANCELLED';
+end $$;
+
+--
+-- Name: alert_rule; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.alert_rule (
+    name holdfast.name NOT NULL,
+    kind text NOT NULL,
+    task holdfast.name,
+    queue holdfast.name,
+    tenant holdfast.name,
+    threshold double precision,
+    period interval,
+    "least" bigint DEFAULT 1 NOT NULL,
+    severity text NOT NULL,
+    channels text[] NOT NULL,
+    enabled boolean DEFAULT true NOT NULL,
+    app text NOT NULL,
+    registered_at timestamp with time zone NOT NULL,
+    CONSTRAINT alert_period_is_positive CHECK ((period > '00:00:00'::interval)),
+    CONSTRAINT alert_rule_kind_is_known CHECK ((kind = ANY (ARRAY['failures'::text, 'success_rate'::text, 'oldest_wait'::text, 'no_worker'::text, 'approval_overdue'::text, 'schedule_missed'::text, 'callback_silent'::text, 'job_failed'::text, 'compensation_failed'::text]))),
+    CONSTRAINT alert_severity_is_known CHECK ((severity = ANY (ARRAY['info'::text, 'warning'::text, 'critical'::text])))
+);
+
+--
+-- Name: causes(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.causes(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(about text, message text, job_id uuid, count bigint, seen_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  case p_rule.kind
+    when 'failures' then return query select * from holdfast.too_many_failures(p_rule, p_now);
+    when 'success_rate' then return query select * from holdfast.low_success_rates(p_rule, p_now);
+    when 'oldest_wait' then return query select * from holdfast.long_waits(p_rule, p_now);
+    when 'no_worker' then return query select * from holdfast.unserved_queues(p_rule, p_now);
+    when 'approval_overdue' then return query select * from holdfast.overdue_approvals(p_rule, p_now);
+    when 'schedule_missed' then return query select * from holdfast.missed_schedules(p_rule, p_now);
+    when 'callback_silent' then return query select * from holdfast.silent_runs(p_rule, p_now);
+    when 'job_failed' then return query select * from holdfast.further_failures(p_rule, p_now);
+    when 'compensation_failed' then return query select * from holdfast.failed_compensations(p_rule, p_now);
+  end case;
 end $$;
 
 --
@@ -1102,6 +1185,32 @@ begin
     perform holdfast.count_running(v_queue);
   end loop;
   return v_count;
+end $$;
+
+--
+-- Name: close_alerts(timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.close_alerts(p_now timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_closed uuid[];
+begin
+  with gone as materialized (
+    select a.id
+      from holdfast.alert a
+      left join holdfast.alert_rule r on r.name = a.rule and r.enabled
+     where a.closed_at is null
+       and (r.name is null or a.last_seen_at < p_now - case r.kind when 'job_failed' then r.period else interval '1 minute' end)
+     order by a.rule, a.about
+       for no key update of a skip locked),
+  shut as (
+    update holdfast.alert a set closed_at = p_now from gone g where a.id = g.id and a.closed_at is null returning a.id)
+  select array_agg(s.id) into v_closed from shut s;
+  perform holdfast.tell_of_alert(c.id, 'resolved') from unnest(v_closed) as c (id);
+  return coalesce(cardinality(v_closed), 0);
 end $$;
 
 --
@@ -1785,6 +1894,21 @@ begin
 end $$;
 
 --
+-- Name: end_delivery(uuid, integer, uuid, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.end_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  perform holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  update holdfast.notification n
+     set state = 'delivered', delivered_at = holdfast.clock()
+   where n.id = p_notification and n.job_id = p_job and n.state <> 'delivered';
+end $$;
+
+--
 -- Name: end_dispatch(uuid, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2096,6 +2220,29 @@ CREATE FUNCTION holdfast.error_class(p_metadata jsonb) RETURNS text
     RETURN "substring"(COALESCE(((p_metadata -> 'error'::text) ->> 'type'::text), (p_metadata ->> 'type'::text)), '^[A-Za-z_][A-Za-z0-9_.]{0,99}$'::text);
 
 --
+-- Name: evaluate_alerts(interval); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.evaluate_alerts(p_every interval DEFAULT '00:00:10'::interval, OUT opened bigint, OUT closed bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+begin
+  if not exists (select from holdfast.alert_rule) and not exists (select from holdfast.alert a where a.closed_at is null) then
+    return;
+  end if;
+  -- A time in the future is a clock's that was set back: it must not silence the watch.
+  perform from holdfast.alert_watch w where w.ran_at is null or w.ran_at <= v_now - p_every or w.ran_at > v_now for update skip locked;
+  if not found then
+    return;
+  end if;
+  select j.opened, j.closed into opened, closed from holdfast.judge_rules() as j;
+  update holdfast.alert_watch w set ran_at = v_now;
+end $$;
+
+--
 -- Name: event_kind(holdfast.job_status); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2181,6 +2328,25 @@ begin
   perform set_config('holdfast.actor', coalesce(v_before, ''), true);
   return case when v_again then 'RETRY' else 'FAILED' end;
 end $$;
+
+--
+-- Name: failed_compensations(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.failed_compensations(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(about text, message text, job_id uuid, count bigint, seen_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  with recursive tried as (
+    select a.id as alert_id, a.job_id from holdfast.alert a where a.rule = p_rule.name and a.closed_at is null
+    union all
+    select t.alert_id, r.id from tried t join holdfast.job r on r.retry_of = t.job_id)
+  select a.about, a.message, a.job_id, a.count, p_now
+    from holdfast.alert a
+   where a.rule = p_rule.name and a.closed_at is null
+     and exists (select from holdfast.job j where j.id = a.job_id)
+     and not exists (select from tried t join holdfast.job j on j.id = any (array[t.job_id]) where t.alert_id = a.id and j.status in ('COMPLETED', 'CANCELLED'))
+$$;
 
 --
 -- Name: fall_asleep(uuid, text[]); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2391,6 +2557,7 @@ CREATE FUNCTION holdfast.follow_up(p_ids uuid[]) RETURNS void
     AS $$
 declare
   v_ids uuid[] := p_ids;
+  v_all uuid[] := '{}';
 begin
   -- Its own moves come through here again: the loop takes them in its next round, however long the chain is.
   if current_setting('holdfast.following', true) = 'on' then
@@ -2406,9 +2573,28 @@ begin
     perform holdfast.compensate(v_ids);
     perform holdfast.release_retries(v_ids);
     perform holdfast.close_approvals(v_ids);
+    v_all := v_all || v_ids;
     v_ids := holdfast.tell_followers(v_ids);
   end loop;
+  perform holdfast.raise_alerts(v_all);
   perform set_config('holdfast.following', '', true);
+end $$;
+
+--
+-- Name: forget_alerts(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.forget_alerts(p_limit integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_cutoff timestamptz := holdfast.clock() - interval '90 days';
+begin
+  delete from holdfast.alert a
+   where a.id = any (array(select o.id from holdfast.alert o where o.closed_at < v_cutoff order by o.closed_at limit p_limit));
+  delete from holdfast.notification n
+   where n.id = any (array(select o.id from holdfast.notification o where o.created_at < v_cutoff and o.state <> 'waiting' order by o.created_at limit p_limit));
 end $$;
 
 --
@@ -2557,6 +2743,26 @@ begin
   get diagnostics v_kept = row_count;
   return case when v_kept = p_most then 0 end;
 end $$;
+
+--
+-- Name: further_failures(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.further_failures(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(about text, message text, job_id uuid, count bigint, seen_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select a.about, format('%s of task %s FAILED', case f.n when 1 then 'a job' else f.n || ' jobs' end, substr(a.about, 6)), a.job_id, f.n,
+         greatest(a.last_seen_at, least(f.last + interval '1 minute', p_now))
+    from holdfast.alert a
+   cross join lateral (
+     select sum(s.failed)::bigint as n, max(s.minute) as last
+       from holdfast.statistic s
+      where s.task = substr(a.about, 6) and s.failed > 0
+        and s.minute >= date_bin('1 minute', greatest(a.opened_at, p_now - interval '7 days'), '2000-01-01')
+        and (p_rule.queue is null or s.queue = p_rule.queue)) as f
+   where a.rule = p_rule.name and a.closed_at is null and f.n is not null
+$$;
 
 --
 -- Name: guard_history_partition(regclass); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2758,6 +2964,7 @@ CREATE FUNCTION holdfast.heal(p_limit integer) RETURNS bigint
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
     AS $$
 declare
   v_held text;
@@ -2783,7 +2990,7 @@ begin
      set used_at = coalesce((select j.updated_at from holdfast.job j where j.id = r.job_id and j.status = 'RUNNING'), '-infinity')
    where r.used_at is null
      and (select j.claim_order is not null from holdfast.job j where j.id = r.job_id) is not true;
-  for v_try in 1..p_limit loop
+  for v_try in 1..least(p_limit, 250) loop   -- each key costs an entry of the lock table
     select j.held_by into v_held
       from holdfast.job j
      where j.held_by collate "C" > 'limit:' || v_reached and j.held_by is not null
@@ -2799,6 +3006,7 @@ begin
             from (select j.held_by
                     from holdfast.job j
                    where j.held_by collate "C" >= 'rate:' and j.held_by collate "C" < 'rate;' and j.held_by is not null
+                   order by j.held_by collate "C"
                    limit p_limit) as p) as w
    where not exists (select from holdfast.rate_wait r where r.key = w.key)
      and pg_try_advisory_xact_lock(hashtextextended('holdfast:rate:' || w.key, 0))   -- who writes it otherwise holds this
@@ -2901,6 +3109,14 @@ CREATE FUNCTION holdfast.how_it_stands(p_approval uuid, p_result text) RETURNS h
 $$;
 
 --
+-- Name: in_words(interval); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.in_words(p_span interval) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (SELECT CASE WHEN (w.n = 1) THEN ('1 '::text || w.unit) ELSE (((w.n || ' '::text) || w.unit) || 's'::text) END AS "case" FROM ((SELECT round(EXTRACT(epoch FROM in_words.p_span)) AS s) t CROSS JOIN LATERAL (SELECT (CASE WHEN ((t.s % (86400)::numeric) = (0)::numeric) THEN (t.s / (86400)::numeric) WHEN ((t.s % (3600)::numeric) = (0)::numeric) THEN (t.s / (3600)::numeric) WHEN ((t.s % (60)::numeric) = (0)::numeric) THEN (t.s / (60)::numeric) ELSE t.s END)::bigint AS n, CASE WHEN ((t.s % (86400)::numeric) = (0)::numeric) THEN 'day'::text WHEN ((t.s % (3600)::numeric) = (0)::numeric) THEN 'hour'::text WHEN ((t.s % (60)::numeric) = (0)::numeric) THEN 'minute'::text ELSE 'second'::text END AS unit) w));
+
+--
 -- Name: insert_queues(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2912,6 +3128,14 @@ CREATE FUNCTION holdfast.insert_queues(p_tasks jsonb) RETURNS void
   select distinct d.queue from holdfast.definitions(p_tasks) as d order by d.queue
   on conflict (name) do nothing
 $$;
+
+--
+-- Name: is_address(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.is_address(p_name text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((length(p_name) <= 254) AND (p_name ~ '^[A-Za-z0-9.!#$%&''*+/=?^_`{|}~-]+@([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$'::text));
 
 --
 -- Name: is_completed_by(uuid, integer, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2963,6 +3187,14 @@ CREATE FUNCTION holdfast.is_legal(p_from holdfast.job_status, p_to holdfast.job_
 CREATE FUNCTION holdfast.is_native(p_xid bigint, p_xmin xid, p_at timestamp with time zone, p_adopted_at timestamp with time zone) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN ((p_at > p_adopted_at) OR ((p_at > (p_adopted_at - '1 day'::interval)) AND (((((p_xmin)::text)::bigint - p_xid) & '4294967295'::bigint) < '2147483648'::bigint)));
+
+--
+-- Name: is_own_task(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.is_own_task(p_task text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN starts_with(p_task, 'holdfast.'::text);
 
 --
 -- Name: is_terminal(holdfast.job_status); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -3219,6 +3451,47 @@ begin
 end $$;
 
 --
+-- Name: judge_rules(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.judge_rules(OUT opened bigint, OUT closed bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_rule holdfast.alert_rule;
+  v_opened uuid[];
+begin
+  opened := 0;
+  for v_rule in select * from holdfast.alert_rule r where r.enabled order by r.name loop
+    v_opened := null;
+    if v_rule.kind in ('job_failed', 'compensation_failed') then   -- opened by the move itself
+      update holdfast.alert a
+         set message = c.message, count = c.count, last_seen_at = greatest(a.last_seen_at, c.seen_at)
+        from holdfast.causes(v_rule, v_now) as c
+       where a.rule = v_rule.name and a.about = c.about and a.closed_at is null;
+    else
+      with found as (
+        insert into holdfast.alert as a (rule, about, severity, message, job_id, count, opened_at, last_seen_at)
+        select v_rule.name, c.about, v_rule.severity, c.message, c.job_id, c.count, v_now, v_now
+          from holdfast.causes(v_rule, v_now) as c
+         order by c.about
+        on conflict (rule, about) where closed_at is null do update
+           set message = excluded.message, count = excluded.count, severity = excluded.severity, last_seen_at = greatest(a.last_seen_at, excluded.last_seen_at)
+        returning a.id, a.xmax = 0 as is_new)
+      select array_agg(f.id) filter (where f.is_new) into v_opened from found f;
+      perform holdfast.tell_of_alert(o.id, 'opened') from unnest(v_opened) as o (id);
+    end if;
+    opened := opened + coalesce(cardinality(v_opened), 0);
+  end loop;
+  closed := holdfast.close_alerts(v_now);
+end $$;
+
+--
 -- Name: keep_attempt(holdfast.dispatch, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3454,6 +3727,42 @@ begin
 end $$;
 
 --
+-- Name: long_waits(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.long_waits(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(about text, message text, job_id uuid, count bigint, seen_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select 'queue:' || l.queue,
+         format('the oldest job in queue %s has waited for longer than %s (since %s)', l.queue, holdfast.in_words(p_rule.period),
+                to_char(l.since at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"')),
+         null::uuid, 1::bigint, p_now
+    from holdfast.open_lines(p_rule, p_now) as l
+   where l.since < p_now - p_rule.period
+$$;
+
+--
+-- Name: low_success_rates(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.low_success_rates(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(about text, message text, job_id uuid, count bigint, seen_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select 'task:' || s.task,
+         format('%s %% of the %s jobs of task %s that ended within %s COMPLETED; the mark is %s %%',
+                trunc(100.0 * sum(s.completed) / sum(s.completed + s.failed), 1), sum(s.completed + s.failed), s.task, holdfast.in_words(p_rule.period),
+                round((100 * p_rule.threshold)::numeric, 1)),
+         null::uuid, sum(s.failed)::bigint, p_now
+    from holdfast.statistic s
+   where s.minute > p_now - p_rule.period - interval '1 minute' and not holdfast.is_own_task(s.task)
+     and (p_rule.task is null or s.task = p_rule.task) and (p_rule.queue is null or s.queue = p_rule.queue)
+   group by s.task
+  having sum(s.completed + s.failed) >= p_rule.least and sum(s.completed) < p_rule.threshold * sum(s.completed + s.failed)
+$$;
+
+--
 -- Name: might_conflict(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3513,6 +3822,41 @@ begin
   expires_at := v_gate.expires_at;
   on_expiry := v_gate.on_expiry;
   bound_hash := v_gate.bound_hash;
+end $$;
+
+--
+-- Name: missed_schedules(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.missed_schedules(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(about text, message text, job_id uuid, count bigint, seen_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select 'schedule:' || s.name,
+         case when r.n > 0 then format('%s of schedule %s did not become a job within the last hour (%s)', case r.n when 1 then 'a time' else r.n || ' times' end, s.name, r.outcomes)
+              else format('schedule %s is late: it was due at %s', s.name, to_char(s.next_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"')) end,
+         null::uuid, coalesce(r.n, 1), p_now
+    from holdfast.schedule s
+    left join (select m.schedule, sum(m.times)::bigint as n, string_agg(distinct m.outcome, ', ') as outcomes
+                 from holdfast.schedule_run m
+                where m.at > p_now - interval '1 hour' and m.outcome in ('missed', 'refused')
+                group by m.schedule) as r on r.schedule = s.name
+   where s.paused_at is null and s.withdrawn_at is null
+     and (p_rule.task is null or s.task = p_rule.task)
+     and (r.n > 0 or s.next_at < p_now - p_rule.period)
+$$;
+
+--
+-- Name: mute_rule(text, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.mute_rule(p_rule text, p_muted boolean) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  update holdfast.alert_rule r set enabled = not p_muted where r.name = p_rule;
+  return found;
 end $$;
 
 --
@@ -3608,6 +3952,32 @@ CREATE FUNCTION holdfast.note(p_job uuid, p_kind text, p_actor text, p_data json
 $$;
 
 --
+-- Name: notify(jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.notify(p_messages jsonb, p_declared jsonb DEFAULT NULL::jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_message record;
+begin
+  if p_declared is not null then
+    perform holdfast.declare_tasks(p_declared);
+  end if;
+  for v_message in
+    select * from jsonb_to_recordset(p_messages) as m (id uuid, channel text, recipient text, subject text, body text, priority int)
+  loop
+    if not exists (select from holdfast.task t where t.name = 'holdfast.notify.' || v_message.channel) then
+      raise exception 'no channel is called %', quote_nullable(v_message.channel)
+        using errcode = 'HF005', hint = 'Declare it with app.alerts.to(…) and start a worker of that app. Nothing was sent.';
+    end if;
+    perform holdfast.put_notification(coalesce(v_message.id, holdfast.new_id()), 'message', v_message.channel, v_message.recipient, null, null,
+              v_message.subject, v_message.body, coalesce(v_message.priority, 0));
+  end loop;
+end $$;
+
+--
 -- Name: obey_callback(holdfast.job, holdfast.dispatch, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3701,12 +4071,15 @@ CREATE FUNCTION holdfast.open_again(p_limit integer) RETURNS bigint
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
     AS $$
 declare
   v_held text;
   v_queues text[] := '{}';
 begin
-  if not exists (select from holdfast.job j where j.held_by is not null) then
+  -- In order, so that only one index will do: without it a plan made for an empty table would read all of a full one.
+  perform from holdfast.job j where j.held_by is not null order by j.held_by collate "C" limit 1;
+  if not found then
     return 0;
   end if;
   for v_held in
@@ -3782,6 +4155,20 @@ CREATE FUNCTION holdfast.open_jobs(p_schedule text) RETURNS SETOF uuid
 $$;
 
 --
+-- Name: open_lines(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.open_lines(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(queue text, since timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select q.name::text, holdfast.waiting_since(q.name)
+    from holdfast.queue q
+   where case when p_rule.queue is null then q.name <> 'holdfast' else q.name = p_rule.queue end
+     and (q.paused_at is null or q.resume_at <= p_now)
+$$;
+
+--
 -- Name: open_tasks(text[]); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3801,6 +4188,26 @@ begin
                   and not exists (select from holdfast.flag f where f.name = t.options ->> 'flag' and not f.enabled)
                 order by n.nth);
 end $$;
+
+--
+-- Name: overdue_approvals(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.overdue_approvals(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(about text, message text, job_id uuid, count bigint, seen_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select 'approval:' || a.id,
+         format('approval %s of job %s (task %s) ', a.name, a.job_id, j.task)
+         || case when a.asked_at < p_now - p_rule.period then format('has waited for longer than %s', holdfast.in_words(p_rule.period))
+                 else format('expires within %s', holdfast.in_words(make_interval(secs => p_rule.threshold))) end,
+         a.job_id, 1::bigint, p_now
+    from (select a.id, a.job_id, a.name, a.asked_at, a.expires_at from holdfast.approval a where a.decided_at is null order by a.id limit 1000) as a
+    join holdfast.job j on j.id = any (array[a.job_id])
+   where (a.asked_at < p_now - p_rule.period or a.expires_at < p_now + make_interval(secs => p_rule.threshold))
+     and (a.expires_at is null or a.expires_at > p_now)
+     and (p_rule.task is null or j.task = p_rule.task) and (p_rule.queue is null or j.queue = p_rule.queue) and (p_rule.tenant is null or j.tenant = p_rule.tenant)
+$$;
 
 --
 -- Name: parked_place(timestamp with time zone, timestamp with time zone, integer); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -4207,6 +4614,26 @@ begin
 end $$;
 
 --
+-- Name: put_notification(uuid, text, text, text, uuid, uuid, text, text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.put_notification(p_id uuid, p_kind text, p_channel text, p_recipient text, p_alert uuid, p_approval uuid, p_subject text, p_body text, p_priority integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_job uuid := holdfast.new_id();
+begin
+  insert into holdfast.notification (id, kind, channel, recipient, alert_id, approval_id, subject, body, priority, job_id, created_at)
+  values (p_id, p_kind, p_channel, p_recipient, p_alert, p_approval, p_subject, p_body, p_priority, v_job, holdfast.clock())
+  on conflict (id) do nothing;   -- the answer to the first call was lost
+  if found then
+    perform holdfast.enqueue_many(jsonb_build_array(jsonb_build_object('id', v_job, 'task', 'holdfast.notify.' || p_channel,
+              'payload', jsonb_build_object('notification', p_id), 'priority', p_priority, 'requested_by', 'holdfast')));
+  end if;
+end $$;
+
+--
 -- Name: put_schedule(jsonb, boolean, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -4264,6 +4691,54 @@ CREATE TABLE holdfast.queue (
 CREATE FUNCTION holdfast.queue_is_paused(p_queue text) RETURNS boolean
     LANGUAGE sql STABLE
     RETURN (EXISTS (SELECT FROM holdfast.queue q WHERE (((q.name)::text = queue_is_paused.p_queue) AND (q.paused_at IS NOT NULL) AND ((q.resume_at IS NULL) OR (q.resume_at > holdfast.clock())))));
+
+--
+-- Name: raise_alerts(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.raise_alerts(p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz;
+  v_opened uuid[];
+begin
+  if not exists (select from holdfast.alert_channel) and not exists (select from holdfast.alert_rule) then
+    return;
+  end if;
+  update holdfast.notification n
+     set state = 'failed'
+   where n.job_id = any (p_ids) and n.state = 'waiting'
+     and (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = n.job_id);
+  if not exists (select from holdfast.alert_rule r where r.enabled and r.kind in ('job_failed', 'compensation_failed')) then
+    return;
+  end if;
+  v_now := holdfast.clock();
+  -- An open alert is left alone: updating it would let all failures of a task wait for each other.
+  with failed as materialized (
+    select j.id, j.task, j.queue, j.tenant, j.compensates
+      from unnest(p_ids) as i (id)
+      join holdfast.job j on j.id = any (array[i.id])
+     where j.status = 'FAILED' and not holdfast.is_own_task(j.task)),
+  causes as materialized (
+    select r.name as rule, r.severity, w.about,
+           case r.kind when 'job_failed' then format('%s of task %s FAILED', case count(*) when 1 then 'a job' else count(*) || ' jobs' end, min(f.task::text))
+             else format('the compensation of job %s (task %s) FAILED: what it had done is not undone', min(f.compensates::text), min(f.task::text)) end as message,
+           (array_agg(f.id::uuid order by f.id))[1] as job_id, count(*) as n
+      from failed f
+      join holdfast.alert_rule r on r.enabled and r.kind = case when f.compensates is null then 'job_failed' else 'compensation_failed' end
+       and (r.task is null or r.task = f.task) and (r.queue is null or r.queue = f.queue) and (r.tenant is null or r.tenant = f.tenant)
+      cross join lateral (select case r.kind when 'job_failed' then 'task:' || f.task else 'job:' || f.compensates end as about) as w
+     group by r.name, r.kind, r.severity, w.about),
+  opened as (
+    insert into holdfast.alert (rule, about, severity, message, job_id, count, opened_at, last_seen_at)
+    select c.rule, c.about, c.severity, c.message, c.job_id, c.n, v_now, v_now from causes c order by c.rule, c.about
+    on conflict (rule, about) where closed_at is null do nothing
+    returning id)
+  select array_agg(o.id) into v_opened from opened o;
+  perform holdfast.tell_of_alert(o.id, 'opened') from unnest(v_opened) as o (id);
+end $$;
 
 --
 -- Name: rates_of(holdfast.job); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -4497,6 +4972,43 @@ begin
 end $$;
 
 --
+-- Name: register_alerts(text, jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.register_alerts(p_app text, p_channels jsonb, p_rules jsonb) RETURNS TABLE(taken text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+begin
+  -- Most apps have neither, and write nothing.
+  if p_channels = '[]' and p_rules = '[]'
+     and not exists (select from holdfast.alert_channel c where c.app = p_app) and not exists (select from holdfast.alert_rule r where r.app = p_app) then
+    return;
+  end if;
+  perform from holdfast.alert_watch w for update;   -- one at a time: workers start together
+  return query
+  select c.name::text from holdfast.alert_channel c join jsonb_to_recordset(p_channels) as d (name text) on d.name = c.name where c.app <> p_app
+  union
+  select r.name::text from holdfast.alert_rule r join jsonb_to_recordset(p_rules) as d (name text) on d.name = r.name where r.app <> p_app;
+  delete from holdfast.alert_channel c where c.app = p_app and not exists (select from jsonb_to_recordset(p_channels) as d (name text) where d.name = c.name);
+  delete from holdfast.alert_rule r where r.app = p_app and not exists (select from jsonb_to_recordset(p_rules) as d (name text) where d.name = r.name);
+  insert into holdfast.alert_channel (name, kind, app, registered_at)
+  select d.name, d.kind, p_app, v_now from jsonb_to_recordset(p_channels) as d (name text, kind text)
+  on conflict (name) do update set kind = excluded.kind, app = excluded.app, registered_at = excluded.registered_at;
+  insert into holdfast.alert_rule (name, kind, task, queue, tenant, threshold, period, least, severity, channels, app, registered_at)
+  select d.name, d.kind, d.task, d.queue, d.tenant, d.threshold, make_interval(secs => d.period), coalesce(d.least, 1), d.severity,
+         array(select jsonb_array_elements_text(d.channels)), p_app, v_now
+    from jsonb_to_recordset(p_rules) as d (name text, kind text, task text, queue text, tenant text, threshold float8, period float8, least bigint,
+         severity text, channels jsonb)
+  on conflict (name) do update
+     set kind = excluded.kind, task = excluded.task, queue = excluded.queue, tenant = excluded.tenant, threshold = excluded.threshold,
+         period = excluded.period, least = excluded.least, severity = excluded.severity, channels = excluded.channels, app = excluded.app,
+         registered_at = excluded.registered_at;
+end $$;
+
+--
 -- Name: register_schedules(uuid, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -4635,11 +5147,11 @@ declare
   v_freed text[];
   v_given text[];
 begin
+  -- Subqueries throughout, not joins: no plan made for an empty table may begin with all jobs.
   update holdfast.rate_slot r
-     set used_at = case when j.status = 'RUNNING' then j.updated_at else '-infinity' end
-    from holdfast.job j
-   where r.job_id = any (p_ids) and r.used_at is null and j.id = any (array[r.job_id])
-     and j.claim_order is null;
+     set used_at = (select case when j.status = 'RUNNING' then j.updated_at else '-infinity' end from holdfast.job j where j.id = r.job_id)
+   where r.job_id = any (p_ids) and r.used_at is null
+     and (select j.claim_order is null from holdfast.job j where j.id = r.job_id);
   with gone as (
     delete from holdfast.slot s
      where s.job_id = any (p_ids) and (select j.finished_at is not null from holdfast.job j where j.id = s.job_id)
@@ -4649,9 +5161,10 @@ begin
     update holdfast.slot s
        set n = null
      where s.job_id = any (p_ids) and s.n is not null
-       and exists (select from holdfast.job j cross join lateral holdfast.limits_of(j) as l
-                    where j.id = s.job_id and j.status in ('RETRY', 'WAITING', 'WAITING_FOR_APPROVAL')
-                      and l.key = s.key and l.release_while_waiting)
+       and (select bool_or(l.release_while_waiting)
+              from holdfast.job j
+              cross join lateral holdfast.limits_of(j) as l
+             where j.id = s.job_id and j.status in ('RETRY', 'WAITING', 'WAITING_FOR_APPROVAL') and l.key = s.key)
     returning s.key)
   select array_agg(g.key) into v_given from given g;
   if v_freed is not null or v_given is not null then
@@ -5349,6 +5862,24 @@ begin
 end $$;
 
 --
+-- Name: silent_runs(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.silent_runs(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(about text, message text, job_id uuid, count bigint, seen_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select 'job:' || d.job_id,
+         format('job %s (task %s), which executor %s runs, has not been heard of for longer than %s', d.job_id, j.task, d.executor, holdfast.in_words(p_rule.period)),
+         d.job_id, 1::bigint, p_now
+    from (select d.job_id, d.executor, coalesce(d.seen_at, d.sent_at, d.created_at) as heard_at
+            from holdfast.dispatch d where d.state = 'sent' order by d.job_id limit 1000) as d
+    join holdfast.job j on j.id = any (array[d.job_id])
+   where d.heard_at < p_now - p_rule.period and j.status = 'RUNNING'
+     and (p_rule.task is null or j.task = p_rule.task) and (p_rule.queue is null or j.queue = p_rule.queue) and (p_rule.tenant is null or j.tenant = p_rule.tenant)
+$$;
+
+--
 -- Name: sleep_until(uuid, integer, uuid, text, text, double precision, timestamp with time zone, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5397,10 +5928,6 @@ CREATE FUNCTION holdfast.still_held(p_holder uuid) RETURNS text
   select 'run:' || d.id
     from holdfast.dispatch d
    where d.id = p_holder and d.cancel_wanted_at is not null and d.ended_at is null   -- an outside run that was told to stop
-  union all
-  select 'run:' || d.id
-    from holdfast.dispatch d
-   where d.id = p_holder and d.cancel_wanted_at is not null and d.ended_at is null
 $$;
 
 --
@@ -5522,6 +6049,28 @@ CREATE FUNCTION holdfast.task_is_paused(p_task holdfast.task) RETURNS boolean
     RETURN (((p_task).paused_at IS NOT NULL) AND (((p_task).resume_at IS NULL) OR ((p_task).resume_at > holdfast.clock())));
 
 --
+-- Name: tell_approvers(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.tell_approvers() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  perform holdfast.put_notification(holdfast.new_id(), 'approval', c.name, p.name, null, new.id, null, null, 20)
+     from (select c.name
+             from holdfast.alert_channel c
+             join holdfast.task t on t.name = 'holdfast.notify.' || c.name
+            where c.kind = 'email'
+            order by c.name
+            limit 1) as c
+    cross join unnest(new.approvers) as p (name)
+    where holdfast.is_address(p.name)
+      and (new.self_approval or holdfast.person(p.name) is distinct from holdfast.person(new.requester));   -- the requester does not decide
+  return null;
+end $$;
+
+--
 -- Name: tell_followers(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5596,6 +6145,24 @@ begin
   end if;
   return v_cancelled;
 end $$;
+
+--
+-- Name: tell_of_alert(uuid, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.tell_of_alert(p_alert uuid, p_kind text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select holdfast.put_notification(holdfast.new_id(), p_kind, c.name, null, a.id, null, null, null,
+           case a.severity when 'critical' then 50 when 'warning' then 20 else 0 end)
+    from holdfast.alert a
+    join holdfast.alert_rule r on r.name = a.rule
+    join holdfast.alert_channel c on c.name = any (r.channels)
+    join holdfast.task t on t.name = 'holdfast.notify.' || c.name
+   where a.id = p_alert and r.enabled
+   order by c.name
+$$;
 
 --
 -- Name: tell_quota(text, text, text, text, text, numeric, numeric, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -5683,6 +6250,23 @@ CREATE FUNCTION holdfast.told_of_gate(p_approval uuid) RETURNS jsonb
 $$;
 
 --
+-- Name: too_many_failures(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.too_many_failures(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(about text, message text, job_id uuid, count bigint, seen_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select 'task:' || s.task, format('%s jobs of task %s FAILED within %s', sum(s.failed), s.task, holdfast.in_words(p_rule.period)),
+         null::uuid, sum(s.failed)::bigint, p_now
+    from holdfast.statistic s
+   where s.minute > p_now - p_rule.period - interval '1 minute' and s.failed > 0 and not holdfast.is_own_task(s.task)
+     and (p_rule.task is null or s.task = p_rule.task) and (p_rule.queue is null or s.queue = p_rule.queue)
+   group by s.task
+  having sum(s.failed) > p_rule.threshold
+$$;
+
+--
 -- Name: unapproved(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5746,6 +6330,20 @@ begin
 end $$;
 
 --
+-- Name: unserved_queues(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.unserved_queues(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(about text, message text, job_id uuid, count bigint, seen_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select 'queue:' || l.queue, format('jobs wait in queue %s, and no live worker serves it', l.queue), null::uuid, 1::bigint, p_now
+    from holdfast.open_lines(p_rule, p_now) as l
+   where l.since < p_now - p_rule.period
+     and not exists (select from holdfast.worker w where w.died_at is null and w.stopped_at is null and w.seen_at + w.lease >= p_now and w.queues ? l.queue)
+$$;
+
+--
 -- Name: upkeep(integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5764,6 +6362,7 @@ begin
   perform holdfast.forget_projected(p_limit);
   delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
   perform holdfast.forget_schedule_runs(p_limit);
+  perform holdfast.forget_alerts(p_limit);
   perform holdfast.drop_empty_history_partitions();
   delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
   with gone as (
@@ -5929,6 +6528,33 @@ begin
 end $$;
 
 --
+-- Name: waiting_since(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.waiting_since(p_queue text) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  with recursive heads as (
+    (select 1 as number, coalesce(j.tenant, '') as tenant, greatest(j.created_at, j.due_at) as since
+       from holdfast.job j
+      where j.queue = p_queue and j.claim_order is not null and not j.suspect
+      order by coalesce(j.tenant, ''), j.claim_order, j.id
+      limit 1)
+    union all
+    select h.number + 1, further.tenant, further.since
+      from heads h
+     cross join lateral (
+       select coalesce(j.tenant, '') as tenant, greatest(j.created_at, j.due_at) as since
+         from holdfast.job j
+        where j.queue = p_queue and j.claim_order is not null and not j.suspect and coalesce(j.tenant, '') > h.tenant
+        order by coalesce(j.tenant, ''), j.claim_order, j.id
+        limit 1) as further
+     where h.number < 1000)
+  select min(h.since) from heads h
+$$;
+
+--
 -- Name: wake(text[]); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -6072,6 +6698,49 @@ ALTER TABLE holdfast.activity ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTI
     NO MAXVALUE
     CACHE 1
 );
+
+--
+-- Name: alert; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.alert (
+    id uuid DEFAULT holdfast.new_id() NOT NULL,
+    rule holdfast.name NOT NULL,
+    about text NOT NULL,
+    severity text NOT NULL,
+    message text NOT NULL,
+    job_id uuid,
+    count bigint DEFAULT 1 NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    last_seen_at timestamp with time zone NOT NULL,
+    closed_at timestamp with time zone,
+    CONSTRAINT alert_about_has_1_to_600_characters CHECK (((about <> ''::text) AND (length(about) <= 600))),
+    CONSTRAINT alert_goes_forward CHECK (((last_seen_at >= opened_at) AND (closed_at >= opened_at)))
+)
+WITH (fillfactor='70');
+
+--
+-- Name: alert_channel; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.alert_channel (
+    name holdfast.name NOT NULL,
+    kind text NOT NULL,
+    app text NOT NULL,
+    registered_at timestamp with time zone NOT NULL,
+    CONSTRAINT alert_channel_kind_is_known CHECK ((kind = ANY (ARRAY['email'::text, 'slack'::text, 'webhook'::text])))
+);
+
+--
+-- Name: alert_watch; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.alert_watch (
+    only_one boolean DEFAULT true NOT NULL,
+    ran_at timestamp with time zone,
+    CONSTRAINT alert_watch_only_one_check CHECK (only_one)
+)
+WITH (fillfactor='10');
 
 --
 -- Name: approval_decision; Type: TABLE; Schema: holdfast; Owner: -
@@ -6326,6 +6995,34 @@ CREATE TABLE holdfast.left_over (
     activity bigint,
     CONSTRAINT left_over_is_history_or_activity CHECK (((seq IS NULL) <> (activity IS NULL)))
 );
+
+--
+-- Name: notification; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.notification (
+    id uuid NOT NULL,
+    kind text NOT NULL,
+    channel holdfast.name NOT NULL,
+    recipient text,
+    alert_id uuid,
+    approval_id uuid,
+    subject text,
+    body text,
+    priority holdfast.priority DEFAULT 0 NOT NULL,
+    job_id uuid NOT NULL,
+    state text DEFAULT 'waiting'::text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    delivered_at timestamp with time zone,
+    CONSTRAINT notification_body_has_at_most_64_kib CHECK ((octet_length(body) <= 65536)),
+    CONSTRAINT notification_has_what_it_tells CHECK ((((kind = ANY (ARRAY['opened'::text, 'resolved'::text])) = (alert_id IS NOT NULL)) AND ((kind = 'approval'::text) = (approval_id IS NOT NULL)) AND ((kind = 'message'::text) = ((subject IS NOT NULL) AND (body IS NOT NULL))))),
+    CONSTRAINT notification_is_delivered_at_a_time CHECK (((state = 'delivered'::text) = (delivered_at IS NOT NULL))),
+    CONSTRAINT notification_kind_is_known CHECK ((kind = ANY (ARRAY['opened'::text, 'resolved'::text, 'approval'::text, 'message'::text]))),
+    CONSTRAINT notification_recipient_is_one_line CHECK ((((length(recipient) >= 1) AND (length(recipient) <= 320)) AND (recipient !~ '[[:cntrl:]]'::text))),
+    CONSTRAINT notification_state_is_known CHECK ((state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'void'::text, 'failed'::text]))),
+    CONSTRAINT notification_subject_is_one_line CHECK ((((length(subject) >= 1) AND (length(subject) <= 200)) AND (subject !~ '[[:cntrl:]]'::text)))
+)
+WITH (fillfactor='70');
 
 --
 -- Name: progress; Type: TABLE; Schema: holdfast; Owner: -
@@ -6604,6 +7301,34 @@ ALTER TABLE ONLY holdfast.activity
     ADD CONSTRAINT activity_pkey PRIMARY KEY (id);
 
 --
+-- Name: alert_channel alert_channel_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.alert_channel
+    ADD CONSTRAINT alert_channel_pkey PRIMARY KEY (name);
+
+--
+-- Name: alert alert_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.alert
+    ADD CONSTRAINT alert_pkey PRIMARY KEY (id);
+
+--
+-- Name: alert_rule alert_rule_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.alert_rule
+    ADD CONSTRAINT alert_rule_pkey PRIMARY KEY (name);
+
+--
+-- Name: alert_watch alert_watch_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.alert_watch
+    ADD CONSTRAINT alert_watch_pkey PRIMARY KEY (only_one);
+
+--
 -- Name: approval_decision approval_decision_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -6735,6 +7460,13 @@ ALTER TABLE ONLY holdfast.job_history_rest
 
 ALTER TABLE ONLY holdfast.job
     ADD CONSTRAINT job_pkey PRIMARY KEY (id);
+
+--
+-- Name: notification notification_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.notification
+    ADD CONSTRAINT notification_pkey PRIMARY KEY (id);
 
 --
 -- Name: progress progress_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -6917,6 +7649,18 @@ CREATE INDEX activity_by_xid ON holdfast.activity USING btree (xid);
 CREATE INDEX activity_of_job ON holdfast.activity USING btree (job_id, id);
 
 --
+-- Name: alert_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX alert_by_age ON holdfast.alert USING btree (closed_at) WHERE (closed_at IS NOT NULL);
+
+--
+-- Name: alert_is_open_once; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE UNIQUE INDEX alert_is_open_once ON holdfast.alert USING btree (rule, about) WHERE (closed_at IS NULL);
+
+--
 -- Name: approval_expiring; Type: INDEX; Schema: holdfast; Owner: -
 --
 
@@ -7091,6 +7835,36 @@ CREATE INDEX left_over_in_order ON holdfast.left_over USING btree (at, job_id, s
 CREATE INDEX left_over_of_job ON holdfast.left_over USING btree (job_id);
 
 --
+-- Name: notification_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX notification_by_age ON holdfast.notification USING btree (created_at);
+
+--
+-- Name: notification_by_job; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX notification_by_job ON holdfast.notification USING btree (job_id) WHERE (state = 'waiting'::text);
+
+--
+-- Name: notification_of_alert; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX notification_of_alert ON holdfast.notification USING btree (alert_id) WHERE (alert_id IS NOT NULL);
+
+--
+-- Name: notification_of_approval; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX notification_of_approval ON holdfast.notification USING btree (approval_id) WHERE (approval_id IS NOT NULL);
+
+--
+-- Name: notification_open; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX notification_open ON holdfast.notification USING btree (created_at) WHERE (state = ANY (ARRAY['waiting'::text, 'failed'::text]));
+
+--
 -- Name: rate_slot_by_use; Type: INDEX; Schema: holdfast; Owner: -
 --
 
@@ -7227,6 +8001,14 @@ ALTER TABLE holdfast.approver ENABLE ALWAYS TRIGGER approver_is_kept;
 CREATE TRIGGER approver_is_not_truncated BEFORE TRUNCATE ON holdfast.approver FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('approvers are kept: TRUNCATE is refused');
 
 ALTER TABLE holdfast.approver ENABLE ALWAYS TRIGGER approver_is_not_truncated;
+
+--
+-- Name: approval approvers_are_told; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER approvers_are_told AFTER INSERT ON holdfast.approval FOR EACH ROW EXECUTE FUNCTION holdfast.tell_approvers();
+
+ALTER TABLE holdfast.approval ENABLE ALWAYS TRIGGER approvers_are_told;
 
 --
 -- Name: attempt attempt_is_append_only; Type: TRIGGER; Schema: holdfast; Owner: -
@@ -7609,6 +8391,13 @@ REVOKE ALL ON FUNCTION holdfast.beat(p_worker uuid, p_ids uuid[], p_claim_ids uu
 GRANT ALL ON FUNCTION holdfast.beat(p_worker uuid, p_ids uuid[], p_claim_ids uuid[], OUT alive boolean, OUT lost uuid[]) TO holdfast_worker;
 
 --
+-- Name: FUNCTION begin_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid, p_token_hash bytea); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.begin_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid, p_token_hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.begin_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid, p_token_hash bytea) TO holdfast_worker;
+
+--
 -- Name: TABLE approval; Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -7670,6 +8459,18 @@ REVOKE ALL ON FUNCTION holdfast.cancel(p_id uuid, p_actor text, p_reason text) F
 GRANT ALL ON FUNCTION holdfast.cancel(p_id uuid, p_actor text, p_reason text) TO holdfast_api;
 
 --
+-- Name: TABLE alert_rule; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.alert_rule TO holdfast_api;
+
+--
+-- Name: FUNCTION causes(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.causes(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
+
+--
 -- Name: FUNCTION check_run(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -7715,6 +8516,12 @@ REVOKE ALL ON FUNCTION holdfast.clear_closed(p_limit integer) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.clear_line(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION close_alerts(p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.close_alerts(p_now timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION close_approvals(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
@@ -7883,6 +8690,13 @@ GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text,
 GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text) TO holdfast_api;
 
 --
+-- Name: FUNCTION end_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.end_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.end_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid) TO holdfast_worker;
+
+--
 -- Name: FUNCTION end_dispatch(p_id uuid, p_stop boolean); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -7944,6 +8758,14 @@ REVOKE ALL ON FUNCTION holdfast.ensure_history_partitions(p_months_ahead integer
 REVOKE ALL ON FUNCTION holdfast.error_class(p_metadata jsonb) FROM PUBLIC;
 
 --
+-- Name: FUNCTION evaluate_alerts(p_every interval, OUT opened bigint, OUT closed bigint); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.evaluate_alerts(p_every interval, OUT opened bigint, OUT closed bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.evaluate_alerts(p_every interval, OUT opened bigint, OUT closed bigint) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.evaluate_alerts(p_every interval, OUT opened bigint, OUT closed bigint) TO holdfast_maint;
+
+--
 -- Name: FUNCTION event_kind(p_status holdfast.job_status); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -7966,6 +8788,12 @@ REVOKE ALL ON FUNCTION holdfast.extras_of(p_label text, p_requested_by text, p_t
 --
 
 REVOKE ALL ON FUNCTION holdfast.fail_run(p_job holdfast.job, p_run holdfast.dispatch, p_error jsonb, p_reason text, p_actor text, p_stop boolean) FROM PUBLIC;
+
+--
+-- Name: FUNCTION failed_compensations(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.failed_compensations(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION fall_asleep(p_worker uuid, p_queues text[]); Type: ACL; Schema: holdfast; Owner: -
@@ -8018,6 +8846,12 @@ REVOKE ALL ON FUNCTION holdfast.flags_from_environment(p_tasks jsonb) FROM PUBLI
 REVOKE ALL ON FUNCTION holdfast.follow_up(p_ids uuid[]) FROM PUBLIC;
 
 --
+-- Name: FUNCTION forget_alerts(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.forget_alerts(p_limit integer) FROM PUBLIC;
+
+--
 -- Name: FUNCTION forget_nonces(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -8046,6 +8880,12 @@ REVOKE ALL ON FUNCTION holdfast.free_rate_slot(p_key text, p_most integer, p_per
 --
 
 REVOKE ALL ON FUNCTION holdfast.free_slot(p_key text, p_most integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION further_failures(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.further_failures(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION guard_history_partition(p_partition regclass); Type: ACL; Schema: holdfast; Owner: -
@@ -8128,10 +8968,22 @@ REVOKE ALL ON FUNCTION holdfast.holder_name(p_holder uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.how_it_stands(p_approval uuid, p_result text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION in_words(p_span interval); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.in_words(p_span interval) FROM PUBLIC;
+
+--
 -- Name: FUNCTION insert_queues(p_tasks jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.insert_queues(p_tasks jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION is_address(p_name text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.is_address(p_name text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION is_completed_by(p_job uuid, p_attempt integer, p_claim_id uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -8163,6 +9015,12 @@ REVOKE ALL ON FUNCTION holdfast.is_legal(p_from holdfast.job_status, p_to holdfa
 --
 
 REVOKE ALL ON FUNCTION holdfast.is_native(p_xid bigint, p_xmin xid, p_at timestamp with time zone, p_adopted_at timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION is_own_task(p_task text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.is_own_task(p_task text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION is_terminal(p_status holdfast.job_status); Type: ACL; Schema: holdfast; Owner: -
@@ -8218,6 +9076,12 @@ REVOKE ALL ON FUNCTION holdfast.judge_callback(p_job holdfast.job, p_run holdfas
 --
 
 REVOKE ALL ON FUNCTION holdfast.judge_quotas(p_tenants text[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION judge_rules(OUT opened bigint, OUT closed bigint); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.judge_rules(OUT opened bigint, OUT closed bigint) FROM PUBLIC;
 
 --
 -- Name: FUNCTION keep_attempt(p_run holdfast.dispatch, p_outcome text, p_error jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -8300,6 +9164,18 @@ REVOKE ALL ON FUNCTION holdfast.lock_event(p_name text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.lock_job(p_id uuid) FROM PUBLIC;
 
 --
+-- Name: FUNCTION long_waits(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.long_waits(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION low_success_rates(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.low_success_rates(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
+
+--
 -- Name: FUNCTION might_conflict(p_jobs jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -8312,6 +9188,19 @@ REVOKE ALL ON FUNCTION holdfast.might_conflict(p_jobs jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.mint_token(p_approval uuid, p_approver text, p_token_hash bytea, OUT job_id uuid, OUT name text, OUT question text, OUT facts text, OUT approver text, OUT quorum integer, OUT expires_at timestamp with time zone, OUT on_expiry text, OUT bound_hash text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.mint_token(p_approval uuid, p_approver text, p_token_hash bytea, OUT job_id uuid, OUT name text, OUT question text, OUT facts text, OUT approver text, OUT quorum integer, OUT expires_at timestamp with time zone, OUT on_expiry text, OUT bound_hash text) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.mint_token(p_approval uuid, p_approver text, p_token_hash bytea, OUT job_id uuid, OUT name text, OUT question text, OUT facts text, OUT approver text, OUT quorum integer, OUT expires_at timestamp with time zone, OUT on_expiry text, OUT bound_hash text) TO holdfast_api;
+
+--
+-- Name: FUNCTION missed_schedules(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.missed_schedules(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION mute_rule(p_rule text, p_muted boolean); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.mute_rule(p_rule text, p_muted boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.mute_rule(p_rule text, p_muted boolean) TO holdfast_api;
 
 --
 -- Name: FUNCTION next_tenants(p_queue text, p_tenant text, p_most integer, p_after timestamp with time zone, p_known holdfast.ring, OUT tenants text[], OUT heads timestamp with time zone[]); Type: ACL; Schema: holdfast; Owner: -
@@ -8336,6 +9225,15 @@ REVOKE ALL ON FUNCTION holdfast.no_schedule(p_name text) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.note(p_job uuid, p_kind text, p_actor text, p_data jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION notify(p_messages jsonb, p_declared jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.notify(p_messages jsonb, p_declared jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.notify(p_messages jsonb, p_declared jsonb) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.notify(p_messages jsonb, p_declared jsonb) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.notify(p_messages jsonb, p_declared jsonb) TO holdfast_api;
 
 --
 -- Name: FUNCTION obey_callback(p_job holdfast.job, p_run holdfast.dispatch, p_action text, p_data jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -8387,10 +9285,22 @@ GRANT ALL ON FUNCTION holdfast.open_channel(p_channel text) TO holdfast_api;
 REVOKE ALL ON FUNCTION holdfast.open_jobs(p_schedule text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION open_lines(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.open_lines(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
+
+--
 -- Name: FUNCTION open_tasks(p_tasks text[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.open_tasks(p_tasks text[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION overdue_approvals(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.overdue_approvals(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION parked_place(p_due timestamp with time zone, p_created timestamp with time zone, p_priority integer); Type: ACL; Schema: holdfast; Owner: -
@@ -8467,6 +9377,12 @@ GRANT ALL ON FUNCTION holdfast.publish(p_channel text, p_kind text, p_data jsonb
 REVOKE ALL ON FUNCTION holdfast.put_aside(p_job holdfast.job, p_due_at timestamp with time zone, p_held_by text, p_reason text, p_logs jsonb) FROM PUBLIC;
 
 --
+-- Name: FUNCTION put_notification(p_id uuid, p_kind text, p_channel text, p_recipient text, p_alert uuid, p_approval uuid, p_subject text, p_body text, p_priority integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.put_notification(p_id uuid, p_kind text, p_channel text, p_recipient text, p_alert uuid, p_approval uuid, p_subject text, p_body text, p_priority integer) FROM PUBLIC;
+
+--
 -- Name: FUNCTION put_schedule(p_definition jsonb, p_declared boolean, p_replace boolean); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -8487,6 +9403,12 @@ GRANT SELECT ON TABLE holdfast.queue TO holdfast_maint;
 --
 
 REVOKE ALL ON FUNCTION holdfast.queue_is_paused(p_queue text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION raise_alerts(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.raise_alerts(p_ids uuid[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION rates_of(p_job holdfast.job); Type: ACL; Schema: holdfast; Owner: -
@@ -8544,6 +9466,13 @@ REVOKE ALL ON FUNCTION holdfast.refuse_quota(p_position bigint, p_id uuid, p_ten
 --
 
 REVOKE ALL ON FUNCTION holdfast.refuse_rule(p_job uuid, p_status holdfast.job_status, p_rule text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION register_alerts(p_app text, p_channels jsonb, p_rules jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.register_alerts(p_app text, p_channels jsonb, p_rules jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.register_alerts(p_app text, p_channels jsonb, p_rules jsonb) TO holdfast_worker;
 
 --
 -- Name: FUNCTION register_schedules(p_worker uuid, p_definitions jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -8758,6 +9687,12 @@ REVOKE ALL ON FUNCTION holdfast.settle_expiry(p_gate holdfast.approval) FROM PUB
 REVOKE ALL ON FUNCTION holdfast.share_out(p_tenants text[], p_is_whole boolean, p_limit integer, p_least integer, p_tenant text, p_used integer, OUT shares integer[], OUT tenant text, OUT used integer) FROM PUBLIC;
 
 --
+-- Name: FUNCTION silent_runs(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.silent_runs(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
+
+--
 -- Name: FUNCTION sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -8815,10 +9750,22 @@ GRANT SELECT ON TABLE holdfast.task TO holdfast_maint;
 REVOKE ALL ON FUNCTION holdfast.task_is_paused(p_task holdfast.task) FROM PUBLIC;
 
 --
+-- Name: FUNCTION tell_approvers(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.tell_approvers() FROM PUBLIC;
+
+--
 -- Name: FUNCTION tell_followers(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.tell_followers(p_ids uuid[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION tell_of_alert(p_alert uuid, p_kind text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.tell_of_alert(p_alert uuid, p_kind text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION tell_quota(p_kind text, p_tenant text, p_task text, p_period text, p_measure text, p_mark numeric, p_used numeric, p_since timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -8843,6 +9790,12 @@ REVOKE ALL ON FUNCTION holdfast.told_of_decision(p_job uuid) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.told_of_gate(p_approval uuid) FROM PUBLIC;
+
+--
+-- Name: FUNCTION too_many_failures(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.too_many_failures(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION unapproved(p_approval uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -8873,6 +9826,12 @@ REVOKE ALL ON FUNCTION holdfast.unknown_outcome(p_outcome text) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.unknown_task(p_position bigint, p_task text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION unserved_queues(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.unserved_queues(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION upkeep(p_limit integer, OUT partitions bigint, OUT removed bigint, OUT forgotten bigint); Type: ACL; Schema: holdfast; Owner: -
@@ -8912,6 +9871,12 @@ REVOKE ALL ON FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_c
 GRANT ALL ON FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean) TO holdfast_worker;
 
 --
+-- Name: FUNCTION waiting_since(p_queue text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.waiting_since(p_queue text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION wake(p_queues text[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -8941,6 +9906,18 @@ REVOKE ALL ON FUNCTION holdfast.with_ids(p_jobs jsonb) FROM PUBLIC;
 --
 
 GRANT SELECT ON TABLE holdfast.activity TO holdfast_api;
+
+--
+-- Name: TABLE alert; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.alert TO holdfast_api;
+
+--
+-- Name: TABLE alert_channel; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.alert_channel TO holdfast_api;
 
 --
 -- Name: TABLE approval_decision; Type: ACL; Schema: holdfast; Owner: -
@@ -9007,6 +9984,12 @@ GRANT SELECT ON TABLE holdfast.installed TO holdfast_maint;
 
 GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_viewer;
 GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_api;
+
+--
+-- Name: TABLE notification; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.notification TO holdfast_api;
 
 --
 -- Name: TABLE progress; Type: ACL; Schema: holdfast; Owner: -

@@ -68,4 +68,9 @@ begin
   grant execute on function holdfast.bucket_floor, holdfast.bucket_middle to holdfast_api, holdfast_viewer;
   grant select on holdfast.statistic, holdfast.timing, holdfast.tally, holdfast.usage, holdfast.quota, holdfast.projection
     to holdfast_api, holdfast_viewer;
+  grant execute on function holdfast.register_alerts, holdfast.begin_delivery, holdfast.end_delivery to holdfast_worker;
+  grant execute on function holdfast.evaluate_alerts to holdfast_worker, holdfast_maint;
+  grant execute on function holdfast.notify to holdfast_producer, holdfast_worker, holdfast_api;
+  grant execute on function holdfast.mute_rule to holdfast_api;
+  grant select on holdfast.alert_channel, holdfast.alert_rule, holdfast.alert, holdfast.notification to holdfast_api;
 end $$;
