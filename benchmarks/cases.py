@@ -162,11 +162,12 @@ def drain_in(
     jobs: int,
     workers: int = 1,
     with_memory: bool = False,
+    setting: str = "",
 ) -> Sample:
     """Load the jobs while the warm workers wait, release them, and time it until the last commit is seen."""
     memory: list[float] = []
     with (
-        warm_workers(server, database, system, workers) as crew,
+        warm_workers(server, database, system, workers, setting) as crew,
         children(system.command(), server.url(database)) as [client],
         watching(server, database, system) as watch,
     ):
@@ -279,12 +280,12 @@ def latency(server: Server, system: System, sizes: Sizes) -> Sample:
         }
 
 
-def _wait_for_starts(worker: Child, count: int) -> list[tuple[int, int]]:
+def _wait_for_starts(worker: Child, count: int, pause: float = 0.1) -> list[tuple[int, int]]:
     deadline = time.monotonic() + 60
     while len(starts := worker.do("started")) < count:
         if time.monotonic() > deadline:
             raise NeverFinished(f"{len(starts)} of {count} jobs started")
-        time.sleep(0.1)
+        time.sleep(pause)
     return [(number, moment) for number, moment in starts]
 
 
@@ -339,6 +340,14 @@ def _dead_rows(asking: Any, expected: int) -> int:
         time.sleep(0.5)
 
 
+def drain_projected(server: Server, system: System, sizes: Sizes, is_projected: bool) -> Sample:
+    """Drain while the worker also projects, as it does by default, or without."""
+    variant = "projected" if is_projected else "unprojected"
+    with fresh_database(server, system) as database:
+        setting = "" if is_projected else variant
+        return drain_in(server, database, system, jobs=sizes.drain, setting=setting) | {"variant": variant}
+
+
 def mixed(server: Server, system: System, sizes: Sizes) -> Sample:
     """Enqueue and drain at the same time, the worker having begun on an empty table."""
     with (
@@ -377,11 +386,16 @@ def fairness(server: Server, system: System, sizes: Sizes, tenants: int) -> Samp
         started = time.perf_counter()
         release(crew)
         crew[0].answer()
-        before = client.do("enqueue_late", jobs=sizes.late if tenants else 0, milliseconds=PAUSE)
+        late = [_wait_of_one(client, crew[0], number) for number in range(sizes.late if tenants else 0)]
         behind = watch.unfinished()
         watch.wait_until_done(newest, crew, None)
         seconds = time.perf_counter() - started
-        starts = dict(_wait_for_starts(crew[0], len(before))[: len(before)])
-        late = [round((starts[number] - moment) / 1e6, 3) for number, moment in before]
         sample: Sample = {"jobs": sizes.fair, "seconds": seconds, "variant": f"{tenants} tenants"}
         return sample | ({"late_ms": late, "unfinished_after_the_last": behind} if late else {})
+
+
+def _wait_of_one(client: Child, worker: Child, number: int) -> float:
+    """Enqueue one job of the late tenant; return the milliseconds until it starts."""
+    moment = int(client.do("enqueue_late", number=number))
+    started = dict(_wait_for_starts(worker, number + 1, pause=0.01))
+    return round((started[number] - moment) / 1e6, 3)

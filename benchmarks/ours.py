@@ -4,7 +4,6 @@ Held back by running the worker until it is idle for the warm-up job, and again,
 The setting `silent` switches waking off in the enqueuing session; `elsewhere` makes the worker serve a queue nobody enqueues to.
 """
 
-import asyncio
 import json
 import sys
 import time
@@ -83,7 +82,7 @@ class Ours(Bench):
         if self.setting == "elsewhere":
             await self.app.run_worker(queues={"elsewhere": 1})
         else:
-            await self.app.run_worker()
+            await self.app.run_worker(projector=self.setting != "unprojected")
 
     async def open_threads(self, threads: int) -> None:
         """Give every enqueuing thread an application, and so a connection, of its own; a first job opens it."""
@@ -115,15 +114,11 @@ class Ours(Bench):
             numbers = range(first, min(first + BATCH, jobs))
             self.app.enqueue_many([makers[n % len(makers)].job(n, NAME, NOTE) for n in numbers])
 
-    async def enqueue_late(self, jobs: int, milliseconds: int) -> list[tuple[int, int]]:
-        """Enqueue `stamp` jobs of one more tenant a pause apart and return the moment before each call."""
-        stamp = self.tasks["stamp"].using(tenant="the late one")
-        moments = []
-        for number in range(jobs):
-            moments.append((number, time.monotonic_ns()))
-            stamp.enqueue(number, NAME, NOTE)
-            await asyncio.sleep(milliseconds / 1000)
-        return moments
+    async def enqueue_late(self, number: int) -> int:
+        """Enqueue a `stamp` job of one more tenant and return the moment before the call."""
+        moment = time.monotonic_ns()
+        self.tasks["stamp"].using(tenant="the late one").enqueue(number, NAME, NOTE)
+        return moment
 
     async def insert_finished(self, jobs: int) -> None:
         """Put finished jobs into the table as if they had been worked off long ago."""

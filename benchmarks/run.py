@@ -28,8 +28,8 @@ from benchmarks.systems import ALL, GRAPHILE, HOLDFAST, PGBOSS, PGQUEUER_BEST, P
 from benchmarks import cases, report
 
 RESULTS = Path(__file__).parent / "results"
-GROUPS = ("drain", "enqueue", "latency", "finished", "pinned", "fairness", "mixed", "memory")
-QUICK_GROUPS = ("drain", "enqueue", "latency")
+GROUPS = ("drain", "enqueue", "latency", "projected", "finished", "pinned", "fairness", "mixed", "memory")
+QUICK_GROUPS = ("drain", "enqueue", "latency", "projected")
 NOT_IN_QUICK = (GRAPHILE, PGBOSS, PGQUEUER_DEFAULT)
 QUICK_SECONDS = 330
 LEAST_REPETITIONS = 2
@@ -121,23 +121,21 @@ class Run:
             case "latency":
                 for system in compared:
                     yield "latency", system, partial(cases.latency, server, system, sizes)
-            case "pinned":
-                yield from self._plan_of_pinned()
+            case "projected" | "pinned":
+                yield from self._plan_of_pairs(group)
             case "fairness":
                 yield from self._plan_of_fairness()
-
-    def _plan_of_pinned(self) -> Iterator[Measurement]:
-        for pinned in (False, True):
-            yield (
-                "drain_pinned",
-                HOLDFAST,
-                partial(cases.drain_pinned, self.server, HOLDFAST, self.sizes, pinned),
-            )
 
     def _plan_of_fairness(self) -> Iterator[Measurement]:
         sizes = dataclasses.replace(self.sizes, fair=self.sizes.fair // 5) if self.is_quick else self.sizes
         for tenants in (0, 1, 10, 1000):
             yield "fairness", HOLDFAST, partial(cases.fairness, self.server, HOLDFAST, sizes, tenants)
+
+    def _plan_of_pairs(self, group: str) -> Iterator[Measurement]:
+        """Drain without and with the one thing that a group is about."""
+        measure = cases.drain_projected if group == "projected" else cases.drain_pinned
+        for with_it in (False, True):
+            yield f"drain_{group}", HOLDFAST, partial(measure, self.server, HOLDFAST, self.sizes, with_it)
 
     def _plan_of_16(self) -> Iterator[Measurement]:
         server, sizes = self.server, self.sizes

@@ -159,7 +159,7 @@ def test_queues_have_turns_of_their_own(machine: Machine) -> None:
     assert order == [("default", ["ann"]), ("mail", ["ann"]), ("default", ["ben"]), ("mail", ["ben"])]
 
 
-@pytest.mark.parametrize("tenants", [130, 400])
+@pytest.mark.parametrize("tenants", [260, 600])
 def test_every_one_of_very_many_tenants_gets_its_turn(machine: Machine, tenants: int) -> None:
     machine.value(
         "select count(*) from holdfast.enqueue_many((select jsonb_agg(jsonb_build_object("
@@ -235,7 +235,8 @@ def test_a_claim_does_not_wait_for_another_that_has_not_committed(
 ) -> None:
     fill(lasting, "ann", 10)
     fill(lasting, "ben", 10)
-    lasting.claim(lasting.worker(), claimed_before)  # 1: there is a last turn, which the other claim locks
+    for _ in range(claimed_before):  # then there is a last turn, which the other claim locks
+        lasting.claim(lasting.worker(), 1)
     with machine_on(holdfast_db.owner_url) as other, other.connection.transaction():
         first = other.claim(other.worker(), 3)
         lasting.run("set statement_timeout = '5s'")
@@ -319,7 +320,7 @@ def test_a_long_look_is_forgotten_after_its_time(lasting: Machine, holdfast_db: 
     assert set(one_by_one(lasting, 4)) == {"ann", "ben"}
 
 
-def test_a_look_that_took_long_is_kept_for_half_a_second_at_most(machine: Machine) -> None:
+def test_a_look_that_took_long_is_kept_for_a_third_of_a_second_at_most(machine: Machine) -> None:
     fill(machine, "ann", 2)
     fill(machine, "ben", 2)
     for _ in range(2):
@@ -328,7 +329,7 @@ def test_a_look_that_took_long_is_kept_for_half_a_second_at_most(machine: Machin
     ring = machine.one("select r.tenants, r.until - holdfast.clock() as lasts from holdfast.ring r")
 
     assert ring["tenants"] == ["ann", "ben"]
-    assert 0 < ring["lasts"].total_seconds() <= 0.5
+    assert 0 < ring["lasts"].total_seconds() <= 0.3
 
 
 ENTRIES_READ = "select pg_stat_get_xact_tuples_returned('holdfast.job_in_line'::regclass)"

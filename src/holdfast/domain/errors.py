@@ -81,6 +81,10 @@ class IdReused(HoldfastError):
     """A job with this id exists and says something else."""
 
 
+class QuotaReached(HoldfastError):
+    """The tenant has used up what its quota allows in this period; nothing was enqueued."""
+
+
 class NotRetryable(HoldfastError):
     """This job cannot be retried by hand now; the message says why."""
 
@@ -141,3 +145,16 @@ class EventTimedOut(HoldfastError, TimeoutError):
 
 class WaitTimedOut(HoldfastError, TimeoutError):
     """The job was still going when the caller's patience ended; the job itself goes on."""
+
+
+class DispatchRefused(HoldfastError):
+    """An outside executor said no, and would say no again; the message names what is missing."""
+
+
+class DispatchFailed(HoldfastError):
+    """An outside executor could not be called now; `is_doubtful` when it may have obeyed all the same."""
+
+    def __init__(self, message: str, *, retry_after: float | None = None, is_doubtful: bool = False) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.is_doubtful = is_doubtful

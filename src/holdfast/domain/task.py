@@ -16,6 +16,7 @@ CountedPer: TypeAlias = Literal["job", "subject"]
 _LARGEST_PRIORITY = 100
 _MOST_RETRIES = 100
 _USUAL_UNDOING = 10
+_LONGEST_LIMIT = 366 * 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class TaskSettings:
     manual_retries: int = 3
     manual_retries_per: CountedPer = "job"
     rules: Rules | None = None
+    heartbeat_limit: float = 600.0  # of a run that it hands over: how long it may be silent
+    run_limit: float = 900.0  # and how long it may take
     compensate: Callable[..., Any] | None = None
     compensate_on_cancel: bool = False
     compensation_retries: int = 10
@@ -62,6 +65,12 @@ class TaskSettings:
             0 <= self.manual_retries <= _MOST_RETRIES,
             f"has manual_retries={self.manual_retries}; allowed are 0 to 100",
         )
+        for limit in ("heartbeat_limit", "run_limit"):
+            value = getattr(self, limit)
+            self._require(
+                0 < value <= _LONGEST_LIMIT,
+                f"has {limit}={value}; it must be more than 0 s and at most a year",
+            )
         self._require(
             0 <= self.compensation_retries <= _MOST_RETRIES,
             f"has compensation_retries={self.compensation_retries}; allowed are 0 to 100",

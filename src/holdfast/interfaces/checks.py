@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
+from holdfast.domain.alert_health import judge_outbox
 from holdfast.domain.errors import Configuration, DatabaseUnavailable, HoldfastError, NotAllowed
 from holdfast.domain.health import (
     FAILURE_WINDOW,
@@ -15,7 +16,8 @@ from holdfast.domain.health import (
     judge,
 )
 from holdfast.domain.schedule_health import judge_schedules
-from holdfast.store import overview
+from holdfast.runtime.keys import MASTER_KEY, master_keys
+from holdfast.store import alert, overview
 from holdfast.store.connection import Database, Session
 from holdfast.store.listen import hears_itself
 from holdfast.store.migrate import OLDEST_SERVER, SchemaState, read_state
@@ -29,6 +31,7 @@ _POOLER = (
 
 def examine(find: Callable[[], Database], *, roles_required: bool) -> Iterator[Check]:
     """Look at everything, and stop early when nothing further can be known."""
+    yield from _secret_key()
     try:
         database = find()
     except Configuration as error:
@@ -70,9 +73,22 @@ def _examine_server(
     try:
         yield from judge(_facts(session))
         yield from judge_schedules(session.perform(schedules()))
+        yield from judge_outbox(session.perform(alert.outbox()))
     except HoldfastError as error:
         advice = "doctor needs a login with holdfast_api"
         yield Check("queues", Verdict.WARN, f"this login may not look: {error}", advice)
+
+
+def _secret_key() -> Iterator[Check]:
+    """Judge the key that executors' secrets are derived from, where there is one."""
+    try:
+        keys = master_keys()
+    except Configuration as error:
+        yield Check("secret key", Verdict.FAIL, str(error))
+        return
+    if keys:
+        overlap = ", and the one before it" if len(keys) > 1 else ""
+        yield Check("secret key", Verdict.OK, f"{MASTER_KEY} is strong enough{overlap}")
 
 
 def _version(database: Database, server: ServerInfo) -> Check:

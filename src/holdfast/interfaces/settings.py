@@ -10,6 +10,7 @@ from holdfast.domain.errors import Configuration
 
 DEFAULTS: dict[str, str | None] = {
     "app": None,
+    "base_url": None,
     "database_url": None,
     "queues": None,
     "concurrency": "50",

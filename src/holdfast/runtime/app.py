@@ -7,16 +7,13 @@ import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
-from uuid import UUID
 
 from holdfast.domain.backoff import BackoffLike
-from holdfast.domain.errors import BadInput, Configuration, UnknownTask
+from holdfast.domain.errors import Configuration
 from holdfast.domain.failure import Rules
-from holdfast.domain.job import Enqueued, NewJob
 from holdfast.domain.limits import Limit, Rate, gate_options, is_on
-from holdfast.domain.payload import PayloadCodec, encode_result
+from holdfast.domain.payload import PayloadCodec
 from holdfast.domain.schedule import Missed, Overlap
-from holdfast.domain.states import Status
 from holdfast.domain.task import (
     CountedPer,
     Executor,
@@ -27,9 +24,12 @@ from holdfast.domain.task import (
     unique_fields,
 )
 from holdfast.runtime import execute
+from holdfast.runtime.alerts import OWN_PREFIX, Alerts
 from holdfast.runtime.approvals import Approvals
 from holdfast.runtime.context import Context, JobContext, SyncContext
-from holdfast.runtime.handle import AsyncHandle, Handle, as_uuid
+from holdfast.runtime.enqueuing import Enqueuing
+from holdfast.runtime.executors.protocol import Executor as OutsideExecutor
+from holdfast.runtime.feed import Channels
 from holdfast.runtime.holding import Claimed, Holding
 from holdfast.runtime.link import Link
 from holdfast.runtime.logs import events
@@ -51,32 +51,32 @@ from holdfast.runtime.schedules import (
     Schedules,
     timing_of,
 )
-from holdfast.store import finish, migrate
+from holdfast.runtime.steering import Steering
+from holdfast.store import migrate
 from holdfast.store.connection import Database, find_database
-from holdfast.store.enqueue import chunks, enqueue_many
-from holdfast.store.foreign import aask_through, aenqueue_through, ask_through, enqueue_through
-from holdfast.store.ids import new_id
-from holdfast.store.steps import emit
-from holdfast.store.tenants import set_tenant_weight
 
 P = ParamSpec("P")
 R = TypeVar("R")
+OutsideExecutorT = TypeVar("OutsideExecutorT", bound=OutsideExecutor)
 
 
-class Holdfast:
+class Holdfast(Enqueuing, Steering, Channels):
     """Durable jobs in one PostgreSQL database."""
 
     def __init__(self, database_url: str | None = None) -> None:
         self.tasks: dict[str, AnyTask] = {}
+        self.executors: dict[str, OutsideExecutor] = {}
         self._registered: set[str] = set()  # tasks that this database is known to have
         self._flags_told: set[str] = set()
-        self._made_in: str = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - where children will find it
+        self.made_in: str = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - where children will find it
         self.link = Link(lambda: find_database(database_url))
         self.approvals = Approvals(self.link)
         self._holding: Holding | None = None
         self.declarations = Declarations()
         self.schedules = Schedules(self)
         self.aschedules = AsyncSchedules(self)
+        self.alerts = Alerts(self)
+        self.notify, self.anotify = self.alerts.notify, self.alerts.anotify
 
     # -- tasks ---------------------------------------------------------------------------------------------------------
 
@@ -99,6 +99,9 @@ class Holdfast:
         manual_retries: int = 3,
         manual_retries_per: CountedPer = "job",
         errors: Rules | None = None,
+        heartbeat_limit: float | timedelta = 600.0,
+        run_limit: float | timedelta = 900.0,
+        feed_fields: Sequence[str] = (),
         compensate: Callable[..., Any] | None = None,
         compensate_on_cancel: bool = False,
         compensation_retries: int = 10,
@@ -129,12 +132,17 @@ class Holdfast:
                 manual_retries=manual_retries,
                 manual_retries_per=manual_retries_per,
                 rules=errors,
+                heartbeat_limit=seconds(heartbeat_limit) or 0.0,
+                run_limit=seconds(run_limit) or 0.0,
                 compensate=compensate,
                 compensate_on_cancel=compensate_on_cancel,
                 compensation_retries=compensation_retries,
-                options=gate_options(
-                    own_name, limit=limit, limits=limits, rate=rate, flag=flag, rollout_by=rollout_by
-                ),
+                options={
+                    **gate_options(
+                        own_name, limit=limit, limits=limits, rate=rate, flag=flag, rollout_by=rollout_by
+                    ),
+                    **({"feed_fields": list(feed_fields)} if feed_fields else {}),
+                },
             )
 
         return TaskDecorator(self, settings)
@@ -143,6 +151,10 @@ class Holdfast:
         """Register a function under its settings."""
         if settings.name in self.tasks:
             raise Configuration(f"two tasks are called {settings.name!r}: give one of them another name=")
+        if settings.name.startswith(OWN_PREFIX):
+            raise Configuration(
+                f"task {settings.name!r}: names that begin with {OWN_PREFIX} are Holdfast's own"
+            )
         if settings.executor == "loop" and not is_async(function):
             raise Configuration(
                 f"task {settings.name!r} is not async and would block the loop: use executor='thread' or 'process'"
@@ -156,13 +168,25 @@ class Holdfast:
         self.tasks[settings.name] = task
         return task
 
+    def executor(self, executor: OutsideExecutorT) -> OutsideExecutorT:
+        """Register an outside executor under its name; tasks hand jobs to it with ctx.dispatch."""
+        if self.executors.get(executor.name, executor) is not executor:
+            raise Configuration(f"two executors are called {executor.name!r}: give one of them another name=")
+        self.executors[executor.name] = executor
+        return executor
+
+    @property
+    def all_tasks(self) -> dict[str, AnyTask]:
+        """The app's tasks and Holdfast's own, which deliver its alerts."""
+        return {**self.tasks, **self.alerts.tasks}
+
     def declared(self, names: set[str]) -> str:
         """Write the definitions of these tasks, for a database that has not seen them yet."""
         return json.dumps(self.definitions(name for name in names if name in self.tasks))
 
     def definitions(self, names: Iterable[str]) -> list[dict[str, Any]]:
         """Give these tasks' definitions; once a process also what its environment says about their flags."""
-        found = [self.tasks[name].settings.definition() for name in sorted(names)]
+        found = [self.all_tasks[name].settings.definition() for name in sorted(names)]
         for definition in found:
             flag = definition["options"].get("flag")
             if flag is not None and flag in os.environ and flag not in self._flags_told:
@@ -185,127 +209,6 @@ class Holdfast:
     ) -> Callable[[AnyEnqueues], AnyEnqueues]:
         """Declare a schedule of the task below; its workers register it. `using` has the options of task.using(…)."""
         return self.declarations.declaring(timing_of(cron, every, tz), name, missed, overlap, payload, using)
-
-    # -- enqueue -------------------------------------------------------------------------------------------------------
-
-    def enqueue_many(self, jobs: Iterable[NewJob], *, conn: Any = None) -> list[Handle[Any]]:
-        """Enqueue jobs made by task.job(…): all or none; in the caller's transaction when conn is given."""
-        wanted = _new_jobs(jobs)
-        parts = list(chunks(wanted))
-        names = {job.task for job in wanted}
-        if conn is not None:
-            made = enqueue_through(conn, parts, self.declared(names))
-        elif names <= self._registered:
-            try:
-                made = self._enqueue(parts, None)
-            except UnknownTask:  # the database was made anew meanwhile
-                made = self._enqueue(parts, self.declared(names))
-        else:
-            made = self._enqueue(parts, self.declared(names))
-            self._registered |= names
-        return [
-            Handle(self.link, one.job_id, one.created, self.decoder(job))
-            for job, one in _paired(wanted, made)
-        ]
-
-    async def aenqueue_many(self, jobs: Iterable[NewJob], *, conn: Any = None) -> list[AsyncHandle[Any]]:
-        """Enqueue jobs made by task.job(…): all or none; in the caller's transaction when conn is given."""
-        wanted = _new_jobs(jobs)
-        parts = list(chunks(wanted))
-        names = {job.task for job in wanted}
-        if conn is not None:
-            made = await aenqueue_through(conn, parts, self.declared(names))
-        elif names <= self._registered:
-            try:
-                made = await self._aenqueue(parts, None)
-            except UnknownTask:  # the database was made anew meanwhile
-                made = await self._aenqueue(parts, self.declared(names))
-        else:
-            made = await self._aenqueue(parts, self.declared(names))
-            self._registered |= names
-        return [
-            AsyncHandle(self.link, one.job_id, one.created, self.decoder(job))
-            for job, one in _paired(wanted, made)
-        ]
-
-    def _enqueue(self, parts: list[list[NewJob]], declared: str | None) -> list[list[Enqueued]]:
-        if len(parts) == 1:
-            return [self.link.perform(enqueue_many(parts[0], declared))]
-        if not parts:
-            return []
-        return self.link.perform_together(lambda: (enqueue_many(part, declared) for part in parts))
-
-    async def _aenqueue(self, parts: list[list[NewJob]], declared: str | None) -> list[list[Enqueued]]:
-        if len(parts) == 1:
-            return [await self.link.aperform(enqueue_many(parts[0], declared))]
-        if not parts:
-            return []
-        return await self.link.aperform_together(lambda: (enqueue_many(part, declared) for part in parts))
-
-    def decoder(self, job: NewJob) -> Callable[[str], Any]:
-        """Say how the job's result is read."""
-        task = self.tasks.get(job.task)
-        return task.codec.decode_result if task else json.loads
-
-    # -- steer ---------------------------------------------------------------------------------------------------------
-
-    def handle(self, job_id: UUID | str) -> Handle[Any]:
-        """Get a handle on a job by its id."""
-        return Handle(self.link, as_uuid(job_id), created=False, decode=json.loads)
-
-    def cancel(self, job_id: UUID | str, *, actor: str | None = None, reason: str | None = None) -> Status:
-        """Cancel a job that has not ended."""
-        return Status(self.link.perform(finish.cancel(as_uuid(job_id), actor, reason)))
-
-    def retry(
-        self, job_id: UUID | str, *, actor: str | None = None, reason: str | None = None
-    ) -> Handle[Any]:
-        """Retry a FAILED job as a new job that names it."""
-        new = self.link.perform(finish.retry(as_uuid(job_id), actor, reason, new_id()))
-        return Handle(self.link, new, created=True, decode=json.loads)
-
-    def set_tenant_weight(self, tenant: str, weight: int) -> None:
-        """Give a tenant that many jobs, 1 to 1000, for every one that another tenant gets."""
-        self.link.perform(set_tenant_weight(tenant, weight))
-
-    async def aset_tenant_weight(self, tenant: str, weight: int) -> None:
-        """Give a tenant that many jobs, 1 to 1000, for every one that another tenant gets."""
-        await self.link.aperform(set_tenant_weight(tenant, weight))
-
-    def ahandle(self, job_id: UUID | str) -> AsyncHandle[Any]:
-        """Get a handle on a job by its id, for asynchronous code."""
-        return AsyncHandle(self.link, as_uuid(job_id), created=False, decode=json.loads)
-
-    async def acancel(
-        self, job_id: UUID | str, *, actor: str | None = None, reason: str | None = None
-    ) -> Status:
-        """Cancel a job that has not ended."""
-        return Status(await self.link.aperform(finish.cancel(as_uuid(job_id), actor, reason)))
-
-    async def aretry(
-        self, job_id: UUID | str, *, actor: str | None = None, reason: str | None = None
-    ) -> AsyncHandle[Any]:
-        """Retry a FAILED job as a new job that names it."""
-        new = await self.link.aperform(finish.retry(as_uuid(job_id), actor, reason, new_id()))
-        return AsyncHandle(self.link, new, created=True, decode=json.loads)
-
-    def emit(self, event: str, payload: Any = None, *, tenant: str | None = None, conn: Any = None) -> int:
-        """Emit an event that tasks wait for with ctx.event; kept for 30 days for those who come later. Answers how many it woke."""
-        written = encode_result(payload)
-        if conn is None:
-            return self.link.perform(emit(event, written, tenant, None))
-        values = {"event": event, "payload": written, "tenant": tenant, "actor": None}
-        return int(ask_through(conn, "emit", values, "app.aemit(…, conn=…)")[0][0])
-
-    async def aemit(
-        self, event: str, payload: Any = None, *, tenant: str | None = None, conn: Any = None
-    ) -> int:
-        """Emit an event that tasks wait for with ctx.event; see emit."""
-        written = encode_result(payload)
-        if conn is None:
-            return await self.link.aperform(emit(event, written, tenant, None))
-        values = {"event": event, "payload": written, "tenant": tenant, "actor": None}
-        return int((await aask_through(conn, "emit", values))[0][0])
 
     # -- run -----------------------------------------------------------------------------------------------------------
 
@@ -330,9 +233,9 @@ class Holdfast:
     @property
     def location(self) -> AppLocation | None:
         """Where a child process can import this app from; None when it is no module's attribute."""
-        module = sys.modules.get(self._made_in)
+        module = sys.modules.get(self.made_in)
         names = [name for name, value in vars(module).items() if value is self] if module else []
-        return AppLocation.of(self._made_in, names[0]) if names else None
+        return AppLocation.of(self.made_in, names[0]) if names else None
 
     @property
     def is_locatable(self) -> bool:
@@ -348,14 +251,14 @@ class Holdfast:
                 raise Configuration(
                     f"tasks {needy} run in processes, which must import the app: make it a module's attribute"
                 )
-            location = AppLocation(self._made_in, "?")
+            location = AppLocation(self.made_in, "?")
         return Processes(location, limit)
 
     def run_in_child(self, request: dict[str, Any]) -> dict[str, Any]:
         """Run one job in this process; a child process of a worker calls this."""
         if self.link.found is None or self.link.found.url != request["database"]:
             self.connect_to(Database(request["database"], "its worker"))
-        return execute.run_in_child(self.tasks[request["task"]], request)
+        return execute.run_in_child(self.all_tasks[request["task"]], request)
 
     # -- set up --------------------------------------------------------------------------------------------------------
 
@@ -408,19 +311,3 @@ class TaskDecorator:
         """Register the function."""
         refuse_unfit(function)
         return self._app.add_task(function, self._settings(function))
-
-
-def _new_jobs(jobs: Iterable[NewJob]) -> list[NewJob]:
-    listed = list(jobs)
-    for place, job in enumerate(listed):
-        if not isinstance(job, NewJob):
-            raise BadInput(
-                f"jobs[{place}] is a {type(job).__name__}: make jobs with task.job(…) or task.using(…).job(…)"
-            )
-    return listed
-
-
-def _paired(jobs: Sequence[NewJob], made: list[list[Enqueued]]) -> list[tuple[NewJob, Enqueued]]:
-    flat = [one for part in made for one in part]
-    events.info("jobs:created", extra={"count": sum(one.created for one in flat)})
-    return list(zip(jobs, flat, strict=True))

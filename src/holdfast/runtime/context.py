@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar, overload
 
 from holdfast.domain.approval import Decision, OnExpiry
 from holdfast.domain.backoff import BackoffLike
@@ -11,6 +11,7 @@ from holdfast.domain.errors import BadInput
 from holdfast.domain.job import NewJob
 from holdfast.domain.task import backoff_rule, seconds
 from holdfast.runtime import asking, transactions, waiting
+from holdfast.runtime.dispatching import hand_over
 from holdfast.runtime.durable import Work
 from holdfast.runtime.handle import AsyncHandle, Handle, awaited
 from holdfast.runtime.job_context import JobContext, current
@@ -18,6 +19,8 @@ from holdfast.runtime.plans import Plan, drive, drive_sync
 
 if TYPE_CHECKING:
     from uuid import UUID
+
+    from holdfast.runtime.executors.protocol import Executor
 
 __all__ = ["Context", "JobContext", "SyncContext", "current"]
 
@@ -145,6 +148,13 @@ class Context(JobContext):
             waiting.wait_for(self.durable, place, [awaited(job) for job in jobs], seconds(timeout))
         )
 
+    def dispatch(self, executor: "str | Executor", /, **inputs: Any) -> Coroutine[Any, Any, NoReturn]:
+        """Hand the job over to an outside executor: a task's last act, which does not return.
+
+        The job stays RUNNING without a worker until a run reports that it completed or failed, or passes a limit.
+        """
+        return self.carry_out(hand_over(self.durable, self._task, executor, inputs))
+
     def results(self) -> Coroutine[Any, Any, list[Any]]:
         """Give the results of the jobs that this one was enqueued after, in their order; None for one that has none."""
         return self.carry_out(waiting.results(self.durable))
@@ -250,6 +260,10 @@ class SyncContext(JobContext):
         return self.carry_out(
             waiting.wait_for(self.durable, place, [awaited(job) for job in jobs], seconds(timeout))
         )
+
+    def dispatch(self, executor: "str | Executor", /, **inputs: Any) -> NoReturn:
+        """Hand the job over to an outside executor; see Context.dispatch."""
+        self.carry_out(hand_over(self.durable, self._task, executor, inputs))
 
     def results(self) -> list[Any]:
         """Give the results of the jobs that this one was enqueued after; see Context.results."""

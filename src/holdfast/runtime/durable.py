@@ -94,13 +94,17 @@ class Durable:
 
     def begin(self, name: str, kind: StepKind) -> Place:
         """Give a step its place; at the call and not when it is awaited, so that the order is the code's."""
+        self.refuse_inside_step(name)
+        return self.steps.begin(name, kind, line_of_execution())
+
+    def refuse_inside_step(self, name: str) -> None:
+        """Refuse what a step must not do: it would be saved before what it is a part of."""
         outer = running_step.get()
         if outer is not None:
             raise BadInput(
                 f"{name!r} is called inside step {outer!r}, which would save it before what it is a part of: "
                 "call steps and waits from the task itself"
             )
-        return self.steps.begin(name, kind, line_of_execution())
 
     def recall(self, place: Place) -> Plan[SavedStep | None]:
         """Find what an earlier attempt has saved here."""

@@ -6,6 +6,8 @@ finished    outcomes are committed, the worker has not taken note
 step_ran    a step's function has returned, its value is not saved
 step_saved  a step is saved, the task has not gone on
 put_aside   the job waits or is handed over, its attempt has not unwound
+dispatch_taken   a call to an executor is about to be made
+dispatch_called  the executor has answered, and nobody has written it down
 
 HOLDFAST_CRASH_AT=step_saved:3 kills the process when it comes to that point for the third time.
 """
@@ -17,12 +19,13 @@ from typing import Literal, TypeAlias, get_args
 from holdfast.domain.errors import Configuration
 
 WorkerPoint: TypeAlias = Literal["claimed", "ran", "finished"]
+DispatchPoint: TypeAlias = Literal["dispatch_taken", "dispatch_called"]
 TaskPoint: TypeAlias = Literal[
     "step_ran", "step_saved", "put_aside"
 ]  # inside a task: only killing the process is a crash
-Point: TypeAlias = WorkerPoint | TaskPoint
+Point: TypeAlias = WorkerPoint | DispatchPoint | TaskPoint
 
-POINTS: frozenset[str] = frozenset((*get_args(WorkerPoint), *get_args(TaskPoint)))
+POINTS: frozenset[str] = frozenset((*get_args(WorkerPoint), *get_args(DispatchPoint), *get_args(TaskPoint)))
 
 
 class SimulatedCrash(BaseException):
@@ -34,7 +37,7 @@ _passes = 0
 _kills_process = False
 
 
-def arm(point: WorkerPoint) -> None:
+def arm(point: WorkerPoint | DispatchPoint) -> None:
     """Crash the worker of this process when it reaches the point; once."""
     global _armed, _passes
     if os.environ.get("HOLDFAST_TESTING") != "1":

@@ -9,10 +9,13 @@ from importlib.metadata import version
 from uuid import UUID, uuid4
 
 from holdfast.domain.errors import Configuration
+from holdfast.runtime.alerts import OWN_QUEUE
 from holdfast.runtime.child import inside_child
 from holdfast.runtime.registry import AnyTask
 from holdfast.store.call import Call
 from holdfast.store.claim import register_worker
+
+OWN_SLOTS = 5  # messages are few
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,8 @@ def slots_of(tasks: Iterable[AnyTask], queues: dict[str, int] | None, concurrenc
     """Give every queue its slots; unless told otherwise, all queues of the tasks, each with all there are."""
     if queues is None:
         queues = dict.fromkeys(sorted({task.settings.queue for task in tasks}), concurrency)
+        if OWN_QUEUE in queues:
+            queues[OWN_QUEUE] = min(OWN_SLOTS, concurrency)
     if not queues or any(slots < 1 for slots in queues.values()):
         raise Configuration(f"queues={queues} must give every queue at least one slot")
     return queues

@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Sequence
 
+from holdfast.runtime.dispatcher import Dispatcher
 from holdfast.runtime.lane import Lane
 from holdfast.runtime.runner import Runner
 from holdfast.runtime.sweeper import Sweeper
 
 
-async def until_idle(runner: Runner, lanes: Sequence[Lane], sweeper: Sweeper) -> None:
-    """Wait until nothing is held and, looked at once more after that, nothing is due and every line is empty."""
+async def until_idle(runner: Runner, lanes: Sequence[Lane], sweeper: Sweeper, dispatcher: Dispatcher) -> None:
+    """Wait until nothing is held and, looked at once more after that, nothing is due, nobody is to be called and every line is empty."""
     looked = False
     while True:
         await asyncio.sleep(0.005)
@@ -18,6 +19,6 @@ async def until_idle(runner: Runner, lanes: Sequence[Lane], sweeper: Sweeper) ->
         elif looked:
             return
         else:  # the last job may have made others ready
-            looked = await sweeper.admit() == 0
+            looked = await sweeper.admit() == 0 and await dispatcher.is_idle()
             for lane in lanes:
                 lane.look_again()

@@ -190,7 +190,7 @@ def default_name(function: Callable[..., Any]) -> str:
 
 
 def refuse_unknown_fields(function: Callable[..., Any], settings: TaskSettings) -> None:
-    """Refuse unique=[…] that names what the payload will never have: every job would have the same key."""
+    """Refuse unique=[…] and feed_fields=[…] that name what the payload will never have."""
     parameters = read_parameters(function, JobContext, {})
     unknown = [] if parameters.takes_extra else sorted(set(settings.unique_by or ()) - set(parameters.types))
     if unknown:
@@ -201,6 +201,15 @@ def refuse_unknown_fields(function: Callable[..., Any], settings: TaskSettings) 
     if unknown:
         raise Configuration(
             f"task {settings.name!r} is limited, rated or rolled out by {', '.join(unknown)}, which it does not take"
+        )
+    silent = (
+        []
+        if parameters.takes_extra
+        else sorted(set(settings.options.get("feed_fields", ())) - set(parameters.types))
+    )
+    if silent:
+        raise Configuration(
+            f"task {settings.name!r} shows {', '.join(silent)} in its events (feed_fields=), which it does not take"
         )
 
 

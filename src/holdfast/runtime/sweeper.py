@@ -15,7 +15,8 @@ from holdfast.runtime import chance
 from holdfast.runtime.heartbeat import Heartbeat
 from holdfast.runtime.logs import events
 from holdfast.runtime.outage import Outage
-from holdfast.store import upkeep
+from holdfast.runtime.projector import Projector
+from holdfast.store import alert, upkeep
 from holdfast.store.call import Call
 from holdfast.store.connection import AsyncSession, Database
 
@@ -42,6 +43,7 @@ class Sweeper:
     ) -> None:
         self._session = AsyncSession(database, "holdfast sweep", deadline=60.0)
         self._rarely = AsyncSession(database, "holdfast upkeep", deadline=600.0)
+        self.projector = Projector(database)
         self._lease = lease
         self._poll = poll
         self._wake_lanes = wake_lanes
@@ -67,6 +69,7 @@ class Sweeper:
         """Hang up."""
         await self._session.close()
         await self._rarely.close()
+        await self.projector.close()
 
     def doubt(self, claim_id: UUID, worker_id: UUID) -> None:
         """Remember a claim that was given up; the server may commit it yet."""
@@ -106,6 +109,7 @@ class Sweeper:
         while True:
             await asyncio.sleep(self._lease / Heartbeat.BEATS_PER_LEASE * chance.between(0.7, 1.3))
             await self.sweep()
+            await self._evaluate_alerts()
             await self._give_back_doubtful()
 
     async def keep_up(self) -> None:
@@ -139,6 +143,27 @@ class Sweeper:
         if any(swept):
             events.warning("sweep", extra=swept._asdict())
             self._wake_lanes()
+
+    async def register_alerts(self, registration: Call[list[str]]) -> None:
+        """Say what the app watches, and to whom it is told."""
+        for name in await self.insist(lambda: registration):
+            events.warning(
+                "alerts:taken",
+                extra={"name": name, "why": "another app had declared it; names are shared by all"},
+            )
+
+    async def _evaluate_alerts(self) -> None:
+        """Look at the rules that time decides; one worker at a time does."""
+        try:
+            judged = await self._session.perform(alert.evaluate_alerts())
+        except DatabaseUnavailable:
+            self._cut_off_at = time.monotonic()
+            return
+        except HoldfastError as error:
+            events.error("alerts:refused", extra={"error": str(error)})
+            return
+        if any(judged):
+            events.warning("alerts", extra=judged._asdict())
 
     async def _give_back_doubtful(self) -> None:
         """Look for claims that we gave up and the server committed later: nobody runs what they took."""

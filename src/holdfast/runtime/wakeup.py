@@ -16,11 +16,16 @@ class Wakeup:
     """Listens until cancelled; after every reconnect everybody looks again, because notices were missed meanwhile."""
 
     def __init__(
-        self, database: Database, on_queue: Callable[[str | None], None], on_cancel: Callable[[UUID], None]
+        self,
+        database: Database,
+        on_queue: Callable[[str | None], None],
+        on_cancel: Callable[[UUID], None],
+        on_dispatch: Callable[[], None],
     ) -> None:
         self._database = database
         self._on_queue = on_queue
         self._on_cancel = on_cancel
+        self._on_dispatch = on_dispatch
         self.is_listening = asyncio.Event()
 
     async def run(self) -> None:
@@ -33,6 +38,7 @@ class Wakeup:
                 outage.ended()
                 self.is_listening.set()
                 self._on_queue(None)
+                self._on_dispatch()
                 await self._hear(listener)
             except DatabaseUnavailable as error:
                 self.is_listening.clear()
@@ -48,6 +54,8 @@ class Wakeup:
         async for notice in listener.notices():
             if notice.channel == "holdfast_wake":
                 self._on_queue(notice.said)
+            elif notice.channel == "holdfast_dispatch":
+                self._on_dispatch()
             else:
                 with suppress(ValueError):  # anybody may notify anything
                     self._on_cancel(UUID(notice.said))

@@ -9,13 +9,14 @@ from collections.abc import Callable, Coroutine
 from contextlib import nullcontext, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import holdfast.store.claim as claims
 from holdfast.domain.errors import DatabaseUnavailable, HoldfastError
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.limits import has_gates
-from holdfast.runtime import failpoints
+from holdfast.runtime.claimer import Claimer
+from holdfast.runtime.dispatcher import Dispatcher
 from holdfast.runtime.failpoints import SimulatedCrash
 from holdfast.runtime.finisher import Finisher
 from holdfast.runtime.garbage import collected_rarely
@@ -25,15 +26,12 @@ from holdfast.runtime.idle import until_idle
 from holdfast.runtime.lane import Lane
 from holdfast.runtime.logs import capture, events
 from holdfast.runtime.loop import Beside, cancelled, dump_stacks, tell, unless, until_one_ends
-from holdfast.runtime.outage import Outage
 from holdfast.runtime.runner import Runner
 from holdfast.runtime.schedule import Scheduler
-from holdfast.runtime.sweeper import REFUSED_PAUSE, Sweeper
+from holdfast.runtime.sweeper import Sweeper
 from holdfast.runtime.wakeup import Wakeup
-from holdfast.store.call import Call
 from holdfast.store.connection import AsyncSession
 from holdfast.store.enqueue import register_tasks
-from holdfast.store.errors import WorkerUnknown
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
@@ -68,9 +66,10 @@ class Worker:
         drain_timeout: float = DEFAULT_DRAIN,
         until_idle: bool = False,
         handle_signals: bool = True,
+        projector: bool = True,
         on_ready: Callable[[Identity], None] | None = None,
     ) -> None:
-        refuse_unfit(app.tasks)
+        refuse_unfit(app.all_tasks)
         self._app = app
         self._database = app.link.database
         self._concurrency = concurrency
@@ -78,6 +77,7 @@ class Worker:
         self._drain_timeout = drain_timeout
         self._until_idle = until_idle
         self._handles_signals = handle_signals
+        self._projects = projector
         self._on_ready = on_ready
         self._stopping = asyncio.Event()
         self._beside = Beside(self._failed_beside)
@@ -89,23 +89,29 @@ class Worker:
         self._claiming = AsyncSession(self._database, "holdfast claim")
         self._finishing = AsyncSession(self._database, "holdfast finish", deadline=30.0)
         self._identity = Identity(
-            slots_of(app.tasks.values(), queues, concurrency), tuple(sorted(app.tasks)), lease
+            slots_of(app.all_tasks.values(), queues, concurrency), tuple(sorted(app.all_tasks)), lease
         )
         self._finisher = Finisher(self._finishing, lambda: self._identity.id)
         self._processes = app.child_processes(self._child_limit + 1)
         self._lanes = self._make_lanes()
         self._suspects = Lane("suspects", [], 1, self._claim_suspect, looks_ahead=False, poll_seconds=poll)
-        self._runner = Runner(app.tasks, self._lanes, self._finisher, self._processes, concurrency)
+        self._runner = Runner(app.all_tasks, self._lanes, self._finisher, self._processes, concurrency)
         self._sweeper = Sweeper(self._database, lease, poll, self._wake_lanes, self._give_back_late)
         self._scheduler = Scheduler(app.declarations.by_name, self._sweeper.insist, poll)
-        self._wakeup = Wakeup(self._database, self._wake, self._ask_about)
+        self._dispatcher = Dispatcher(self._database, app.executors, lambda: self._identity.id, poll)
+        self._wakeup = Wakeup(self._database, self._wake, self._ask_about, self._dispatcher.kick)
         self._heartbeat: Heartbeat | None = None
         self._rebirth = asyncio.Lock()
+        self._claimer = Claimer(
+            self._claiming, lambda: self._identity.id, self._be_reborn, self._sweeper.doubt
+        )
 
     def _make_lanes(self) -> list[Lane]:
         """Make a lane per queue for what runs here, and one for what runs in child processes: those have fewer slots."""
-        here = sorted(name for name, task in self._app.tasks.items() if task.settings.executor != "process")
-        apart = sorted(set(self._app.tasks) - set(here))
+        here = sorted(
+            name for name, task in self._app.all_tasks.items() if task.settings.executor != "process"
+        )
+        apart = sorted(set(self._app.all_tasks) - set(here))
         queues = self._identity.queues.items()
         lanes = [self._lane(queue, here, slots, looks_ahead=True) for queue, slots in queues if here]
         most = self._child_limit
@@ -115,7 +121,7 @@ class Worker:
 
     def _lane(self, queue: str, tasks: list[str], slots: int, *, looks_ahead: bool) -> Lane:
         async def claim(limit: int, after: datetime | None) -> list[ClaimedJob]:
-            return await self._claim(
+            return await self._claimer.claim(
                 lambda me, claim_id: claims.claim(me, claim_id, queue, tasks, limit, after)
             )
 
@@ -149,9 +155,10 @@ class Worker:
         return FORCED if self._forced.is_set() else 0
 
     async def _introduce(self) -> None:
-        definitions = self._app.definitions(self._app.tasks)
+        definitions = self._app.definitions(self._app.all_tasks)
         await unless(self._stopping, self._sweeper.insist(lambda: register_tasks(definitions)))
         await self._register()
+        await self._sweeper.register_alerts(self._app.alerts.registration())
         await self._sweeper.sweep()
         await self._scheduler.catch_up()
         if not self._app.is_locatable:
@@ -185,15 +192,17 @@ class Worker:
     def _loops(self) -> list[Coroutine[Any, Any, None]]:
         loops = [self._serve(lane) for lane in self._lanes]
         loops += [self._wakeup.run(), self._tidy_lanes(), self._scheduler.run()]
+        if self._projects:
+            loops.append(self._sweeper.projector.run())
         loops += [self._sweeper.admit_when_due(), self._sweeper.sweep_now_and_then(), self._sweeper.keep_up()]
-        if self._app.is_locatable:
-            loops.append(self._serve_suspects())
-        return loops
+        loops += [self._dispatcher.run()] if self._app.executors else []
+        return loops + ([self._serve_suspects()] if self._app.is_locatable else [])
 
     async def _until_stopped(self, loops: list[asyncio.Task[None]], finishing: asyncio.Task[None]) -> None:
         waits: list[asyncio.Task[Any]] = [asyncio.create_task(self._stopping.wait())]
         if self._until_idle:
-            waits.append(asyncio.create_task(until_idle(self._runner, self._every_lane(), self._sweeper)))
+            idle = until_idle(self._runner, self._every_lane(), self._sweeper, self._dispatcher)
+            waits.append(asyncio.create_task(idle))
         try:
             await until_one_ends([*waits, *loops, finishing])
         finally:
@@ -229,8 +238,11 @@ class Worker:
 
     async def _end(self, loops: list[asyncio.Task[None]], finishing: asyncio.Task[None]) -> None:
         self._stopping.set()
+        await self._dispatcher.finish()
         await cancelled(loops)
         await self._drain()
+        if self._until_idle and self._projects:
+            await self._sweeper.projector.finish()
         await self._close([finishing])
         events.info("worker:stopped", extra={"worker": self._identity.name})
 
@@ -240,7 +252,7 @@ class Worker:
             await asyncio.to_thread(self._heartbeat.stop)
         await self._processes.close()
         self._runner.close()
-        for session in (self._claiming, self._finishing, self._sweeper):
+        for session in (self._claiming, self._finishing, self._sweeper, self._dispatcher):
             await session.close()
         await self._app.link.aclose()  # what contexts of this loop have used
 
@@ -284,7 +296,7 @@ class Worker:
             if (
                 asleep_as != me
                 and self._wakeup.is_listening.is_set()
-                and await self._try(claims.fall_asleep(me, [lane.queue]))
+                and await self._claimer.manages(claims.fall_asleep(me, [lane.queue]))
             ):
                 asleep_as = me
                 self._sleepers.add(lane)
@@ -300,7 +312,7 @@ class Worker:
         """Ask not to be woken, unless another lane of the queue still sleeps."""
         self._sleepers.discard(lane)
         if all(other.queue != lane.queue for other in self._sleepers):
-            await self._try(claims.stay_awake(me, [lane.queue]))
+            await self._claimer.manages(claims.stay_awake(me, [lane.queue]))
 
     async def _serve_suspects(self) -> None:
         """One at a time, alone: then a crash can be blamed on nobody else."""
@@ -313,34 +325,10 @@ class Worker:
                 await self._suspects.rest(self._suspects.poll_pause)
 
     async def _claim_suspect(self, _limit: int, _after: datetime | None) -> list[ClaimedJob]:
-        queues, tasks = list(self._identity.queues), sorted(self._app.tasks)
-        return await self._claim(lambda me, claim_id: claims.claim_suspect(me, claim_id, queues, tasks))
-
-    async def _claim(self, make: Callable[[UUID, UUID], Call[list[ClaimedJob]]]) -> list[ClaimedJob]:
-        me, claim_id = self._identity.id, uuid4()
-        call = make(me, claim_id)
-        outage = Outage("claim")
-        while True:
-            try:
-                jobs = await self._claiming.perform(call)
-            except DatabaseUnavailable as error:
-                # It may have committed: the claim id is ours, so what it took can be asked for.
-                call = claims.recover_claim(me, claim_id)
-                await asyncio.sleep(outage.failed(error))
-            except WorkerUnknown:
-                await self._be_reborn(me)
-                return []
-            except HoldfastError as error:
-                # Something in the line cannot be claimed; whatever it is, the worker stays and says so.
-                events.error("claim:refused", extra={"error": str(error)})
-                await asyncio.sleep(REFUSED_PAUSE)
-                return []
-            else:
-                if outage.ended() and not jobs:
-                    self._sweeper.doubt(claim_id, me)
-                if jobs:
-                    failpoints.reach("claimed")
-                return jobs
+        queues, tasks = list(self._identity.queues), sorted(self._app.all_tasks)
+        return await self._claimer.claim(
+            lambda me, claim_id: claims.claim_suspect(me, claim_id, queues, tasks)
+        )
 
     def _died_in_the_books(self, dead: UUID) -> None:
         self._beside.run(self._be_reborn(dead))
@@ -394,10 +382,3 @@ class Worker:
             if queue is None or lane.queue == queue:
                 lane.wake()
         self._suspects.wake()
-
-    async def _try(self, call: Call[None]) -> bool:
-        try:
-            await self._claiming.perform(call)
-        except DatabaseUnavailable:
-            return False
-        return True

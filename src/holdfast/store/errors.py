@@ -20,10 +20,11 @@ _OURS: dict[str, type[errors.HoldfastError]] = {
     "HF008": errors.NotRetryable,
     "HF009": errors.JobNotFound,
     "HF010": errors.SchemaMismatch,
-    "HF020": errors.ApprovalNotFound,
-    "HF021": errors.ApprovalChanged,
     "HF061": errors.ScheduleNotFound,
     "HF062": errors.ScheduleExists,
+    "HF020": errors.ApprovalNotFound,
+    "HF021": errors.ApprovalChanged,
+    "HF013": errors.QuotaReached,
 }
 _MISSING_SCHEMA = {"3F000", "42P01", "42883", "42703"}
 _BAD_JSON = {"22P02", "22P05", "22030", "22032", "54001"}
@@ -85,10 +86,10 @@ def _ours(refusal: _Refusal) -> errors.HoldfastError | None:
         ours = WorkerUnknown(said)
     elif state == "HF006":
         ours = errors.DuplicateKey(said, UUID(detail) if detail else None)
-    elif state == "HF022":
-        ours = _closed(detail)
     elif state == "HF012":
         ours = _limit_reached(said, detail)
+    elif state == "HF022":
+        ours = _closed(detail)
     elif state in _OURS:
         ours = _OURS[state](said)
     elif state in _MISSING_SCHEMA and "holdfast" in said:
@@ -109,15 +110,15 @@ def _lease_lost(detail: str | None) -> errors.LeaseLost:
     return errors.LeaseLost(UUID(told["job"]), told["attempt"], told["status"])
 
 
+def _limit_reached(said: str, detail: str | None) -> errors.LimitReached:
+    told = json.loads(detail or "{}")
+    return errors.LimitReached(said, UUID(told["job"]), told["key"])
+
+
 def _closed(detail: str | None) -> errors.ApprovalClosed:
     told = json.loads(detail or "{}")
     decided_at = datetime.fromisoformat(told["at"])
     return errors.ApprovalClosed(UUID(told["approval"]), told["decision"], told["by"], decided_at)
-
-
-def _limit_reached(said: str, detail: str | None) -> errors.LimitReached:
-    told = json.loads(detail or "{}")
-    return errors.LimitReached(said, UUID(told["job"]), told["key"])
 
 
 def _lost(error: psycopg.Error) -> errors.HoldfastError | None:

@@ -1,7 +1,7 @@
-"""Listening: a connection of its own that hears which queues have work and which jobs were cancelled."""
+"""Listening: a connection of its own that hears which queues have work, which jobs were cancelled, and that executors are to be called."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -26,8 +26,13 @@ class Notice(NamedTuple):
 class Listener:
     """Hears notices until the connection is lost; then it raises, and the caller opens another and looks again."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(
+        self,
+        database: Database,
+        questions: Sequence[str] = ("listen_wake", "listen_cancel", "listen_dispatch"),
+    ) -> None:
         self._database = database
+        self._questions = questions
         self._connection: psycopg.AsyncConnection[Any] | None = None
 
     async def open(self) -> None:
@@ -36,8 +41,8 @@ class Listener:
             self._connection = await psycopg.AsyncConnection.connect(
                 **self._database.arguments("holdfast listen")
             )
-            await self._ask(self._connection, "listen_wake")
-            await self._ask(self._connection, "listen_cancel")
+            for question in self._questions:
+                await self._ask(self._connection, question)
 
     async def notices(self) -> AsyncIterator[Notice]:
         """Give what is heard; a silent connection is pinged, because a half-open one stays silent for ever."""

@@ -5,19 +5,26 @@ import click
 from holdfast.interfaces.cli.commands import Group
 
 _COMMANDS = {
+    "alert": ("alerts:alert", "List and show alerts, mute rules, test channels."),
     "approval": ("approvals:approval", "List, show, approve and deny what jobs ask of people."),
+    "callbacks": ("executors:callbacks", "Serve the door that outside runs report to."),
     "config": ("config:config", "Show every setting and where it came from."),
     "db": ("db:db", "Migrate and check the database's schema."),
     "demo": ("demo:demo", "Run a sample app with traffic, on a PostgreSQL of its own."),
     "dev": ("dev:dev", "Run your app here: PostgreSQL, schema and worker in one command."),
     "doctor": ("doctor:doctor", "Is the queue stuck, and why?"),
     "enqueue": ("enqueue:enqueue", "Enqueue one job."),
+    "events": ("events:events", "Read the events of a channel, or follow it."),
+    "executor": ("executors:executor", "List outside executors, print the secret one signs with."),
     "flag": ("flags:flag", "List and set flags: kill switches and rollouts."),
     "job": ("jobs:job", "List, show, wait for, retry and cancel jobs."),
     "queue": ("queues:queue", "List, pause, resume and limit queues."),
+    "quota": ("figures:quota", "List and set what tenants may use."),
     "schedule": ("schedules:schedule", "List, show, run, pause and resume schedules."),
+    "stats": ("figures:stats", "Success rate, durations and retries by task."),
     "task": ("tasks:task", "List, pause and resume tasks."),
     "tenant": ("tenants:tenant", "List and set the weights of tenants."),
+    "usage": ("figures:usage", "What tenants used, by day and task."),
     "version": ("version:version", "Show the version."),
     "worker": ("workers:worker", "Run a worker, or list workers."),
 }

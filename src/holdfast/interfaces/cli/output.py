@@ -29,6 +29,12 @@ _LOOKS: dict[str, tuple[str, str | None]] = {
     "dead": ("✗", "red"),
     "installed": ("✓", "green"),
     "missing": ("!", "yellow"),
+    "open": ("!", "red"),
+    "closed": ("✓", "green"),
+    "waiting": ("…", "cyan"),
+    "delivered": ("✓", "green"),
+    "void": ("⊘", "bright_black"),
+    "failed": ("✗", "red"),
     "stopped": ("⊘", "bright_black"),
 }
 Side: TypeAlias = Literal["left", "right"]

@@ -23,7 +23,9 @@ _LINES_SHOWN = 10
 def read_story(link: "Link", job_id: UUID) -> Story:
     """Read everything that is known about a job."""
     from holdfast.store import inspect
+    from holdfast.store.dispatch import check_run
 
+    link.perform(check_run(job_id))  # whoever looks finds out that a run fell silent
     job = link.perform_once(inspect.find_job(job_id))
     if job is None:
         raise JobNotFound(f"no job has the id {job_id}")

@@ -69,6 +69,7 @@ def _run(*, until_idle: bool) -> None:
         settings.choice("log_format", "text", "json"), settings.choice("log_level", *LOG_LEVELS)
     )
     require_schema(app.link.database)
+    app.alerts.base_url = app.alerts.base_url or settings.text("base_url")
     leave(app.work(**run_options(), until_idle=until_idle))
 
 

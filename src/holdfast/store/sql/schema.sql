@@ -404,6 +404,55 @@ begin
 end $$;
 
 --
+-- Name: projection; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.projection (
+    only_one boolean DEFAULT true NOT NULL,
+    snapshot pg_snapshot DEFAULT '1:1:'::pg_snapshot NOT NULL,
+    cluster bigint,
+    ran_at timestamp with time zone,
+    adopted_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    channel_floor bigint DEFAULT 0 NOT NULL,
+    feed_kept interval DEFAULT '30 days'::interval NOT NULL,
+    statistics_kept interval DEFAULT '90 days'::interval NOT NULL,
+    CONSTRAINT projection_only_one_check CHECK (only_one)
+)
+WITH (fillfactor='10');
+
+--
+-- Name: adopt_restored(holdfast.projection); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.adopt_restored(p_cursor holdfast.projection) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_xmax bigint := pg_snapshot_xmax(p_cursor.snapshot)::text::bigint;
+  v_running bigint[] := holdfast.running_in(p_cursor.snapshot);
+  v_ran_at timestamptz := coalesce(p_cursor.ran_at, '-infinity');
+begin
+  -- One statement, one snapshot: what commits between two would be listed here and found again by its number.
+  with listed as (
+    insert into holdfast.left_over (at, job_id, seq, activity)
+    select h.at, h.job_id, h.seq, null
+      from holdfast.job_history h
+     where not (h.xid < v_xmax and h.xid <> all (v_running) and h.at <= v_ran_at)
+    union all
+    select a.at, a.job_id, null, a.id
+      from holdfast.activity a
+     where not (a.xid < v_xmax and a.xid <> all (v_running) and a.at <= v_ran_at))
+  update holdfast.projection p
+     set snapshot = holdfast.as_snapshot(
+           pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
+           holdfast.running_in(pg_current_snapshot()) || pg_current_xact_id()::text::bigint),
+         cluster = holdfast.cluster(),
+         ran_at = holdfast.clock(),
+         adopted_at = holdfast.clock();
+end $$;
+
+--
 -- Name: apply_retention(integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -425,10 +474,13 @@ begin
                and j.id < holdfast.uuid_at(v_task.cutoff)   -- older than it finished: the index narrows it down
                and j.finished_at < v_task.cutoff
                and not exists (select from holdfast.job newer where newer.retry_of = j.id and newer.finished_at is null)
+               and not holdfast.awaits_projection(j.id)   -- or usage would lose what it did
              order by j.id
              limit p_limit - v_count
                for update skip locked) as old;
     if v_ids is not null then
+      delete from holdfast.dispatch d where d.job_id = any (v_ids);
+      delete from holdfast.callback_nonce n where n.job_id = any (v_ids);
       delete from holdfast.attempt a where a.job_id = any (v_ids);
       delete from holdfast.step s where s.job_id = any (v_ids);
       delete from holdfast.checkpoint c where c.job_id = any (v_ids);
@@ -461,6 +513,18 @@ CREATE FUNCTION holdfast.approval_error(p_type text, p_message text) RETURNS jso
 CREATE FUNCTION holdfast.are_strings(p_list jsonb) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN (jsonb_typeof(p_list) = 'array'::text) THEN (NOT (EXISTS (SELECT FROM jsonb_array_elements(are_strings.p_list) e(value) WHERE (jsonb_typeof(e.value) <> 'string'::text)))) ELSE false END;
+
+--
+-- Name: as_snapshot(bigint, bigint[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.as_snapshot(p_xmax bigint, p_running bigint[]) RETURNS pg_snapshot
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select (coalesce(min(x), p_xmax) || ':' || p_xmax || ':' || coalesce(string_agg(x::text, ',' order by x), ''))::pg_snapshot
+    from (select distinct x from unnest(p_running) as x where x < p_xmax) as r (x)
+$$;
 
 --
 -- Name: ask(uuid, integer, uuid, text, text, jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -520,6 +584,32 @@ CREATE FUNCTION holdfast.await_rate(p_key text, p_period interval, p_now timesta
 $$;
 
 --
+-- Name: awaits_projection(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.awaits_projection(p_job uuid) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_cursor holdfast.projection;
+  v_xmax bigint;
+  v_running bigint[];
+begin
+  select * into strict v_cursor from holdfast.projection p;
+  v_xmax := pg_snapshot_xmax(v_cursor.snapshot)::text::bigint;
+  v_running := holdfast.running_in(v_cursor.snapshot);
+  return v_cursor.cluster is distinct from holdfast.cluster()
+      or exists (select from holdfast.job_history h
+                  where h.job_id = p_job and (h.xid >= v_xmax or h.xid = any (v_running))
+                    and holdfast.is_native(h.xid, h.xmin, h.at, v_cursor.adopted_at))
+      or exists (select from holdfast.activity a
+                  where a.job_id = p_job and (a.xid >= v_xmax or a.xid = any (v_running))
+                    and holdfast.is_native(a.xid, a.xmin, a.at, v_cursor.adopted_at))
+      or exists (select from holdfast.left_over l where l.job_id = p_job);
+end $$;
+
+--
 -- Name: bad_input(bigint, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -550,6 +640,44 @@ begin
   select coalesce(array_agg(mine.id), '{}') into lost
     from unnest(p_ids, p_claim_ids) as mine (id, claim_id)
    where (select j.claim_id = mine.claim_id and j.status = 'RUNNING' from holdfast.job j where j.id = mine.id) is not true;
+end $$;
+
+--
+-- Name: begin_delivery(uuid, integer, uuid, uuid, bytea); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.begin_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid, p_token_hash bytea) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_note holdfast.notification;
+  v_asked jsonb;
+  v_closed boolean := false;
+begin
+  select * into v_note from holdfast.notification n where n.id = p_notification;
+  if v_note.kind = 'approval' and v_note.state not in ('delivered', 'void') then
+    begin
+      select to_jsonb(m) || jsonb_build_object('id', v_note.approval_id, 'facts', m.facts::jsonb) into v_asked
+        from holdfast.mint_token(v_note.approval_id, v_note.recipient, p_token_hash) as m;
+    exception when sqlstate 'HF020' or sqlstate 'HF022' then
+      v_closed := true;   -- decided, expired or removed meanwhile: there is nobody to ask
+    end;
+  end if;
+  perform holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  select * into v_note from holdfast.notification n where n.id = p_notification for no key update;
+  if not found or v_note.state in ('delivered', 'void') then
+    return null;
+  end if;
+  update holdfast.notification n
+     set job_id = p_job, state = case when v_closed then 'void' else 'waiting' end
+   where n.id = p_notification;
+  if v_closed then
+    return null;
+  end if;
+  return (select jsonb_build_object('id', v_note.id, 'kind', v_note.kind, 'recipient', v_note.recipient, 'subject', v_note.subject, 'body', v_note.body,
+            'priority', v_note.priority, 'created_at', v_note.created_at, 'approval', v_asked,
+            'alert', (select to_jsonb(a) from holdfast.alert a where a.id = v_note.alert_id)))::text;
 end $$;
 
 --
@@ -635,6 +763,74 @@ CREATE FUNCTION holdfast.broken_rule(p_status holdfast.job_status, p_holder uuid
     RETURN CASE WHEN ((p_status = 'RUNNING'::holdfast.job_status) <> (p_holder IS NOT NULL)) THEN 'a job has a holder exactly while it is RUNNING'::text WHEN ((p_status = ANY (ARRAY['RUNNING'::holdfast.job_status, 'COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) AND ((p_claim_order IS NOT NULL) OR (p_due_at IS NOT NULL) OR (p_held_by IS NOT NULL))) THEN 'a job that runs or has ended is not in line, not due and not held back'::text WHEN ((p_status = 'RETRY'::holdfast.job_status) AND (p_due_at IS NULL)) THEN 'RETRY needs a time: due_at'::text WHEN ((p_status = 'PENDING'::holdfast.job_status) AND (p_claim_order IS NULL) AND (p_due_at IS NULL) AND (p_held_by IS NULL)) THEN 'a PENDING job is in line (claim_order), due later (due_at) or held back (held_by): otherwise it would wait for ever'::text WHEN ((p_status = 'WAITING'::holdfast.job_status) AND (p_claim_order IS NULL) AND (p_due_at IS NULL) AND (p_held_by IS NULL)) THEN 'a WAITING job is in line (claim_order), due later (due_at) or held back (held_by): otherwise it would wait for ever'::text WHEN ((p_deadline_at IS NOT NULL) AND (p_status <> 'RUNNING'::holdfast.job_status)) THEN 'only a RUNNING job has a deadline'::text WHEN ((p_status = ANY (ARRAY['COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) <> (p_finished_at IS NOT NULL)) THEN 'a job has finished_at exactly when it has ended'::text WHEN ((p_status = 'WAITING_FOR_APPROVAL'::holdfast.job_status) <> (p_approval_id IS NOT NULL)) THEN 'a job has an approval exactly while it is WAITING_FOR_APPROVAL'::text WHEN ((p_status = 'FAILED'::holdfast.job_status) AND (p_error IS NULL)) THEN 'FAILED needs an error'::text WHEN (jsonb_typeof(p_error) <> 'object'::text) THEN 'an error is a JSON object'::text WHEN ((p_result IS NOT NULL) AND (p_status <> 'COMPLETED'::holdfast.job_status)) THEN 'only a COMPLETED job has a result'::text WHEN ((p_retry_count < 0) OR (p_retry_count > p_max_retries)) THEN 'retry_count stays between 0 and max_retries'::text WHEN (((p_key IS NULL) <> (p_key_scope IS NULL)) OR ((p_key IS NULL) AND p_key_held)) THEN 'a key has a scope, and only a key can be held'::text ELSE NULL::text END;
 
 --
+-- Name: bucket_floor(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.bucket_floor(p_bucket integer) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (p_bucket <= 0) THEN (0)::double precision ELSE (((2)::double precision ^ ((((p_bucket - 1))::numeric / 4.0))::double precision) / (1000)::double precision) END;
+
+--
+-- Name: bucket_middle(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.bucket_middle(p_bucket integer) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (p_bucket <= 0) THEN (0.0005)::double precision ELSE (((2)::double precision ^ ((((p_bucket)::numeric - 0.5) / 4.0))::double precision) / (1000)::double precision) END;
+
+--
+-- Name: bucket_of(interval); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.bucket_of(p_span interval) RETURNS smallint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (CASE WHEN (p_span IS NOT NULL) THEN LEAST(GREATEST((floor((((4)::double precision * ln(GREATEST((date_part('epoch'::text, p_span) * (1000)::double precision), (0.5)::double precision))) / (0.6931471805599453)::double precision)) + (1)::double precision), (0)::double precision), (127)::double precision) ELSE NULL::double precision END)::smallint;
+
+--
+-- Name: callback(uuid, integer, uuid, text, text, text, bytea, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.callback(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_action text, p_nonce text, p_body_hash bytea, p_data jsonb) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET lock_timeout TO '2s'
+    AS $$   -- whoever reports tries again; a queue of them would take all connections
+declare
+  v_job holdfast.job;
+  v_run holdfast.dispatch;
+  v_kept holdfast.callback_nonce;
+  v_answer text;
+begin
+  if p_action is null or p_action not in ('started', 'heartbeat', 'progress', 'completed', 'failed') then
+    raise exception 'callback % is not one of started, heartbeat, progress, completed, failed', quote_nullable(p_action) using errcode = 'HF005';
+  end if;
+  select * into v_job from holdfast.job j where j.id = p_job for no key update;
+  -- By the executor too: one that may sign for itself learns nothing of the jobs of others.
+  select * into v_run
+    from holdfast.dispatch d
+   where d.job_id = p_job and d.attempt = p_attempt and d.claim_id = p_claim_id and d.executor = p_executor
+     for no key update;
+  if not found then
+    return 'not_found';
+  end if;
+  select * into v_kept from holdfast.callback_nonce n where n.job_id = p_job and n.nonce = p_nonce;
+  if found then
+    return case when v_kept.body_hash = p_body_hash then v_kept.answer else 'nonce_reused' end;
+  end if;
+  v_answer := holdfast.judge_callback(v_job, v_run, p_data ->> 'run_id');
+  if v_answer = 'ok' then
+    perform holdfast.obey_callback(v_job, v_run, p_action, p_data);
+  elsif v_answer <> 'other_run' and p_action in ('completed', 'failed') then
+    perform holdfast.release_after_run(v_run);
+  end if;
+  if p_nonce is not null then
+    insert into holdfast.callback_nonce (job_id, nonce, body_hash, answer, at)
+    values (p_job, p_nonce, p_body_hash, v_answer, holdfast.clock());
+  end if;
+  return v_answer;
+end $$;
+
+--
 -- Name: cancel(uuid, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -661,6 +857,104 @@ begin
   end if;
   perform set_config('holdfast.actor', '', true);   -- what follows in the caller's transaction is not this actor's doing
   return 'CANCELLED';
+end $$;
+
+--
+-- Name: alert_rule; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.alert_rule (
+    name holdfast.name NOT NULL,
+    kind text NOT NULL,
+    task holdfast.name,
+    queue holdfast.name,
+    tenant holdfast.name,
+    threshold double precision,
+    period interval,
+    "least" bigint DEFAULT 1 NOT NULL,
+    severity text NOT NULL,
+    channels text[] NOT NULL,
+    enabled boolean DEFAULT true NOT NULL,
+    app text NOT NULL,
+    registered_at timestamp with time zone NOT NULL,
+    CONSTRAINT alert_period_is_positive CHECK ((period > '00:00:00'::interval)),
+    CONSTRAINT alert_rule_kind_is_known CHECK ((kind = ANY (ARRAY['failures'::text, 'success_rate'::text, 'oldest_wait'::text, 'no_worker'::text, 'approval_overdue'::text, 'schedule_missed'::text, 'callback_silent'::text, 'job_failed'::text, 'compensation_failed'::text]))),
+    CONSTRAINT alert_severity_is_known CHECK ((severity = ANY (ARRAY['info'::text, 'warning'::text, 'critical'::text])))
+);
+
+--
+-- Name: causes(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.causes(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(about text, message text, job_id uuid, count bigint, seen_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  case p_rule.kind
+    when 'failures' then return query select * from holdfast.too_many_failures(p_rule, p_now);
+    when 'success_rate' then return query select * from holdfast.low_success_rates(p_rule, p_now);
+    when 'oldest_wait' then return query select * from holdfast.long_waits(p_rule, p_now);
+    when 'no_worker' then return query select * from holdfast.unserved_queues(p_rule, p_now);
+    when 'approval_overdue' then return query select * from holdfast.overdue_approvals(p_rule, p_now);
+    when 'schedule_missed' then return query select * from holdfast.missed_schedules(p_rule, p_now);
+    when 'callback_silent' then return query select * from holdfast.silent_runs(p_rule, p_now);
+    when 'job_failed' then return query select * from holdfast.further_failures(p_rule, p_now);
+    when 'compensation_failed' then return query select * from holdfast.failed_compensations(p_rule, p_now);
+  end case;
+end $$;
+
+--
+-- Name: check_run(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.check_run(p_job uuid) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_job holdfast.job;
+  v_run holdfast.dispatch;
+  v_fault jsonb;
+begin
+  if current_setting('transaction_read_only') = 'on' then
+    return false;   -- the next sweep finds it
+  end if;
+  select * into v_job from holdfast.job j where j.id = p_job and j.status = 'RUNNING' for no key update skip locked;
+  if not found then
+    return false;
+  end if;
+  select * into v_run from holdfast.dispatch d where d.id = v_job.holder for no key update;
+  v_fault := holdfast.run_fault(v_run);
+  if v_fault is null then
+    return false;
+  end if;
+  perform holdfast.fail_run(v_job, v_run, v_fault, v_fault ->> 'message', 'sweeper', true);
+  return true;
+end $$;
+
+--
+-- Name: check_runs(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.check_runs(p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_job uuid;
+  v_ended bigint := 0;
+begin
+  for v_job in
+    select d.job_id
+      from holdfast.dispatch d
+     where d.state = 'sent' and holdfast.run_fault(d) is not null
+     order by d.job_id
+     limit p_limit
+  loop
+    v_ended := v_ended + holdfast.check_run(v_job)::int;
+  end loop;
+  return v_ended;
 end $$;
 
 --
@@ -740,7 +1034,7 @@ begin
       v_is_whole := true;
     end if;
     v_walked := pg_stat_get_xact_tuples_returned('holdfast.job_in_line'::regclass) - v_walked - cardinality(v_tenants);
-    if v_walked > 1000 then   -- entries of dead rows that a snapshot keeps
+    if v_known.queue is null and v_walked > 1000 then   -- entries of dead rows that a snapshot keeps
       perform holdfast.keep_ring(p_queue, holdfast.clock() - v_began);
     end if;
     return query
@@ -894,6 +1188,32 @@ begin
 end $$;
 
 --
+-- Name: close_alerts(timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.close_alerts(p_now timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_closed uuid[];
+begin
+  with gone as materialized (
+    select a.id
+      from holdfast.alert a
+      left join holdfast.alert_rule r on r.name = a.rule and r.enabled
+     where a.closed_at is null
+       and (r.name is null or a.last_seen_at < p_now - case r.kind when 'job_failed' then r.period else interval '1 minute' end)
+     order by a.rule, a.about
+       for no key update of a skip locked),
+  shut as (
+    update holdfast.alert a set closed_at = p_now from gone g where a.id = g.id and a.closed_at is null returning a.id)
+  select array_agg(s.id) into v_closed from shut s;
+  perform holdfast.tell_of_alert(c.id, 'resolved') from unnest(v_closed) as c (id);
+  return coalesce(cardinality(v_closed), 0);
+end $$;
+
+--
 -- Name: close_approvals(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -942,6 +1262,21 @@ end $$;
 CREATE FUNCTION holdfast.closed_detail(p_gate holdfast.approval) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (jsonb_build_object('approval', (p_gate).id, 'decision', (p_gate).decision, 'by', (p_gate).decided_by, 'at', (p_gate).decided_at))::text;
+
+--
+-- Name: cluster(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.cluster() RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if not has_function_privilege('pg_catalog.pg_control_system()', 'execute') then
+    return null;
+  end if;
+  return (select c.system_identifier from pg_control_system() as c);
+end $$;
 
 --
 -- Name: compensate(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1053,6 +1388,66 @@ begin
     on conflict do nothing;
   end if;
   perform set_config('holdfast.actor', coalesce(v_actor, ''), true);   -- what follows in the caller's transaction is not ours
+end $$;
+
+--
+-- Name: dispatch; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.dispatch (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    job_id uuid NOT NULL,
+    attempt integer NOT NULL,
+    claim_id uuid NOT NULL,
+    executor holdfast.name NOT NULL,
+    inputs holdfast."json_object" NOT NULL,
+    state text DEFAULT 'planned'::text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    next_try_at timestamp with time zone,
+    tries integer DEFAULT 0 NOT NULL,
+    doubtful boolean DEFAULT false NOT NULL,
+    taken_by uuid,
+    sent_at timestamp with time zone,
+    started_at timestamp with time zone,
+    seen_at timestamp with time zone,
+    over_at timestamp with time zone,
+    run_ref text,
+    run_id text,
+    run_url text,
+    heartbeat_limit interval NOT NULL,
+    run_limit interval NOT NULL,
+    retry_in interval NOT NULL,
+    cancel_wanted_at timestamp with time zone,
+    cancelled_at timestamp with time zone,
+    cancel_tries integer DEFAULT 0 NOT NULL,
+    ended_at timestamp with time zone,
+    error jsonb,
+    logs jsonb,
+    CONSTRAINT dispatch_state_is_known CHECK ((state = ANY (ARRAY['planned'::text, 'calling'::text, 'sent'::text, 'over'::text]))),
+    CONSTRAINT heartbeat_limit_is_positive CHECK ((heartbeat_limit > '00:00:00'::interval)),
+    CONSTRAINT retry_in_is_not_negative CHECK ((retry_in >= '00:00:00'::interval)),
+    CONSTRAINT run_limit_is_positive CHECK ((run_limit > '00:00:00'::interval))
+)
+WITH (fillfactor='70');
+
+--
+-- Name: complete_run(holdfast.job, holdfast.dispatch, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.complete_run(p_job holdfast.job, p_run holdfast.dispatch, p_result jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_before text := current_setting('holdfast.actor', true);
+begin
+  perform holdfast.end_dispatch(p_run.id, false);
+  perform set_config('holdfast.actor', 'executor:' || p_run.executor, true);
+  update holdfast.job j
+     set status = 'COMPLETED', result = p_result, holder = null, deadline_at = null, suspect = false, reason = 'run ' || p_run.run_id
+   where j.id = p_job.id;
+  perform holdfast.keep_attempt(p_run, 'completed', null);
+  perform set_config('holdfast.actor', coalesce(v_before, ''), true);
 end $$;
 
 --
@@ -1277,6 +1672,91 @@ begin
 end $$;
 
 --
+-- Name: dispatch_cancelled(uuid, boolean, jsonb, double precision); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.dispatch_cancelled(p_id uuid, p_has_ended boolean, p_error jsonb, p_again_in double precision) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_run holdfast.dispatch;
+begin
+  perform from holdfast.job j where j.id = (select d.job_id from holdfast.dispatch d where d.id = p_id) for no key update;
+  update holdfast.dispatch d
+     set cancelled_at = case when p_error is null then holdfast.clock() end,
+         error = p_error,
+         next_try_at = holdfast.clock() + make_interval(secs => p_again_in)
+   where d.id = p_id and d.state = 'over'
+  returning * into v_run;
+  if not found then
+    return;
+  end if;
+  perform holdfast.note(v_run.job_id, 'dispatch.cancelled', 'executor:' || v_run.executor,
+                        jsonb_build_object('attempt', v_run.attempt, 'try', v_run.cancel_tries, 'told', p_error is null));
+  if p_has_ended then
+    perform holdfast.release_after_run(v_run);
+  end if;
+end $$;
+
+--
+-- Name: dispatch_failed(uuid, integer, jsonb, boolean, boolean, double precision, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.dispatch_failed(p_id uuid, p_try integer, p_error jsonb, p_permanent boolean, p_doubtful boolean, p_delay double precision, p_most_tries integer) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_job holdfast.job;
+  v_run holdfast.dispatch;
+begin
+  select * into v_job from holdfast.job j where j.id = (select d.job_id from holdfast.dispatch d where d.id = p_id) for no key update;
+  select * into v_run from holdfast.dispatch d where d.id = p_id for no key update;
+  if (v_job.holder = p_id and v_run.state = 'calling' and v_run.tries = p_try) is not true then
+    return 'superseded';
+  end if;
+  if p_permanent or v_run.tries >= p_most_tries then
+    perform holdfast.fail_run(v_job, v_run, p_error || jsonb_build_object('recoverable', not p_permanent, 'tries', v_run.tries),
+                              p_error ->> 'message', 'executor:' || v_run.executor, p_doubtful);
+    return 'failed';
+  end if;
+  update holdfast.dispatch d
+     set state = 'planned', doubtful = p_doubtful, error = p_error, next_try_at = holdfast.clock() + make_interval(secs => p_delay)
+   where d.id = p_id;
+  perform holdfast.note(v_run.job_id, 'dispatch.failed', 'executor:' || v_run.executor,
+                        jsonb_build_object('attempt', v_run.attempt, 'try', v_run.tries, 'again_in', p_delay));
+  return 'planned';
+end $$;
+
+--
+-- Name: dispatch_sent(uuid, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.dispatch_sent(p_id uuid, p_run_ref text, p_run_url text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_run holdfast.dispatch;
+begin
+  update holdfast.dispatch d
+     set state = case when d.state = 'over' then 'over' else 'sent' end,
+         sent_at = coalesce(d.sent_at, holdfast.clock()),
+         run_ref = coalesce(p_run_ref, d.run_ref),
+         run_url = coalesce(d.run_url, p_run_url),
+         doubtful = false,
+         error = null,
+         next_try_at = case when d.state = 'over' then d.next_try_at end
+   where d.id = p_id
+  returning * into v_run;
+  if found then
+    perform holdfast.note(v_run.job_id, 'dispatch.sent', 'executor:' || v_run.executor,
+                          jsonb_strip_nulls(jsonb_build_object('attempt', v_run.attempt, 'try', v_run.tries, 'run', p_run_ref)));
+  end if;
+end $$;
+
+--
 -- Name: drop_empty_history_partitions(); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1411,6 +1891,71 @@ begin
     perform holdfast.wake(v_queues);
   end if;
   return v_count;
+end $$;
+
+--
+-- Name: end_delivery(uuid, integer, uuid, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.end_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  perform holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  update holdfast.notification n
+     set state = 'delivered', delivered_at = holdfast.clock()
+   where n.id = p_notification and n.job_id = p_job and n.state <> 'delivered';
+end $$;
+
+--
+-- Name: end_dispatch(uuid, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.end_dispatch(p_id uuid, p_stop boolean) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  update holdfast.dispatch d
+     set state = 'over', over_at = holdfast.clock(),
+         cancel_wanted_at = case when p_stop then holdfast.clock() end,
+         next_try_at = case when p_stop then holdfast.clock() end
+   where d.id = p_id;
+  if p_stop then
+    perform pg_notify('holdfast_dispatch', 'cancel');
+  end if;
+end $$;
+
+--
+-- Name: end_of_slice(bigint, bigint, bigint[], integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.end_of_slice(p_from bigint, p_to bigint, p_running bigint[], p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+declare
+  v_cut bigint;
+  v_later bigint;
+begin
+  select least((select h.xid from holdfast.job_history h where h.xid >= p_from and h.xid < p_to order by h.xid offset p_limit limit 1),
+               (select a.xid from holdfast.activity a where a.xid >= p_from and a.xid < p_to order by a.xid offset p_limit limit 1)) + 1
+    into v_cut;
+  while v_cut < p_to loop
+    select max(b.xid) + 1 into v_later
+      from holdfast.job_history h
+      join holdfast.job_history b on b.job_id = h.job_id and b.seq = h.seq - 1
+     where h.xid >= p_from and h.xid < v_cut and h.xid <> all (p_running) and b.xid >= v_cut and b.xid < p_to;
+    exit when v_later is null;
+    v_cut := v_later;
+  end loop;
+  return coalesce(v_cut, p_to);
 end $$;
 
 --
@@ -1667,6 +2212,45 @@ begin
 end $$;
 
 --
+-- Name: error_class(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.error_class(p_metadata jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN "substring"(COALESCE(((p_metadata -> 'error'::text) ->> 'type'::text), (p_metadata ->> 'type'::text)), '^[A-Za-z_][A-Za-z0-9_.]{0,99}$'::text);
+
+--
+-- Name: evaluate_alerts(interval); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.evaluate_alerts(p_every interval DEFAULT '00:00:10'::interval, OUT opened bigint, OUT closed bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+begin
+  if not exists (select from holdfast.alert_rule) and not exists (select from holdfast.alert a where a.closed_at is null) then
+    return;
+  end if;
+  -- A time in the future is a clock's that was set back: it must not silence the watch.
+  perform from holdfast.alert_watch w where w.ran_at is null or w.ran_at <= v_now - p_every or w.ran_at > v_now for update skip locked;
+  if not found then
+    return;
+  end if;
+  select j.opened, j.closed into opened, closed from holdfast.judge_rules() as j;
+  update holdfast.alert_watch w set ran_at = v_now;
+end $$;
+
+--
+-- Name: event_kind(holdfast.job_status); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.event_kind(p_status holdfast.job_status) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE p_status WHEN 'PENDING'::holdfast.job_status THEN 'job.enqueued'::text WHEN 'RUNNING'::holdfast.job_status THEN 'job.started'::text WHEN 'RETRY'::holdfast.job_status THEN 'job.retrying'::text WHEN 'WAITING'::holdfast.job_status THEN 'job.waiting'::text WHEN 'WAITING_FOR_APPROVAL'::holdfast.job_status THEN 'job.waiting_for_approval'::text WHEN 'COMPLETED'::holdfast.job_status THEN 'job.completed'::text WHEN 'FAILED'::holdfast.job_status THEN 'job.failed'::text WHEN 'CANCELLED'::holdfast.job_status THEN 'job.cancelled'::text ELSE NULL::text END;
+
+--
 -- Name: expire_approvals(integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1708,6 +2292,61 @@ end $$;
 CREATE FUNCTION holdfast.extras_of(p_label text, p_requested_by text, p_trace_parent text, p_key text, p_metadata jsonb, p_compensates uuid) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN ((COALESCE(p_label, p_requested_by, p_trace_parent, p_key) IS NOT NULL) OR (p_metadata IS NOT NULL) OR (p_compensates IS NOT NULL)) THEN (jsonb_build_object('label', p_label, 'requested_by', p_requested_by, 'trace_parent', p_trace_parent, 'key', p_key, 'metadata', p_metadata, 'compensates', p_compensates))::text ELSE NULL::text END;
+
+--
+-- Name: fail_run(holdfast.job, holdfast.dispatch, jsonb, text, text, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.fail_run(p_job holdfast.job, p_run holdfast.dispatch, p_error jsonb, p_reason text, p_actor text, p_stop boolean) RETURNS holdfast.job_status
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_before text := current_setting('holdfast.actor', true);
+  v_again boolean := coalesce((p_error ->> 'recoverable')::boolean, true) and p_job.retry_count < p_job.max_retries;
+  v_error jsonb := jsonb_strip_nulls(p_error || jsonb_build_object('executor', p_run.executor, 'run_id', p_run.run_id, 'run_url', p_run.run_url));
+begin
+  -- Before the job: what follows a job's end (stop_runs) leaves a dispatch alone that is over.
+  perform holdfast.end_dispatch(p_run.id, p_stop);
+  perform set_config('holdfast.actor', p_actor, true);
+  update holdfast.job j
+     set status = case when v_again then 'RETRY' else 'FAILED' end::holdfast.job_status,
+         holder = null,
+         deadline_at = null,
+         suspect = false,
+         retry_count = j.retry_count + v_again::int,
+         due_at = case when v_again then v_now + p_run.retry_in end,
+         claim_order = case when v_again and p_run.retry_in <= interval '0' and j.ties & 1 = 0 then holdfast.place_in_line(v_now, j.priority) end,
+         error = v_error,
+         reason = left(p_reason, 500)
+   where j.id = p_job.id;
+  perform holdfast.keep_attempt(p_run, 'failed', v_error);
+  if v_again and p_run.retry_in <= interval '0' then
+    perform holdfast.wake(array[p_job.queue::text]);
+  end if;
+  perform set_config('holdfast.actor', coalesce(v_before, ''), true);
+  return case when v_again then 'RETRY' else 'FAILED' end;
+end $$;
+
+--
+-- Name: failed_compensations(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.failed_compensations(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(about text, message text, job_id uuid, count bigint, seen_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  with recursive tried as (
+    select a.id as alert_id, a.job_id from holdfast.alert a where a.rule = p_rule.name and a.closed_at is null
+    union all
+    select t.alert_id, r.id from tried t join holdfast.job r on r.retry_of = t.job_id)
+  select a.about, a.message, a.job_id, a.count, p_now
+    from holdfast.alert a
+   where a.rule = p_rule.name and a.closed_at is null
+     and exists (select from holdfast.job j where j.id = a.job_id)
+     and not exists (select from tried t join holdfast.job j on j.id = any (array[t.job_id]) where t.alert_id = a.id and j.status in ('COMPLETED', 'CANCELLED'))
+$$;
 
 --
 -- Name: fall_asleep(uuid, text[]); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1918,6 +2557,7 @@ CREATE FUNCTION holdfast.follow_up(p_ids uuid[]) RETURNS void
     AS $$
 declare
   v_ids uuid[] := p_ids;
+  v_all uuid[] := '{}';
 begin
   -- Its own moves come through here again: the loop takes them in its next round, however long the chain is.
   if current_setting('holdfast.following', true) = 'on' then
@@ -1925,6 +2565,7 @@ begin
   end if;
   perform set_config('holdfast.following', 'on', true);
   while v_ids is not null loop
+    perform holdfast.stop_runs(v_ids);
     delete from holdfast.wait w
      where w.job_id = any (v_ids)
        and (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = w.job_id);
@@ -1932,9 +2573,85 @@ begin
     perform holdfast.compensate(v_ids);
     perform holdfast.release_retries(v_ids);
     perform holdfast.close_approvals(v_ids);
+    v_all := v_all || v_ids;
     v_ids := holdfast.tell_followers(v_ids);
   end loop;
+  perform holdfast.raise_alerts(v_all);
   perform set_config('holdfast.following', '', true);
+end $$;
+
+--
+-- Name: forget_alerts(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.forget_alerts(p_limit integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_cutoff timestamptz := holdfast.clock() - interval '90 days';
+begin
+  delete from holdfast.alert a
+   where a.id = any (array(select o.id from holdfast.alert o where o.closed_at < v_cutoff order by o.closed_at limit p_limit));
+  delete from holdfast.notification n
+   where n.id = any (array(select o.id from holdfast.notification o where o.created_at < v_cutoff and o.state <> 'waiting' order by o.created_at limit p_limit));
+end $$;
+
+--
+-- Name: forget_nonces(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.forget_nonces(p_limit integer) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  delete from holdfast.callback_nonce n
+   where (n.job_id, n.nonce) in (select o.job_id, o.nonce
+                                   from holdfast.callback_nonce o
+                                  where o.at < holdfast.clock() - interval '1 day'
+                                  order by o.at
+                                  limit p_limit)
+$$;
+
+--
+-- Name: forget_projected(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.forget_projected(p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_cursor holdfast.projection;
+  v_count bigint;
+begin
+  select * into v_cursor from holdfast.projection p for update skip locked;   -- a pass must not see a channel go
+  if not found then
+    return 0;
+  end if;
+  perform set_config('holdfast.retention', pg_current_xact_id()::text, true);
+  delete from holdfast.feed f
+   where f.ctid = any (array(select o.ctid from holdfast.feed o where o.at < v_now - v_cursor.feed_kept limit p_limit));
+  get diagnostics v_count = row_count;
+  perform set_config('holdfast.retention', '', true);
+  delete from holdfast.statistic s where s.minute < v_now - v_cursor.statistics_kept;
+  delete from holdfast.timing t where t.minute < v_now - v_cursor.statistics_kept;
+  update holdfast.channel c set listened_at = null where c.listened_at < v_now - v_cursor.feed_kept;
+  with gone as (
+    delete from holdfast.channel c
+     where c.name = any (array(
+             select o.name
+               from holdfast.channel o
+              where o.last_at < v_now - v_cursor.feed_kept and o.listened_at is null
+                and not exists (select from holdfast.feed f where f.channel = o.name)
+              order by o.last_at
+              limit p_limit))
+    returning c.last_id)
+  update holdfast.projection p
+     set channel_floor = greatest(p.channel_floor, (select max(g.last_id) from gone g))
+   where exists (select from gone);
+  return v_count;
 end $$;
 
 --
@@ -2026,6 +2743,26 @@ begin
   get diagnostics v_kept = row_count;
   return case when v_kept = p_most then 0 end;
 end $$;
+
+--
+-- Name: further_failures(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.further_failures(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(about text, message text, job_id uuid, count bigint, seen_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select a.about, format('%s of task %s FAILED', case f.n when 1 then 'a job' else f.n || ' jobs' end, substr(a.about, 6)), a.job_id, f.n,
+         greatest(a.last_seen_at, least(f.last + interval '1 minute', p_now))
+    from holdfast.alert a
+   cross join lateral (
+     select sum(s.failed)::bigint as n, max(s.minute) as last
+       from holdfast.statistic s
+      where s.task = substr(a.about, 6) and s.failed > 0
+        and s.minute >= date_bin('1 minute', greatest(a.opened_at, p_now - interval '7 days'), '2000-01-01')
+        and (p_rule.queue is null or s.queue = p_rule.queue)) as f
+   where a.rule = p_rule.name and a.closed_at is null and f.n is not null
+$$;
 
 --
 -- Name: guard_history_partition(regclass); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2137,6 +2874,41 @@ begin
 end $$;
 
 --
+-- Name: hand_over(uuid, integer, uuid, text, jsonb, double precision, double precision, double precision, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.hand_over(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_inputs jsonb, p_heartbeat_limit double precision, p_run_limit double precision, p_retry_in double precision, p_logs jsonb) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_job holdfast.job;
+  v_id uuid;
+begin
+  -- The answer to the first call was lost: it was handed over, whatever became of it since.
+  select d.id into v_id from holdfast.dispatch d where d.job_id = p_job and d.attempt = p_attempt and d.claim_id = p_claim_id;
+  if found then
+    return v_id;
+  end if;
+  v_job := holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  insert into holdfast.dispatch (job_id, attempt, claim_id, executor, inputs, created_at, next_try_at, heartbeat_limit, run_limit, retry_in, logs)
+  values (p_job, p_attempt, p_claim_id, p_executor, p_inputs, holdfast.clock(), holdfast.clock(), make_interval(secs => p_heartbeat_limit),
+          make_interval(secs => p_run_limit), make_interval(secs => p_retry_in), p_logs)
+  on conflict (job_id, attempt) do nothing   -- the first call committed while this one waited for the fence
+  returning id into v_id;
+  if not found then
+    select d.id into v_id from holdfast.dispatch d where d.job_id = p_job and d.attempt = p_attempt;
+    return v_id;
+  end if;
+  update holdfast.job j
+     set holder = v_id, deadline_at = null, suspect = false   -- its worker survived it
+   where j.id = p_job;
+  perform holdfast.note(p_job, 'dispatch.planned', holdfast.holder_name(v_job.holder), jsonb_build_object('executor', p_executor, 'attempt', p_attempt));
+  perform pg_notify('holdfast_dispatch', p_executor);
+  return v_id;
+end $$;
+
+--
 -- Name: has_slot(uuid, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2146,6 +2918,40 @@ CREATE FUNCTION holdfast.has_slot(p_job uuid, p_key text) RETURNS boolean
     AS $$
   select exists (select from holdfast.slot s where s.job_id = p_job and s.key = p_key and s.n is not null)
 $$;
+
+--
+-- Name: has_unprojected(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.has_unprojected() RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+declare
+  v_cursor holdfast.projection;
+  v_xmax bigint;
+  v_to bigint;
+  v_running bigint[];
+begin
+  select * into strict v_cursor from holdfast.projection p;
+  v_xmax := pg_snapshot_xmax(v_cursor.snapshot)::text::bigint;
+  v_running := holdfast.running_in(v_cursor.snapshot);
+  v_to := pg_snapshot_xmax(pg_current_snapshot())::text::bigint;
+  return v_cursor.cluster is distinct from holdfast.cluster()
+      or exists (select from holdfast.job_history h
+                  where h.xid >= v_xmax and h.xid < v_to and holdfast.is_native(h.xid, h.xmin, h.at, v_cursor.adopted_at))
+      or exists (select from holdfast.activity a
+                  where a.xid >= v_xmax and a.xid < v_to and holdfast.is_native(a.xid, a.xmin, a.at, v_cursor.adopted_at))
+      or exists (select from holdfast.published)
+      or exists (select from holdfast.left_over)
+      or exists (select from holdfast.job_history h
+                  where h.xid = any (v_running) and holdfast.is_native(h.xid, h.xmin, h.at, v_cursor.adopted_at))
+      or exists (select from holdfast.activity a
+                  where a.xid = any (v_running) and holdfast.is_native(a.xid, a.xmin, a.at, v_cursor.adopted_at));
+end $$;
 
 --
 -- Name: heal(integer); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2158,6 +2964,7 @@ CREATE FUNCTION holdfast.heal(p_limit integer) RETURNS bigint
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
     AS $$
 declare
   v_held text;
@@ -2183,7 +2990,7 @@ begin
      set used_at = coalesce((select j.updated_at from holdfast.job j where j.id = r.job_id and j.status = 'RUNNING'), '-infinity')
    where r.used_at is null
      and (select j.claim_order is not null from holdfast.job j where j.id = r.job_id) is not true;
-  for v_try in 1..p_limit loop
+  for v_try in 1..least(p_limit, 250) loop   -- each key costs an entry of the lock table
     select j.held_by into v_held
       from holdfast.job j
      where j.held_by collate "C" > 'limit:' || v_reached and j.held_by is not null
@@ -2199,6 +3006,7 @@ begin
             from (select j.held_by
                     from holdfast.job j
                    where j.held_by collate "C" >= 'rate:' and j.held_by collate "C" < 'rate;' and j.held_by is not null
+                   order by j.held_by collate "C"
                    limit p_limit) as p) as w
    where not exists (select from holdfast.rate_wait r where r.key = w.key)
      and pg_try_advisory_xact_lock(hashtextextended('holdfast:rate:' || w.key, 0))   -- who writes it otherwise holds this
@@ -2209,6 +3017,18 @@ begin
   end if;
   return cardinality(v_queues) + coalesce(cardinality(v_freed), 0);
 end $$;
+
+--
+-- Name: held_outside(uuid, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.held_outside(p_job uuid, p_attempt integer) RETURNS TABLE(since timestamp with time zone)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT d.sent_at
+    FROM holdfast.dispatch d
+   WHERE ((d.job_id = held_outside.p_job) AND (d.attempt = held_outside.p_attempt) AND (d.sent_at IS NOT NULL));
+END;
 
 --
 -- Name: hold_facts(uuid, text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2254,7 +3074,8 @@ declare
   v_job holdfast.job;
 begin
   select * into v_job from holdfast.job j where j.id = p_job for no key update;
-  if (v_job.status = 'RUNNING' and v_job.attempt = p_attempt and v_job.claim_id = p_claim_id) is not true then
+  if (v_job.status = 'RUNNING' and v_job.attempt = p_attempt and v_job.claim_id = p_claim_id) is not true
+     or exists (select from holdfast.dispatch d where d.id = v_job.holder) then   -- it has handed the job over
     raise exception 'attempt % no longer owns job %: it is %', p_attempt, p_job, coalesce(v_job.status::text, 'gone')
       using errcode = 'HF011', detail = jsonb_build_object('job', p_job, 'attempt', p_attempt, 'status', v_job.status)::text;
   end if;
@@ -2288,6 +3109,14 @@ CREATE FUNCTION holdfast.how_it_stands(p_approval uuid, p_result text) RETURNS h
 $$;
 
 --
+-- Name: in_words(interval); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.in_words(p_span interval) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (SELECT CASE WHEN (w.n = 1) THEN ('1 '::text || w.unit) ELSE (((w.n || ' '::text) || w.unit) || 's'::text) END AS "case" FROM ((SELECT round(EXTRACT(epoch FROM in_words.p_span)) AS s) t CROSS JOIN LATERAL (SELECT (CASE WHEN ((t.s % (86400)::numeric) = (0)::numeric) THEN (t.s / (86400)::numeric) WHEN ((t.s % (3600)::numeric) = (0)::numeric) THEN (t.s / (3600)::numeric) WHEN ((t.s % (60)::numeric) = (0)::numeric) THEN (t.s / (60)::numeric) ELSE t.s END)::bigint AS n, CASE WHEN ((t.s % (86400)::numeric) = (0)::numeric) THEN 'day'::text WHEN ((t.s % (3600)::numeric) = (0)::numeric) THEN 'hour'::text WHEN ((t.s % (60)::numeric) = (0)::numeric) THEN 'minute'::text ELSE 'second'::text END AS unit) w));
+
+--
 -- Name: insert_queues(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2299,6 +3128,14 @@ CREATE FUNCTION holdfast.insert_queues(p_tasks jsonb) RETURNS void
   select distinct d.queue from holdfast.definitions(p_tasks) as d order by d.queue
   on conflict (name) do nothing
 $$;
+
+--
+-- Name: is_address(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.is_address(p_name text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((length(p_name) <= 254) AND (p_name ~ '^[A-Za-z0-9.!#$%&''*+/=?^_`{|}~-]+@([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$'::text));
 
 --
 -- Name: is_completed_by(uuid, integer, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2344,6 +3181,22 @@ CREATE FUNCTION holdfast.is_legal(p_from holdfast.job_status, p_to holdfast.job_
     RETURN CASE p_from WHEN 'PENDING'::holdfast.job_status THEN (p_to = ANY (ARRAY['RUNNING'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) WHEN 'RUNNING'::holdfast.job_status THEN (p_to = ANY (ARRAY['COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'RETRY'::holdfast.job_status, 'WAITING_FOR_APPROVAL'::holdfast.job_status, 'WAITING'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) WHEN 'RETRY'::holdfast.job_status THEN (p_to = ANY (ARRAY['RUNNING'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) WHEN 'WAITING_FOR_APPROVAL'::holdfast.job_status THEN (p_to = ANY (ARRAY['RUNNING'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) WHEN 'WAITING'::holdfast.job_status THEN (p_to = ANY (ARRAY['RUNNING'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) ELSE false END;
 
 --
+-- Name: is_native(bigint, xid, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.is_native(p_xid bigint, p_xmin xid, p_at timestamp with time zone, p_adopted_at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN ((p_at > p_adopted_at) OR ((p_at > (p_adopted_at - '1 day'::interval)) AND (((((p_xmin)::text)::bigint - p_xid) & '4294967295'::bigint) < '2147483648'::bigint)));
+
+--
+-- Name: is_own_task(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.is_own_task(p_task text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN starts_with(p_task, 'holdfast.'::text);
+
+--
 -- Name: is_terminal(holdfast.job_status); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2371,11 +3224,21 @@ $$;
 --
 
 CREATE FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_status, OUT result text, OUT error text) RETURNS record
-    LANGUAGE sql STABLE SECURITY DEFINER
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
-  select j.status, j.result::text, j.error::text from holdfast.job j where j.id = p_id
-$$;
+declare
+  v_fault boolean;
+begin
+  -- A run that fell silent is found by whoever looks, also where no worker sweeps.
+  select j.status, j.result::text, j.error::text,
+         j.status = 'RUNNING' and (select holdfast.run_fault(d) is not null from holdfast.dispatch d where d.id = j.holder)
+    into status, result, error, v_fault
+    from holdfast.job j where j.id = p_id;
+  if v_fault and holdfast.check_run(p_id) then
+    select j.status, j.result::text, j.error::text into status, result, error from holdfast.job j where j.id = p_id;
+  end if;
+end $$;
 
 --
 -- Name: job_outcomes(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2531,6 +3394,118 @@ begin
 end $_$;
 
 --
+-- Name: judge_callback(holdfast.job, holdfast.dispatch, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.judge_callback(p_job holdfast.job, p_run holdfast.dispatch, p_run_id text) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select case
+    when p_run.run_id is not null and p_run_id is not null and p_run.run_id <> p_run_id then 'other_run'
+    when p_job.attempt <> p_run.attempt or p_job.claim_id is distinct from p_run.claim_id then 'stale_attempt'
+    when p_job.status <> 'RUNNING' or p_job.holder is distinct from p_run.id then 'already_over'
+    else 'ok'
+  end
+$$;
+
+--
+-- Name: judge_quotas(text[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.judge_quotas(p_tenants text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_quota record;
+begin
+  for v_quota in
+    select q.tenant, q.task, q.period, q.measure, q.soft, q.hard, q.told_until, q.reached_until, used.amount,
+           holdfast.period_start(q.period, v_now) as since,
+           holdfast.period_start(q.period, v_now) + case q.period when 'day' then interval '24 hours' else interval '1 month' end as ends
+      from holdfast.quota q
+      cross join lateral (
+        select coalesce(sum(case q.measure when 'enqueued' then u.enqueued when 'runs' then u.runs else u.run_seconds end), 0) as amount
+          from holdfast.usage u
+         where u.tenant = q.tenant and u.day >= (holdfast.period_start(q.period, v_now) at time zone 'UTC')::date
+           and (q.task is null or u.task = q.task)) as used
+     where q.tenant = any (p_tenants)
+     order by q.tenant, q.task, q.period, q.measure
+       for no key update of q
+  loop
+    if v_quota.amount >= v_quota.soft and v_quota.told_until is distinct from v_quota.ends then
+      perform holdfast.tell_quota('quota.soft', v_quota.tenant, v_quota.task, v_quota.period, v_quota.measure, v_quota.soft, v_quota.amount, v_quota.since);
+    end if;
+    if v_quota.amount >= v_quota.hard and v_quota.reached_until is distinct from v_quota.ends then
+      perform holdfast.tell_quota('quota.hard', v_quota.tenant, v_quota.task, v_quota.period, v_quota.measure, v_quota.hard, v_quota.amount, v_quota.since);
+    end if;
+    update holdfast.quota q
+       set told_until = case when v_quota.amount >= q.soft then v_quota.ends else q.told_until end,
+           reached_until = case when v_quota.amount >= q.hard then v_quota.ends end
+     where (q.tenant, q.period, q.measure) = (v_quota.tenant, v_quota.period, v_quota.measure) and q.task is not distinct from v_quota.task
+       and (q.told_until is distinct from case when v_quota.amount >= q.soft then v_quota.ends else q.told_until end
+            or q.reached_until is distinct from case when v_quota.amount >= q.hard then v_quota.ends end);
+  end loop;
+end $$;
+
+--
+-- Name: judge_rules(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.judge_rules(OUT opened bigint, OUT closed bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_rule holdfast.alert_rule;
+  v_opened uuid[];
+begin
+  opened := 0;
+  for v_rule in select * from holdfast.alert_rule r where r.enabled order by r.name loop
+    v_opened := null;
+    if v_rule.kind in ('job_failed', 'compensation_failed') then   -- opened by the move itself
+      update holdfast.alert a
+         set message = c.message, count = c.count, last_seen_at = greatest(a.last_seen_at, c.seen_at)
+        from holdfast.causes(v_rule, v_now) as c
+       where a.rule = v_rule.name and a.about = c.about and a.closed_at is null;
+    else
+      with found as (
+        insert into holdfast.alert as a (rule, about, severity, message, job_id, count, opened_at, last_seen_at)
+        select v_rule.name, c.about, v_rule.severity, c.message, c.job_id, c.count, v_now, v_now
+          from holdfast.causes(v_rule, v_now) as c
+         order by c.about
+        on conflict (rule, about) where closed_at is null do update
+           set message = excluded.message, count = excluded.count, severity = excluded.severity, last_seen_at = greatest(a.last_seen_at, excluded.last_seen_at)
+        returning a.id, a.xmax = 0 as is_new)
+      select array_agg(f.id) filter (where f.is_new) into v_opened from found f;
+      perform holdfast.tell_of_alert(o.id, 'opened') from unnest(v_opened) as o (id);
+    end if;
+    opened := opened + coalesce(cardinality(v_opened), 0);
+  end loop;
+  closed := holdfast.close_alerts(v_now);
+end $$;
+
+--
+-- Name: keep_attempt(holdfast.dispatch, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.keep_attempt(p_run holdfast.dispatch, p_outcome text, p_error jsonb) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  insert into holdfast.attempt (job_id, attempt, worker, outcome, error, logs)
+  select p_run.job_id, p_run.attempt, 'executor:' || p_run.executor, p_outcome, p_error, p_run.logs
+   where p_error is not null or p_run.logs is not null
+  on conflict do nothing
+$$;
+
+--
 -- Name: keep_ring(text, interval); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2539,7 +3514,7 @@ CREATE FUNCTION holdfast.keep_ring(p_queue text, p_took interval) RETURNS void
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 declare
-  v_until timestamptz := holdfast.clock() + least(p_took * 20, interval '0.5 seconds');
+  v_until timestamptz := holdfast.clock() + least(p_took * 20, interval '0.3 seconds');
 begin
   perform from holdfast.ring r where r.queue = p_queue for update skip locked;
   if found then
@@ -2715,6 +3690,14 @@ CREATE FUNCTION holdfast.limits_of(p_job holdfast.job) RETURNS TABLE(key text, m
 $$;
 
 --
+-- Name: listed_fields(jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.listed_fields(p_fields jsonb, p_payload jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (SELECT jsonb_object_agg(f.value, (listed_fields.p_payload -> f.value)) AS jsonb_object_agg FROM jsonb_array_elements_text(listed_fields.p_fields) f(value) WHERE (listed_fields.p_payload ? f.value));
+
+--
 -- Name: lock_event(text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2742,6 +3725,42 @@ begin
   end if;
   return v_job;
 end $$;
+
+--
+-- Name: long_waits(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.long_waits(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(about text, message text, job_id uuid, count bigint, seen_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select 'queue:' || l.queue,
+         format('the oldest job in queue %s has waited for longer than %s (since %s)', l.queue, holdfast.in_words(p_rule.period),
+                to_char(l.since at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"')),
+         null::uuid, 1::bigint, p_now
+    from holdfast.open_lines(p_rule, p_now) as l
+   where l.since < p_now - p_rule.period
+$$;
+
+--
+-- Name: low_success_rates(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.low_success_rates(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(about text, message text, job_id uuid, count bigint, seen_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select 'task:' || s.task,
+         format('%s %% of the %s jobs of task %s that ended within %s COMPLETED; the mark is %s %%',
+                trunc(100.0 * sum(s.completed) / sum(s.completed + s.failed), 1), sum(s.completed + s.failed), s.task, holdfast.in_words(p_rule.period),
+                round((100 * p_rule.threshold)::numeric, 1)),
+         null::uuid, sum(s.failed)::bigint, p_now
+    from holdfast.statistic s
+   where s.minute > p_now - p_rule.period - interval '1 minute' and not holdfast.is_own_task(s.task)
+     and (p_rule.task is null or s.task = p_rule.task) and (p_rule.queue is null or s.queue = p_rule.queue)
+   group by s.task
+  having sum(s.completed + s.failed) >= p_rule.least and sum(s.completed) < p_rule.threshold * sum(s.completed + s.failed)
+$$;
 
 --
 -- Name: might_conflict(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2806,6 +3825,41 @@ begin
 end $$;
 
 --
+-- Name: missed_schedules(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.missed_schedules(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(about text, message text, job_id uuid, count bigint, seen_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select 'schedule:' || s.name,
+         case when r.n > 0 then format('%s of schedule %s did not become a job within the last hour (%s)', case r.n when 1 then 'a time' else r.n || ' times' end, s.name, r.outcomes)
+              else format('schedule %s is late: it was due at %s', s.name, to_char(s.next_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"')) end,
+         null::uuid, coalesce(r.n, 1), p_now
+    from holdfast.schedule s
+    left join (select m.schedule, sum(m.times)::bigint as n, string_agg(distinct m.outcome, ', ') as outcomes
+                 from holdfast.schedule_run m
+                where m.at > p_now - interval '1 hour' and m.outcome in ('missed', 'refused')
+                group by m.schedule) as r on r.schedule = s.name
+   where s.paused_at is null and s.withdrawn_at is null
+     and (p_rule.task is null or s.task = p_rule.task)
+     and (r.n > 0 or s.next_at < p_now - p_rule.period)
+$$;
+
+--
+-- Name: mute_rule(text, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.mute_rule(p_rule text, p_muted boolean) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  update holdfast.alert_rule r set enabled = not p_muted where r.name = p_rule;
+  return found;
+end $$;
+
+--
 -- Name: ring; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -2865,8 +3919,8 @@ CREATE FUNCTION holdfast.next_turns(p_queue text, p_left integer, p_after timest
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 declare
-  -- A tenant is found at the price of a job: of very many some are served, a little longer. If those had nothing, anybody is.
-  v_most int := case when p_is_dry then 1000000 else least(p_left, 128) + 1 end;
+  -- Finding a tenant costs a good part of what a job costs: of very many some are served, a little longer. If those had nothing, anybody is.
+  v_most int := case when p_is_dry then 1000000 else least(p_left, 256) + 1 end;
 begin
   select n.tenants, n.heads into tenants, heads from holdfast.next_tenants(p_queue, tenant, v_most, p_after, p_known) as n;
   is_whole := cardinality(tenants) < v_most;
@@ -2896,6 +3950,74 @@ CREATE FUNCTION holdfast.note(p_job uuid, p_kind text, p_actor text, p_data json
   insert into holdfast.activity (job_id, at, xid, kind, actor, data)
   values (p_job, holdfast.clock(), pg_current_xact_id()::text::bigint, p_kind, coalesce(p_actor, holdfast.actor()), p_data)
 $$;
+
+--
+-- Name: notify(jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.notify(p_messages jsonb, p_declared jsonb DEFAULT NULL::jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_message record;
+begin
+  if p_declared is not null then
+    perform holdfast.declare_tasks(p_declared);
+  end if;
+  for v_message in
+    select * from jsonb_to_recordset(p_messages) as m (id uuid, channel text, recipient text, subject text, body text, priority int)
+  loop
+    if not exists (select from holdfast.task t where t.name = 'holdfast.notify.' || v_message.channel) then
+      raise exception 'no channel is called %', quote_nullable(v_message.channel)
+        using errcode = 'HF005', hint = 'Declare it with app.alerts.to(…) and start a worker of that app. Nothing was sent.';
+    end if;
+    perform holdfast.put_notification(coalesce(v_message.id, holdfast.new_id()), 'message', v_message.channel, v_message.recipient, null, null,
+              v_message.subject, v_message.body, coalesce(v_message.priority, 0));
+  end loop;
+end $$;
+
+--
+-- Name: obey_callback(holdfast.job, holdfast.dispatch, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.obey_callback(p_job holdfast.job, p_run holdfast.dispatch, p_action text, p_data jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_run holdfast.dispatch;
+begin
+  -- A sign of life proves that the executor has it, whatever became of the call: nobody needs to call again.
+  update holdfast.dispatch d
+     set state = 'sent', doubtful = false, next_try_at = null,
+         sent_at = coalesce(d.sent_at, v_now), started_at = coalesce(d.started_at, v_now), seen_at = v_now,
+         run_id = coalesce(d.run_id, p_data ->> 'run_id'), run_url = coalesce(p_data ->> 'run_url', d.run_url)
+   where d.id = p_run.id
+  returning * into v_run;
+  perform holdfast.note(p_job.id, 'callback.' || p_action, 'executor:' || v_run.executor, jsonb_strip_nulls(jsonb_build_object(
+    'attempt', v_run.attempt, 'run_id', v_run.run_id, 'done', p_data -> 'done', 'total', p_data -> 'total', 'note', p_data -> 'note',
+    'step', p_data -> 'step')));
+  case p_action
+    when 'progress' then
+      insert into holdfast.progress as p (job_id, attempt, at, done, total, note)
+      values (p_job.id, v_run.attempt, v_now, (p_data ->> 'done')::float8, (p_data ->> 'total')::float8, p_data ->> 'note')
+      on conflict (job_id) do update
+         set attempt = excluded.attempt, at = excluded.at, done = excluded.done, total = excluded.total, note = excluded.note;
+    when 'completed' then
+      perform holdfast.complete_run(p_job, v_run, nullif(p_data -> 'result', 'null'));
+    when 'failed' then
+      perform holdfast.fail_run(p_job, v_run,
+        jsonb_build_object('type', coalesce(p_data ->> 'type', 'RunFailed'), 'kind', 'executor',
+                           'recoverable', coalesce((p_data ->> 'recoverable')::boolean, true),
+                           'message', coalesce(p_data ->> 'message', 'the run failed and did not say why'), 'step', p_data ->> 'step'),
+        concat_ws(', ', coalesce(p_data ->> 'message', 'the run failed'), 'step ' || (p_data ->> 'step'), 'run ' || v_run.run_id),
+        'executor:' || v_run.executor, false);
+    else
+      null;   -- started, heartbeat: being heard is all there is to it
+  end case;
+end $$;
 
 --
 -- Name: person(text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2949,12 +4071,15 @@ CREATE FUNCTION holdfast.open_again(p_limit integer) RETURNS bigint
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
     AS $$
 declare
   v_held text;
   v_queues text[] := '{}';
 begin
-  if not exists (select from holdfast.job j where j.held_by is not null) then
+  -- In order, so that only one index will do: without it a plan made for an empty table would read all of a full one.
+  perform from holdfast.job j where j.held_by is not null order by j.held_by collate "C" limit 1;
+  if not found then
     return 0;
   end if;
   for v_held in
@@ -2996,6 +4121,21 @@ begin
 end $$;
 
 --
+-- Name: open_channel(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.open_channel(p_channel text) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  insert into holdfast.channel as c (name, last_id, last_at, listened_at)
+  values (p_channel, (select p.channel_floor from holdfast.projection p), holdfast.clock(), holdfast.clock())
+  on conflict (name) do update
+     set listened_at = excluded.listened_at
+   where c.listened_at is null or c.listened_at < excluded.listened_at - interval '1 hour'
+$$;
+
+--
 -- Name: open_jobs(text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3012,6 +4152,20 @@ CREATE FUNCTION holdfast.open_jobs(p_schedule text) RETURNS SETOF uuid
     join holdfast.job j on j.id = r.job_id
    where j.finished_at is null
    order by j.id
+$$;
+
+--
+-- Name: open_lines(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.open_lines(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(queue text, since timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select q.name::text, holdfast.waiting_since(q.name)
+    from holdfast.queue q
+   where case when p_rule.queue is null then q.name <> 'holdfast' else q.name = p_rule.queue end
+     and (q.paused_at is null or q.resume_at <= p_now)
 $$;
 
 --
@@ -3034,6 +4188,26 @@ begin
                   and not exists (select from holdfast.flag f where f.name = t.options ->> 'flag' and not f.enabled)
                 order by n.nth);
 end $$;
+
+--
+-- Name: overdue_approvals(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.overdue_approvals(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(about text, message text, job_id uuid, count bigint, seen_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select 'approval:' || a.id,
+         format('approval %s of job %s (task %s) ', a.name, a.job_id, j.task)
+         || case when a.asked_at < p_now - p_rule.period then format('has waited for longer than %s', holdfast.in_words(p_rule.period))
+                 else format('expires within %s', holdfast.in_words(make_interval(secs => p_rule.threshold))) end,
+         a.job_id, 1::bigint, p_now
+    from (select a.id, a.job_id, a.name, a.asked_at, a.expires_at from holdfast.approval a where a.decided_at is null order by a.id limit 1000) as a
+    join holdfast.job j on j.id = any (array[a.job_id])
+   where (a.asked_at < p_now - p_rule.period or a.expires_at < p_now + make_interval(secs => p_rule.threshold))
+     and (a.expires_at is null or a.expires_at > p_now)
+     and (p_rule.task is null or j.task = p_rule.task) and (p_rule.queue is null or j.queue = p_rule.queue) and (p_rule.tenant is null or j.tenant = p_rule.tenant)
+$$;
 
 --
 -- Name: parked_place(timestamp with time zone, timestamp with time zone, integer); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -3151,12 +4325,270 @@ begin
 end $$;
 
 --
+-- Name: period_start(text, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.period_start(p_period text, p_now timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (date_trunc(p_period, (p_now AT TIME ZONE 'UTC'::text)) AT TIME ZONE 'UTC'::text);
+
+--
 -- Name: place_in_line(timestamp with time zone, integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
 CREATE FUNCTION holdfast.place_in_line(p_due timestamp with time zone, p_priority integer) RETURNS timestamp with time zone
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN (p_due - ((p_priority)::double precision * '00:00:36'::interval));
+
+--
+-- Name: project(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.project(p_limit integer DEFAULT 10000, OUT projected bigint, OUT events bigint, OUT more boolean) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_cursor holdfast.projection;
+  v_running bigint[];
+  v_from bigint;
+  v_to bigint;
+  v_cut bigint;
+begin
+  projected := 0;
+  events := 0;
+  more := false;
+  if not holdfast.has_unprojected() then
+    return;
+  end if;
+  select * into v_cursor from holdfast.projection p for update skip locked;
+  if not found then
+    projected := null;
+    events := null;
+    more := null;
+    return;
+  end if;
+  if v_cursor.cluster is distinct from holdfast.cluster() then
+    perform holdfast.adopt_restored(v_cursor);
+    more := true;
+    return;
+  end if;
+
+  if exists (select from holdfast.left_over) then   -- before all that came later
+    select * into projected, events from holdfast.project_slice(0, 0, '{}', '{}', p_limit, v_cursor);
+    more := true;
+    return;
+  end if;
+  -- Its own transaction is in nobody's list of the running, and what it writes is for the next pass.
+  select holdfast.running_in(s) || pg_current_xact_id()::text::bigint, pg_snapshot_xmax(s)::text::bigint
+    into v_running, v_to
+    from pg_current_snapshot() as s;
+  v_from := pg_snapshot_xmax(v_cursor.snapshot)::text::bigint;
+  v_cut := holdfast.end_of_slice(v_from, v_to, v_running, p_limit);
+  select * into projected, events
+    from holdfast.project_slice(
+      v_from, v_cut, v_running,
+      array(select x from unnest(holdfast.running_in(v_cursor.snapshot)) as x where x <> all (v_running)),
+      p_limit, v_cursor);
+  update holdfast.projection p
+     set snapshot = holdfast.as_snapshot(v_cut, v_running), ran_at = holdfast.clock();
+  more := v_cut < v_to;
+end $$;
+
+--
+-- Name: project_slice(bigint, bigint, bigint[], bigint[], integer, holdfast.projection); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.project_slice(p_from bigint, p_to bigint, p_running bigint[], p_ended bigint[], p_limit integer, p_cursor holdfast.projection, OUT projected bigint, OUT events bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+declare
+  v_adopted_at timestamptz := p_cursor.adopted_at;
+  v_floor bigint := p_cursor.channel_floor;
+  v_channels text[];
+  v_tenants text[];
+begin
+  with taken as (
+    delete from holdfast.left_over l
+     where l.ctid = any (array(select o.ctid from holdfast.left_over o order by o.at, o.job_id, o.seq limit p_limit))
+    returning l.job_id, l.seq, l.activity),
+  fresh as (
+    select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
+      from holdfast.job_history h
+     where h.xid >= p_from and h.xid < p_to and h.xid <> all (p_running) and holdfast.is_native(h.xid, h.xmin, h.at, v_adopted_at)
+    union all
+    select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
+      from holdfast.job_history h
+     where h.xid = any (p_ended) and holdfast.is_native(h.xid, h.xmin, h.at, v_adopted_at)
+    union all
+    select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
+      from taken
+      join holdfast.job_history h on h.job_id = taken.job_id and h.seq = taken.seq),
+  moves as materialized (
+    select f.job_id, f.seq, f.from_status, f.to_status, f.attempt, f.at, f.metadata,
+           j.queue::text, j.task::text, j.tenant::text, j.subject::text, j.retry_count,
+           case when f.from_status = 'RUNNING' then f.at - b.at end as ran,
+           case when f.from_status = 'RUNNING' and o.since is not null then f.at - greatest(o.since, b.at) end as ran_outside,
+           -- Ready since it was enqueued or due. Of a job that waited for others, an event or a person nobody noted the moment.
+           case when f.to_status = 'RUNNING' and f.from_status in ('PENDING', 'RETRY') and (b.metadata ? 'held_by') is not true
+                then greatest(f.at - greatest(b.at, (b.metadata ->> 'due_at')::timestamptz), interval '0') end as waited
+      from fresh f
+      join holdfast.job j on j.id = f.job_id
+      left join holdfast.job_history b on b.job_id = case when f.seq > 1 then f.job_id end and b.seq = f.seq - 1
+      left join lateral holdfast.held_outside(case when f.from_status = 'RUNNING' then f.job_id end, f.attempt) as o on o.since is not null),
+  happenings as materialized (
+    select a.id, a.job_id, a.at, a.kind, a.data, j.task::text, j.tenant::text, j.subject::text
+      from (select a.id, a.job_id, a.at, a.kind, a.data
+              from holdfast.activity a
+             where a.xid >= p_from and a.xid < p_to and a.xid <> all (p_running) and holdfast.is_native(a.xid, a.xmin, a.at, v_adopted_at)
+            union all
+            select a.id, a.job_id, a.at, a.kind, a.data
+              from holdfast.activity a
+             where a.xid = any (p_ended) and holdfast.is_native(a.xid, a.xmin, a.at, v_adopted_at)
+            union all
+            select a.id, a.job_id, a.at, a.kind, a.data from taken join holdfast.activity a on a.id = taken.activity) as a
+      join holdfast.job j on j.id = a.job_id),
+  released as (
+    delete from holdfast.published p
+     where p.id = any (array(select o.id from holdfast.published o order by o.id limit p_limit))
+    returning p.id, p.at, p.channel, p.kind, p.data),
+
+  -- Added up once, finely; the tables take their sums from these few rows.
+  lots as materialized (
+    select date_bin('1 minute', m.at, '2000-01-01') as minute, m.queue, m.task, m.tenant, m.from_status, m.to_status,
+           holdfast.bucket_of(coalesce(m.waited, m.ran)) as bucket,
+           case when m.to_status in ('COMPLETED', 'FAILED') then m.retry_count end as retries,
+           count(*) as n, count(m.waited) as waits, sum(m.waited) as waited, count(m.ran) as runs, sum(m.ran) as ran,
+           sum(m.ran_outside) as ran_outside, sum(m.attempt) as attempts
+      from moves m
+     group by 1, m.queue, m.task, m.tenant, m.from_status, m.to_status, 7, 8),
+  counted as (
+    insert into holdfast.statistic as s (minute, queue, task, enqueued, started, completed, failed, cancelled, retried, suspended, waits, waited, runs, ran)
+    select l.minute, l.queue, l.task,
+           coalesce(sum(l.n) filter (where l.from_status is null), 0), coalesce(sum(l.n) filter (where l.to_status = 'RUNNING'), 0),
+           coalesce(sum(l.n) filter (where l.to_status = 'COMPLETED'), 0), coalesce(sum(l.n) filter (where l.to_status = 'FAILED'), 0),
+           coalesce(sum(l.n) filter (where l.to_status = 'CANCELLED'), 0), coalesce(sum(l.n) filter (where l.to_status = 'RETRY'), 0),
+           coalesce(sum(l.n) filter (where l.to_status in ('WAITING', 'WAITING_FOR_APPROVAL')), 0),
+           sum(l.waits), coalesce(sum(l.waited), '0'), sum(l.runs), coalesce(sum(l.ran), '0')
+      from lots l
+     group by l.minute, l.queue, l.task
+    on conflict (minute, queue, task) do update
+       set enqueued = s.enqueued + excluded.enqueued, started = s.started + excluded.started, completed = s.completed + excluded.completed,
+           failed = s.failed + excluded.failed, cancelled = s.cancelled + excluded.cancelled, retried = s.retried + excluded.retried,
+           suspended = s.suspended + excluded.suspended, waits = s.waits + excluded.waits, waited = s.waited + excluded.waited,
+           runs = s.runs + excluded.runs, ran = s.ran + excluded.ran),
+  timed as (
+    insert into holdfast.timing as t (minute, queue, task, what, bucket, count)
+    select l.minute, l.queue, l.task, case when l.waits > 0 then 'wait' else 'run' end, l.bucket, sum(l.n)
+      from lots l
+     where l.bucket is not null
+     group by l.minute, l.queue, l.task, 4, l.bucket
+    union all
+    select l.minute, l.queue, l.task, 'retries', l.retries, sum(l.n)
+      from lots l
+     where l.retries is not null
+     group by l.minute, l.queue, l.task, l.retries
+    on conflict (minute, what, task, queue, bucket) do update set count = t.count + excluded.count),
+  tallied as (
+    insert into holdfast.tally as t (queue, task, status, entered, departed)
+    select e.queue, e.task, e.status, sum(e.entered), sum(e.departed)
+      from (select l.queue, l.task, l.to_status as status, l.n as entered, 0 as departed from lots l
+            union all
+            select l.queue, l.task, l.from_status, 0, l.n from lots l where l.from_status is not null) as e
+     group by e.queue, e.task, e.status
+    on conflict (queue, task, status) do update set entered = t.entered + excluded.entered, departed = t.departed + excluded.departed),
+  used as (
+    insert into holdfast.usage as u (day, tenant, task, enqueued, runs, completed, failed, cancelled, retried, attempts, run_seconds, external_seconds)
+    select (l.minute at time zone 'UTC')::date, l.tenant, l.task,
+           coalesce(sum(l.n) filter (where l.from_status is null), 0), coalesce(sum(l.n) filter (where l.to_status = 'RUNNING'), 0),
+           coalesce(sum(l.n) filter (where l.to_status = 'COMPLETED'), 0), coalesce(sum(l.n) filter (where l.to_status = 'FAILED'), 0),
+           coalesce(sum(l.n) filter (where l.to_status = 'CANCELLED'), 0), coalesce(sum(l.n) filter (where l.to_status = 'RETRY'), 0),
+           coalesce(sum(l.attempts) filter (where l.to_status in ('COMPLETED', 'FAILED', 'CANCELLED')), 0),
+           coalesce(extract(epoch from sum(l.ran)), 0), coalesce(extract(epoch from sum(l.ran_outside)), 0)
+      from lots l
+     group by 1, l.tenant, l.task
+    on conflict (day, tenant, task) do update
+       set enqueued = u.enqueued + excluded.enqueued, runs = u.runs + excluded.runs, completed = u.completed + excluded.completed,
+           failed = u.failed + excluded.failed, cancelled = u.cancelled + excluded.cancelled, retried = u.retried + excluded.retried,
+           attempts = u.attempts + excluded.attempts, run_seconds = u.run_seconds + excluded.run_seconds,
+           external_seconds = u.external_seconds + excluded.external_seconds
+    returning u.tenant),
+
+  told as (
+    select m.job_id, m.at, 0 as source, m.seq::bigint as place, m.subject, m.tenant, holdfast.event_kind(m.to_status) as kind,
+           jsonb_strip_nulls(jsonb_build_object(
+             'task', m.task, 'status', m.to_status, 'from', m.from_status, 'attempt', m.attempt, 'seq', m.seq,
+             'due_at', m.metadata -> 'due_at', 'error', holdfast.error_class(m.metadata), 'fields', fields.listed)) as data
+      from moves m
+      left join lateral (
+        select holdfast.listed_fields(t.options -> 'feed_fields', j.payload) as listed
+          from holdfast.task t
+          join holdfast.job j on j.id = m.job_id
+         where t.name = m.task and jsonb_typeof(t.options -> 'feed_fields') = 'array') as fields on true
+     where m.subject is not null or m.tenant is not null
+    union all
+    select h.job_id, h.at, 1, h.id, h.subject, h.tenant, h.kind, jsonb_build_object('task', h.task) || coalesce(h.data, '{}')
+      from happenings h
+     where h.subject is not null or h.tenant is not null),
+  addressed as materialized (
+    select 'subject:' || t.subject as channel, t.job_id, t.at, t.source, t.place, t.kind, t.data from told t where t.subject is not null
+    union all
+    select 'tenant:' || t.tenant, t.job_id, t.at, t.source, t.place, t.kind, t.data
+      from told t
+     where t.tenant is not null
+       and exists (select from holdfast.channel c where c.name = 'tenant:' || t.tenant and c.listened_at is not null)
+    union all
+    select r.channel, null, r.at, 2, r.id, r.kind, r.data from released r),
+  opened as (
+    insert into holdfast.channel as c (name, last_id, last_at)
+    select a.channel, v_floor + count(*), max(a.at)
+      from addressed a
+     group by a.channel
+    on conflict (name) do update set last_id = c.last_id + excluded.last_id - v_floor, last_at = greatest(c.last_at, excluded.last_at)
+    returning c.name, c.listened_at),
+  numbered as (
+    insert into holdfast.feed (channel, id, job_id, at, kind, data)
+    select a.channel,
+           coalesce((select c.last_id from holdfast.channel c where c.name = a.channel), v_floor)
+             -- A job's moves in their order, whatever else happened meanwhile: at never goes back within a job.
+             + row_number() over (partition by a.channel order by a.at, a.job_id, a.source, a.place),
+           a.job_id, a.at, a.kind, a.data
+      from addressed a
+    returning 1)
+  select (select count(*) from moves) + (select count(*) from happenings) + (select count(*) from released), (select count(*) from numbered),
+         (select array_agg(o.name) from opened o where o.listened_at is not null),
+         (select array_agg(distinct u.tenant) from used u where u.tenant is not null)
+    into projected, events, v_channels, v_tenants;
+  perform pg_notify('holdfast_feed', c) from unnest(v_channels) as c;
+  if exists (select from holdfast.quota q where q.tenant = any (v_tenants)) then
+    perform holdfast.judge_quotas(v_tenants);
+  end if;
+end $$;
+
+--
+-- Name: publish(text, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.publish(p_channel text, p_kind text, p_data jsonb DEFAULT '{}'::jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if jsonb_typeof(p_data) is distinct from 'object' then
+    raise exception 'event % has data that is no JSON object but %', quote_literal(p_kind), coalesce(jsonb_typeof(p_data), 'missing') using errcode = 'HF005';
+  end if;
+  if octet_length(p_data::text) > 65536 then
+    raise exception 'event % has % bytes of data; at most 65,536 (64 KiB) fit', quote_literal(p_kind), octet_length(p_data::text)
+      using errcode = 'HF005', hint = 'Store the data elsewhere and publish its id.';
+  end if;
+  insert into holdfast.published (at, channel, kind, data) values (holdfast.clock(), p_channel, p_kind, p_data);
+end $$;
 
 --
 -- Name: put_aside(holdfast.job, timestamp with time zone, text, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -3178,6 +4610,26 @@ begin
     insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
     values (p_job.id, p_job.attempt, v_name, 'waiting', p_logs)
     on conflict do nothing;
+  end if;
+end $$;
+
+--
+-- Name: put_notification(uuid, text, text, text, uuid, uuid, text, text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.put_notification(p_id uuid, p_kind text, p_channel text, p_recipient text, p_alert uuid, p_approval uuid, p_subject text, p_body text, p_priority integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_job uuid := holdfast.new_id();
+begin
+  insert into holdfast.notification (id, kind, channel, recipient, alert_id, approval_id, subject, body, priority, job_id, created_at)
+  values (p_id, p_kind, p_channel, p_recipient, p_alert, p_approval, p_subject, p_body, p_priority, v_job, holdfast.clock())
+  on conflict (id) do nothing;   -- the answer to the first call was lost
+  if found then
+    perform holdfast.enqueue_many(jsonb_build_array(jsonb_build_object('id', v_job, 'task', 'holdfast.notify.' || p_channel,
+              'payload', jsonb_build_object('notification', p_id), 'priority', p_priority, 'requested_by', 'holdfast')));
   end if;
 end $$;
 
@@ -3241,6 +4693,54 @@ CREATE FUNCTION holdfast.queue_is_paused(p_queue text) RETURNS boolean
     RETURN (EXISTS (SELECT FROM holdfast.queue q WHERE (((q.name)::text = queue_is_paused.p_queue) AND (q.paused_at IS NOT NULL) AND ((q.resume_at IS NULL) OR (q.resume_at > holdfast.clock())))));
 
 --
+-- Name: raise_alerts(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.raise_alerts(p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz;
+  v_opened uuid[];
+begin
+  if not exists (select from holdfast.alert_channel) and not exists (select from holdfast.alert_rule) then
+    return;
+  end if;
+  update holdfast.notification n
+     set state = 'failed'
+   where n.job_id = any (p_ids) and n.state = 'waiting'
+     and (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = n.job_id);
+  if not exists (select from holdfast.alert_rule r where r.enabled and r.kind in ('job_failed', 'compensation_failed')) then
+    return;
+  end if;
+  v_now := holdfast.clock();
+  -- An open alert is left alone: updating it would let all failures of a task wait for each other.
+  with failed as materialized (
+    select j.id, j.task, j.queue, j.tenant, j.compensates
+      from unnest(p_ids) as i (id)
+      join holdfast.job j on j.id = any (array[i.id])
+     where j.status = 'FAILED' and not holdfast.is_own_task(j.task)),
+  causes as materialized (
+    select r.name as rule, r.severity, w.about,
+           case r.kind when 'job_failed' then format('%s of task %s FAILED', case count(*) when 1 then 'a job' else count(*) || ' jobs' end, min(f.task::text))
+             else format('the compensation of job %s (task %s) FAILED: what it had done is not undone', min(f.compensates::text), min(f.task::text)) end as message,
+           (array_agg(f.id::uuid order by f.id))[1] as job_id, count(*) as n
+      from failed f
+      join holdfast.alert_rule r on r.enabled and r.kind = case when f.compensates is null then 'job_failed' else 'compensation_failed' end
+       and (r.task is null or r.task = f.task) and (r.queue is null or r.queue = f.queue) and (r.tenant is null or r.tenant = f.tenant)
+      cross join lateral (select case r.kind when 'job_failed' then 'task:' || f.task else 'job:' || f.compensates end as about) as w
+     group by r.name, r.kind, r.severity, w.about),
+  opened as (
+    insert into holdfast.alert (rule, about, severity, message, job_id, count, opened_at, last_seen_at)
+    select c.rule, c.about, c.severity, c.message, c.job_id, c.n, v_now, v_now from causes c order by c.rule, c.about
+    on conflict (rule, about) where closed_at is null do nothing
+    returning id)
+  select array_agg(o.id) into v_opened from opened o;
+  perform holdfast.tell_of_alert(o.id, 'opened') from unnest(v_opened) as o (id);
+end $$;
+
+--
 -- Name: rates_of(holdfast.job); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3255,6 +4755,21 @@ CREATE FUNCTION holdfast.rates_of(p_job holdfast.job) RETURNS TABLE(key text, mo
             cross join lateral jsonb_to_recordset(t.options -> 'rates') as d (key text, max int, per float8)
            where t.name = p_job.task) as r
    order by r.key, r.most
+$$;
+
+--
+-- Name: read_feed(text, bigint, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.read_feed(p_channel text, p_after bigint DEFAULT 0, p_limit integer DEFAULT 1000) RETURNS TABLE(id bigint, kind text, job_id uuid, at timestamp with time zone, data jsonb)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select f.id, f.kind, f.job_id, f.at, f.data
+    from holdfast.feed f
+   where f.channel = p_channel and f.id > p_after
+   order by f.id
+   limit least(p_limit, 10000)
 $$;
 
 --
@@ -3345,7 +4860,9 @@ begin
   select id, seq, null, status, attempt, updated_at, v_xid,
          case when retry_of is null then coalesce(requested_by, v_actor) else v_actor end,   -- who retries is not who asked first
          reason,
-         case when retry_of is not null then jsonb_build_object('retry_of', retry_of) end
+         -- When it is ready, for whoever measures how long it waited.
+         case when retry_of is not null or due_at is not null or held_by is not null
+              then jsonb_strip_nulls(jsonb_build_object('retry_of', retry_of, 'due_at', due_at, 'held_by', held_by)) end
     from born;
   return null;
 end $$;
@@ -3419,6 +4936,30 @@ begin
 end $$;
 
 --
+-- Name: refuse_quota(bigint, uuid, text, text, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.refuse_quota(p_position bigint, p_id uuid, p_tenant text, p_task text, p_now timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_quota holdfast.quota;
+begin
+  if exists (select from holdfast.job j where j.id = p_id) then
+    return true;   -- the answer to it was lost, and the quota reached since: the repeat learns that its job is there
+  end if;
+  select * into strict v_quota
+    from holdfast.quota q
+   where q.tenant = p_tenant and q.reached_until > p_now and (q.task is null or q.task = p_task)
+   order by q.reached_until desc
+   limit 1;
+  raise exception 'job %: tenant % has reached its quota of % % a %', p_position, quote_literal(p_tenant), v_quota.hard, v_quota.measure, v_quota.period
+    using errcode = 'HF013', detail = p_tenant,
+          hint = format('Nothing was enqueued. Try again after %s, or raise the quota: holdfast quota set.', v_quota.reached_until at time zone 'UTC' || ' UTC');
+end $$;
+
+--
 -- Name: refuse_rule(uuid, holdfast.job_status, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3428,6 +4969,43 @@ CREATE FUNCTION holdfast.refuse_rule(p_job uuid, p_status holdfast.job_status, p
     AS $$
 begin
   raise exception 'job % cannot be % like this: %', p_job, p_status, p_rule using errcode = 'HF001';
+end $$;
+
+--
+-- Name: register_alerts(text, jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.register_alerts(p_app text, p_channels jsonb, p_rules jsonb) RETURNS TABLE(taken text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+begin
+  -- Most apps have neither, and write nothing.
+  if p_channels = '[]' and p_rules = '[]'
+     and not exists (select from holdfast.alert_channel c where c.app = p_app) and not exists (select from holdfast.alert_rule r where r.app = p_app) then
+    return;
+  end if;
+  perform from holdfast.alert_watch w for update;   -- one at a time: workers start together
+  return query
+  select c.name::text from holdfast.alert_channel c join jsonb_to_recordset(p_channels) as d (name text) on d.name = c.name where c.app <> p_app
+  union
+  select r.name::text from holdfast.alert_rule r join jsonb_to_recordset(p_rules) as d (name text) on d.name = r.name where r.app <> p_app;
+  delete from holdfast.alert_channel c where c.app = p_app and not exists (select from jsonb_to_recordset(p_channels) as d (name text) where d.name = c.name);
+  delete from holdfast.alert_rule r where r.app = p_app and not exists (select from jsonb_to_recordset(p_rules) as d (name text) where d.name = r.name);
+  insert into holdfast.alert_channel (name, kind, app, registered_at)
+  select d.name, d.kind, p_app, v_now from jsonb_to_recordset(p_channels) as d (name text, kind text)
+  on conflict (name) do update set kind = excluded.kind, app = excluded.app, registered_at = excluded.registered_at;
+  insert into holdfast.alert_rule (name, kind, task, queue, tenant, threshold, period, least, severity, channels, app, registered_at)
+  select d.name, d.kind, d.task, d.queue, d.tenant, d.threshold, make_interval(secs => d.period), coalesce(d.least, 1), d.severity,
+         array(select jsonb_array_elements_text(d.channels)), p_app, v_now
+    from jsonb_to_recordset(p_rules) as d (name text, kind text, task text, queue text, tenant text, threshold float8, period float8, least bigint,
+         severity text, channels jsonb)
+  on conflict (name) do update
+     set kind = excluded.kind, task = excluded.task, queue = excluded.queue, tenant = excluded.tenant, threshold = excluded.threshold,
+         period = excluded.period, least = excluded.least, severity = excluded.severity, channels = excluded.channels, app = excluded.app,
+         registered_at = excluded.registered_at;
 end $$;
 
 --
@@ -3496,6 +5074,21 @@ CREATE FUNCTION holdfast.register_worker(p_id uuid, p_name text, p_host text, p_
 $$;
 
 --
+-- Name: release_after_run(holdfast.dispatch); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.release_after_run(p_run holdfast.dispatch) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  update holdfast.dispatch d set ended_at = coalesce(d.ended_at, holdfast.clock()) where d.id = p_run.id;
+  perform holdfast.let_go(array_agg(j.id::uuid))
+     from holdfast.job j
+    where j.compensates = p_run.job_id and j.held_by = 'run:' || p_run.id;
+end $$;
+
+--
 -- Name: release_compensations(integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3554,11 +5147,11 @@ declare
   v_freed text[];
   v_given text[];
 begin
+  -- Subqueries throughout, not joins: no plan made for an empty table may begin with all jobs.
   update holdfast.rate_slot r
-     set used_at = case when j.status = 'RUNNING' then j.updated_at else '-infinity' end
-    from holdfast.job j
-   where r.job_id = any (p_ids) and r.used_at is null and j.id = any (array[r.job_id])
-     and j.claim_order is null;
+     set used_at = (select case when j.status = 'RUNNING' then j.updated_at else '-infinity' end from holdfast.job j where j.id = r.job_id)
+   where r.job_id = any (p_ids) and r.used_at is null
+     and (select j.claim_order is null from holdfast.job j where j.id = r.job_id);
   with gone as (
     delete from holdfast.slot s
      where s.job_id = any (p_ids) and (select j.finished_at is not null from holdfast.job j where j.id = s.job_id)
@@ -3568,9 +5161,10 @@ begin
     update holdfast.slot s
        set n = null
      where s.job_id = any (p_ids) and s.n is not null
-       and exists (select from holdfast.job j cross join lateral holdfast.limits_of(j) as l
-                    where j.id = s.job_id and j.status in ('RETRY', 'WAITING', 'WAITING_FOR_APPROVAL')
-                      and l.key = s.key and l.release_while_waiting)
+       and (select bool_or(l.release_while_waiting)
+              from holdfast.job j
+              cross join lateral holdfast.limits_of(j) as l
+             where j.id = s.job_id and j.status in ('RETRY', 'WAITING', 'WAITING_FOR_APPROVAL') and l.key = s.key)
     returning s.key)
   select array_agg(g.key) into v_given from given g;
   if v_freed is not null or v_given is not null then
@@ -3880,6 +5474,27 @@ CREATE FUNCTION holdfast.rollout_position(p_key text) RETURNS integer
     RETURN ((((((('x'::text || "right"(md5(p_key), 8)))::bit(32))::bigint % (10)::bigint) * 10) + ((((('x'::text || "right"(md5(p_key), 8)))::bit(32))::bigint / 10) % (10)::bigint)))::integer;
 
 --
+-- Name: run_fault(holdfast.dispatch); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.run_fault(p_run holdfast.dispatch) RETURNS jsonb
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select case
+      when l.silent_at < l.now and l.silent_at <= l.late_at then
+        jsonb_build_object('type', 'HeartbeatTimeout', 'kind', 'heartbeat', 'recoverable', true,
+          'message', format('Timeout: no heartbeat for %s s', trim_scale(extract(epoch from p_run.heartbeat_limit))))
+      when l.late_at < l.now then
+        jsonb_build_object('type', 'RunTimeout', 'kind', 'timeout', 'recoverable', true,
+          'message', format('Timeout: the run took longer than %s s', trim_scale(extract(epoch from p_run.run_limit))))
+    end
+    from (select holdfast.clock() as now, greatest(p_run.seen_at, p_run.sent_at) + p_run.heartbeat_limit as silent_at,
+                 coalesce(p_run.started_at, p_run.sent_at) + p_run.run_limit as late_at) as l
+   where p_run.state = 'sent'
+$$;
+
+--
 -- Name: run_schedule(text, text, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3912,6 +5527,17 @@ begin
   values (p_name, v_slot, v_slot, case when v_created then 'manual' else 'duplicate' end, v_now, v_id, v_by);
   return v_id;
 end $$;
+
+--
+-- Name: running_in(pg_snapshot); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.running_in(p_snapshot pg_snapshot) RETURNS bigint[]
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select coalesce(array_agg(x::text::bigint), '{}') from pg_snapshot_xip(p_snapshot) as x
+$$;
 
 --
 -- Name: save_checkpoint(uuid, integer, uuid, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -3987,6 +5613,28 @@ begin
          reason = excluded.reason, at = excluded.at;
   perform holdfast.open_again(100);
   perform holdfast.wake(array(select s.queue from holdfast.sleeper s));
+end $$;
+
+--
+-- Name: set_quota(text, text, text, text, numeric, numeric); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.set_quota(p_tenant text, p_task text, p_period text, p_measure text, p_soft numeric, p_hard numeric) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if p_soft is null and p_hard is null then
+    delete from holdfast.quota q
+     where (q.tenant, q.period, q.measure) = (p_tenant, p_period, p_measure) and q.task is not distinct from p_task;
+    return;
+  end if;
+  insert into holdfast.quota as q (tenant, task, period, measure, soft, hard)
+  values (p_tenant, p_task, p_period, p_measure, p_soft, p_hard)
+  on conflict (tenant, task, period, measure) do update
+     set soft = excluded.soft, hard = excluded.hard, reached_until = null,
+         told_until = case when excluded.soft is not distinct from q.soft then q.told_until end;
+  perform holdfast.judge_quotas(array[p_tenant]);
 end $$;
 
 --
@@ -4214,6 +5862,24 @@ begin
 end $$;
 
 --
+-- Name: silent_runs(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.silent_runs(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(about text, message text, job_id uuid, count bigint, seen_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select 'job:' || d.job_id,
+         format('job %s (task %s), which executor %s runs, has not been heard of for longer than %s', d.job_id, j.task, d.executor, holdfast.in_words(p_rule.period)),
+         d.job_id, 1::bigint, p_now
+    from (select d.job_id, d.executor, coalesce(d.seen_at, d.sent_at, d.created_at) as heard_at
+            from holdfast.dispatch d where d.state = 'sent' order by d.job_id limit 1000) as d
+    join holdfast.job j on j.id = any (array[d.job_id])
+   where d.heard_at < p_now - p_rule.period and j.status = 'RUNNING'
+     and (p_rule.task is null or j.task = p_rule.task) and (p_rule.queue is null or j.queue = p_rule.queue) and (p_rule.tenant is null or j.tenant = p_rule.tenant)
+$$;
+
+--
 -- Name: sleep_until(uuid, integer, uuid, text, text, double precision, timestamp with time zone, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -4258,7 +5924,26 @@ CREATE FUNCTION holdfast.still_held(p_holder uuid) RETURNS text
   select 'worker:' || w.id
     from holdfast.worker w
    where w.id = p_holder and w.died_at is null and w.name <> holdfast.actor()   -- who says himself that it failed has stopped
+  union all
+  select 'run:' || d.id
+    from holdfast.dispatch d
+   where d.id = p_holder and d.cancel_wanted_at is not null and d.ended_at is null   -- an outside run that was told to stop
 $$;
+
+--
+-- Name: stop_runs(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.stop_runs(p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  perform holdfast.end_dispatch(d.id, d.state <> 'planned' or d.doubtful)
+     from holdfast.dispatch d
+    where d.job_id = any (p_ids) and d.state <> 'over'
+      and (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = d.job_id);
+end $$;
 
 --
 -- Name: sweep(integer); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -4284,11 +5969,46 @@ begin
     delete from holdfast.sleeper s using silent where s.worker_id = silent.id)
   select count(*) into died from silent;
   returned := holdfast.return_jobs(null, p_limit);
-  overdue := holdfast.end_overdue(p_limit);
-  expired := holdfast.expire_approvals(p_limit);
+  overdue := holdfast.end_overdue(p_limit) + holdfast.check_runs(p_limit);
   perform holdfast.release_compensations(p_limit);
   perform holdfast.clear_line(p_limit);
   perform holdfast.heal(p_limit);
+  expired := holdfast.expire_approvals(p_limit);
+end $$;
+
+--
+-- Name: take_dispatches(uuid, text[], integer, double precision); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.take_dispatches(p_worker uuid, p_executors text[], p_limit integer, p_lease double precision) RETURNS TABLE(id uuid, wanted text, try integer, job_id uuid, attempt integer, claim_id uuid, executor text, inputs text, planned_at timestamp with time zone, run_ref text, run_id text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+begin
+  return query
+  with due as materialized (
+    select d.id, d.doubtful, d.state = 'over' as is_over
+      from holdfast.dispatch d
+     where d.next_try_at <= v_now and d.next_try_at is not null and d.executor = any (p_executors)
+     order by d.next_try_at
+     limit p_limit
+       for no key update skip locked)
+  update holdfast.dispatch d
+     set state = case when due.is_over then 'over' else 'calling' end,
+         tries = d.tries + (not due.is_over)::int,
+         cancel_tries = d.cancel_tries + due.is_over::int,
+         doubtful = true,
+         taken_by = p_worker,
+         next_try_at = v_now + make_interval(secs => p_lease)
+    from due
+   where d.id = any (array[due.id])
+  returning d.id, case when due.is_over then 'cancel' when due.doubtful then 'find' else 'start' end,
+            case when due.is_over then d.cancel_tries else d.tries end,
+            d.job_id, d.attempt, d.claim_id, d.executor::text, d.inputs::text, d.created_at, d.run_ref, d.run_id;
 end $$;
 
 --
@@ -4327,6 +6047,28 @@ CREATE TABLE holdfast.task (
 CREATE FUNCTION holdfast.task_is_paused(p_task holdfast.task) RETURNS boolean
     LANGUAGE sql STABLE
     RETURN (((p_task).paused_at IS NOT NULL) AND (((p_task).resume_at IS NULL) OR ((p_task).resume_at > holdfast.clock())));
+
+--
+-- Name: tell_approvers(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.tell_approvers() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  perform holdfast.put_notification(holdfast.new_id(), 'approval', c.name, p.name, null, new.id, null, null, 20)
+     from (select c.name
+             from holdfast.alert_channel c
+             join holdfast.task t on t.name = 'holdfast.notify.' || c.name
+            where c.kind = 'email'
+            order by c.name
+            limit 1) as c
+    cross join unnest(new.approvers) as p (name)
+    where holdfast.is_address(p.name)
+      and (new.self_approval or holdfast.person(p.name) is distinct from holdfast.person(new.requester));   -- the requester does not decide
+  return null;
+end $$;
 
 --
 -- Name: tell_followers(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -4405,6 +6147,37 @@ begin
 end $$;
 
 --
+-- Name: tell_of_alert(uuid, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.tell_of_alert(p_alert uuid, p_kind text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select holdfast.put_notification(holdfast.new_id(), p_kind, c.name, null, a.id, null, null, null,
+           case a.severity when 'critical' then 50 when 'warning' then 20 else 0 end)
+    from holdfast.alert a
+    join holdfast.alert_rule r on r.name = a.rule
+    join holdfast.alert_channel c on c.name = any (r.channels)
+    join holdfast.task t on t.name = 'holdfast.notify.' || c.name
+   where a.id = p_alert and r.enabled
+   order by c.name
+$$;
+
+--
+-- Name: tell_quota(text, text, text, text, text, numeric, numeric, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.tell_quota(p_kind text, p_tenant text, p_task text, p_period text, p_measure text, p_mark numeric, p_used numeric, p_since timestamp with time zone) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  insert into holdfast.published (at, channel, kind, data)
+  values (holdfast.clock(), 'tenant:' || p_tenant, p_kind,
+          jsonb_build_object('tenant', p_tenant, 'task', p_task, 'period', p_period, 'measure', p_measure, 'mark', p_mark, 'used', p_used, 'since', p_since))
+$$;
+
+--
 -- Name: tenants_in_line(text, text, text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -4477,6 +6250,23 @@ CREATE FUNCTION holdfast.told_of_gate(p_approval uuid) RETURNS jsonb
 $$;
 
 --
+-- Name: too_many_failures(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.too_many_failures(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(about text, message text, job_id uuid, count bigint, seen_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select 'task:' || s.task, format('%s jobs of task %s FAILED within %s', sum(s.failed), s.task, holdfast.in_words(p_rule.period)),
+         null::uuid, sum(s.failed)::bigint, p_now
+    from holdfast.statistic s
+   where s.minute > p_now - p_rule.period - interval '1 minute' and s.failed > 0 and not holdfast.is_own_task(s.task)
+     and (p_rule.task is null or s.task = p_rule.task) and (p_rule.queue is null or s.queue = p_rule.queue)
+   group by s.task
+  having sum(s.failed) > p_rule.threshold
+$$;
+
+--
 -- Name: unapproved(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -4540,6 +6330,20 @@ begin
 end $$;
 
 --
+-- Name: unserved_queues(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.unserved_queues(p_rule holdfast.alert_rule, p_now timestamp with time zone) RETURNS TABLE(about text, message text, job_id uuid, count bigint, seen_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select 'queue:' || l.queue, format('jobs wait in queue %s, and no live worker serves it', l.queue), null::uuid, 1::bigint, p_now
+    from holdfast.open_lines(p_rule, p_now) as l
+   where l.since < p_now - p_rule.period
+     and not exists (select from holdfast.worker w where w.died_at is null and w.stopped_at is null and w.seen_at + w.lease >= p_now and w.queues ? l.queue)
+$$;
+
+--
 -- Name: upkeep(integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -4554,8 +6358,11 @@ begin
   end if;
   partitions := holdfast.ensure_history_partitions();
   removed := holdfast.apply_retention(p_limit);
+  perform holdfast.forget_nonces(p_limit);
+  perform holdfast.forget_projected(p_limit);
   delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
   perform holdfast.forget_schedule_runs(p_limit);
+  perform holdfast.forget_alerts(p_limit);
   perform holdfast.drop_empty_history_partitions();
   delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
   with gone as (
@@ -4721,6 +6528,33 @@ begin
 end $$;
 
 --
+-- Name: waiting_since(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.waiting_since(p_queue text) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  with recursive heads as (
+    (select 1 as number, coalesce(j.tenant, '') as tenant, greatest(j.created_at, j.due_at) as since
+       from holdfast.job j
+      where j.queue = p_queue and j.claim_order is not null and not j.suspect
+      order by coalesce(j.tenant, ''), j.claim_order, j.id
+      limit 1)
+    union all
+    select h.number + 1, further.tenant, further.since
+      from heads h
+     cross join lateral (
+       select coalesce(j.tenant, '') as tenant, greatest(j.created_at, j.due_at) as since
+         from holdfast.job j
+        where j.queue = p_queue and j.claim_order is not null and not j.suspect and coalesce(j.tenant, '') > h.tenant
+        order by coalesce(j.tenant, ''), j.claim_order, j.id
+        limit 1) as further
+     where h.number < 1000)
+  select min(h.since) from heads h
+$$;
+
+--
 -- Name: wake(text[]); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -4738,6 +6572,25 @@ begin
     perform pg_notify('holdfast_wake', v_queue);
   end loop;
 end $$;
+
+--
+-- Name: quota; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.quota (
+    tenant holdfast.name NOT NULL,
+    task holdfast.name,
+    period text NOT NULL,
+    measure text DEFAULT 'enqueued'::text NOT NULL,
+    soft numeric,
+    hard numeric,
+    told_until timestamp with time zone,
+    reached_until timestamp with time zone,
+    CONSTRAINT quota_has_a_mark CHECK (((soft IS NOT NULL) OR (hard IS NOT NULL))),
+    CONSTRAINT quota_marks_are_positive CHECK (((soft > (0)::numeric) AND (hard > (0)::numeric))),
+    CONSTRAINT quota_measure_is_known CHECK ((measure = ANY (ARRAY['enqueued'::text, 'runs'::text, 'run_seconds'::text]))),
+    CONSTRAINT quota_period_is_known CHECK ((period = ANY (ARRAY['day'::text, 'month'::text])))
+);
 
 --
 -- Name: wanted(jsonb, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -4800,6 +6653,9 @@ CREATE FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time zone) RE
              WHEN ((w.after IS NOT NULL) AND (NOT holdfast.are_strings(w.after))) THEN holdfast.bad_input(w.nth, 'after must be a list of job ids'::text)
              WHEN (w.on_parent_failure <> ALL (ARRAY['cancel'::text, 'run'::text])) THEN holdfast.bad_input(w.nth, format('on_parent_failure %L is not one of cancel, run'::text, w.on_parent_failure))
              WHEN (w.on_conflict <> ALL (ARRAY['return'::text, 'raise'::text, 'replace'::text])) THEN holdfast.bad_input(w.nth, format('on_conflict %L is not one of return, raise, replace'::text, w.on_conflict))
+             WHEN ((w.tenant IS NOT NULL) AND (EXISTS ( SELECT
+                FROM holdfast.quota q
+               WHERE (((q.tenant)::text = w.tenant) AND (q.reached_until > wanted.p_now) AND ((q.task IS NULL) OR ((q.task)::text = w.task)))))) THEN holdfast.refuse_quota(w.nth, w.id, w.tenant, w.task, wanted.p_now)
              ELSE true
          END;
 END;
@@ -4842,6 +6698,49 @@ ALTER TABLE holdfast.activity ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTI
     NO MAXVALUE
     CACHE 1
 );
+
+--
+-- Name: alert; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.alert (
+    id uuid DEFAULT holdfast.new_id() NOT NULL,
+    rule holdfast.name NOT NULL,
+    about text NOT NULL,
+    severity text NOT NULL,
+    message text NOT NULL,
+    job_id uuid,
+    count bigint DEFAULT 1 NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    last_seen_at timestamp with time zone NOT NULL,
+    closed_at timestamp with time zone,
+    CONSTRAINT alert_about_has_1_to_600_characters CHECK (((about <> ''::text) AND (length(about) <= 600))),
+    CONSTRAINT alert_goes_forward CHECK (((last_seen_at >= opened_at) AND (closed_at >= opened_at)))
+)
+WITH (fillfactor='70');
+
+--
+-- Name: alert_channel; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.alert_channel (
+    name holdfast.name NOT NULL,
+    kind text NOT NULL,
+    app text NOT NULL,
+    registered_at timestamp with time zone NOT NULL,
+    CONSTRAINT alert_channel_kind_is_known CHECK ((kind = ANY (ARRAY['email'::text, 'slack'::text, 'webhook'::text])))
+);
+
+--
+-- Name: alert_watch; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.alert_watch (
+    only_one boolean DEFAULT true NOT NULL,
+    ran_at timestamp with time zone,
+    CONSTRAINT alert_watch_only_one_check CHECK (only_one)
+)
+WITH (fillfactor='10');
 
 --
 -- Name: approval_decision; Type: TABLE; Schema: holdfast; Owner: -
@@ -4887,6 +6786,31 @@ CREATE TABLE holdfast.attempt (
     logs jsonb,
     at timestamp with time zone DEFAULT holdfast.clock() NOT NULL
 );
+
+--
+-- Name: callback_nonce; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.callback_nonce (
+    job_id uuid NOT NULL,
+    nonce holdfast.name NOT NULL,
+    body_hash bytea NOT NULL,
+    answer text NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+
+--
+-- Name: channel; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.channel (
+    name text NOT NULL,
+    last_id bigint DEFAULT 0 NOT NULL,
+    last_at timestamp with time zone NOT NULL,
+    listened_at timestamp with time zone,
+    CONSTRAINT channel_name_has_1_to_600_characters CHECK (((name <> ''::text) AND (length(name) <= 600)))
+)
+WITH (fillfactor='70');
 
 --
 -- Name: checkpoint; Type: TABLE; Schema: holdfast; Owner: -
@@ -4936,6 +6860,19 @@ ALTER TABLE holdfast.event ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY 
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+--
+-- Name: feed; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.feed (
+    channel text NOT NULL,
+    id bigint NOT NULL,
+    job_id uuid,
+    at timestamp with time zone NOT NULL,
+    kind text NOT NULL,
+    data jsonb NOT NULL
 );
 
 --
@@ -5048,6 +6985,46 @@ CREATE VIEW holdfast.job_overview AS
    FROM holdfast.job j;
 
 --
+-- Name: left_over; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.left_over (
+    at timestamp with time zone NOT NULL,
+    job_id uuid NOT NULL,
+    seq integer,
+    activity bigint,
+    CONSTRAINT left_over_is_history_or_activity CHECK (((seq IS NULL) <> (activity IS NULL)))
+);
+
+--
+-- Name: notification; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.notification (
+    id uuid NOT NULL,
+    kind text NOT NULL,
+    channel holdfast.name NOT NULL,
+    recipient text,
+    alert_id uuid,
+    approval_id uuid,
+    subject text,
+    body text,
+    priority holdfast.priority DEFAULT 0 NOT NULL,
+    job_id uuid NOT NULL,
+    state text DEFAULT 'waiting'::text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    delivered_at timestamp with time zone,
+    CONSTRAINT notification_body_has_at_most_64_kib CHECK ((octet_length(body) <= 65536)),
+    CONSTRAINT notification_has_what_it_tells CHECK ((((kind = ANY (ARRAY['opened'::text, 'resolved'::text])) = (alert_id IS NOT NULL)) AND ((kind = 'approval'::text) = (approval_id IS NOT NULL)) AND ((kind = 'message'::text) = ((subject IS NOT NULL) AND (body IS NOT NULL))))),
+    CONSTRAINT notification_is_delivered_at_a_time CHECK (((state = 'delivered'::text) = (delivered_at IS NOT NULL))),
+    CONSTRAINT notification_kind_is_known CHECK ((kind = ANY (ARRAY['opened'::text, 'resolved'::text, 'approval'::text, 'message'::text]))),
+    CONSTRAINT notification_recipient_is_one_line CHECK ((((length(recipient) >= 1) AND (length(recipient) <= 320)) AND (recipient !~ '[[:cntrl:]]'::text))),
+    CONSTRAINT notification_state_is_known CHECK ((state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'void'::text, 'failed'::text]))),
+    CONSTRAINT notification_subject_is_one_line CHECK ((((length(subject) >= 1) AND (length(subject) <= 200)) AND (subject !~ '[[:cntrl:]]'::text)))
+)
+WITH (fillfactor='70');
+
+--
 -- Name: progress; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -5061,6 +7038,32 @@ CREATE TABLE holdfast.progress (
     CONSTRAINT progress_note_is_short CHECK ((length(note) <= 500))
 )
 WITH (fillfactor='70');
+
+--
+-- Name: published; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.published (
+    id bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    channel text NOT NULL,
+    kind holdfast.name NOT NULL,
+    data jsonb NOT NULL,
+    CONSTRAINT published_channel_has_1_to_600_characters CHECK (((channel <> ''::text) AND (length(channel) <= 600)))
+);
+
+--
+-- Name: published_id_seq; Type: SEQUENCE; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.published ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME holdfast.published_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 --
 -- Name: rate_slot; Type: TABLE; Schema: holdfast; Owner: -
@@ -5124,6 +7127,28 @@ CREATE TABLE holdfast.slot (
 );
 
 --
+-- Name: statistic; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.statistic (
+    minute timestamp with time zone NOT NULL,
+    queue text NOT NULL,
+    task text NOT NULL,
+    enqueued bigint NOT NULL,
+    started bigint NOT NULL,
+    completed bigint NOT NULL,
+    failed bigint NOT NULL,
+    cancelled bigint NOT NULL,
+    retried bigint NOT NULL,
+    suspended bigint NOT NULL,
+    waits bigint NOT NULL,
+    waited interval NOT NULL,
+    runs bigint NOT NULL,
+    ran interval NOT NULL
+)
+WITH (fillfactor='50');
+
+--
 -- Name: step; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -5143,6 +7168,19 @@ CREATE TABLE holdfast.step (
 );
 
 --
+-- Name: tally; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.tally (
+    queue text NOT NULL,
+    task text NOT NULL,
+    status holdfast.job_status NOT NULL,
+    entered bigint NOT NULL,
+    departed bigint NOT NULL
+)
+WITH (fillfactor='50');
+
+--
 -- Name: tenant; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -5152,6 +7190,21 @@ CREATE TABLE holdfast.tenant (
     set_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
     CONSTRAINT weight_is_within_1000 CHECK (((weight >= 1) AND (weight <= 1000)))
 );
+
+--
+-- Name: timing; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.timing (
+    minute timestamp with time zone NOT NULL,
+    queue text NOT NULL,
+    task text NOT NULL,
+    what text NOT NULL,
+    bucket smallint NOT NULL,
+    count bigint NOT NULL,
+    CONSTRAINT timing_is_known CHECK ((what = ANY (ARRAY['wait'::text, 'run'::text, 'retries'::text])))
+)
+WITH (fillfactor='50');
 
 --
 -- Name: turn; Type: TABLE; Schema: holdfast; Owner: -
@@ -5173,6 +7226,26 @@ CREATE TABLE holdfast.upkeep (
     ran_at timestamp with time zone,
     CONSTRAINT upkeep_only_one_check CHECK (only_one)
 );
+
+--
+-- Name: usage; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.usage (
+    day date NOT NULL,
+    tenant text,
+    task text NOT NULL,
+    enqueued bigint NOT NULL,
+    runs bigint NOT NULL,
+    completed bigint NOT NULL,
+    failed bigint NOT NULL,
+    cancelled bigint NOT NULL,
+    retried bigint NOT NULL,
+    attempts bigint NOT NULL,
+    run_seconds numeric(30,6) NOT NULL,
+    external_seconds numeric(30,6) NOT NULL
+)
+WITH (fillfactor='50');
 
 --
 -- Name: wait; Type: TABLE; Schema: holdfast; Owner: -
@@ -5228,6 +7301,34 @@ ALTER TABLE ONLY holdfast.activity
     ADD CONSTRAINT activity_pkey PRIMARY KEY (id);
 
 --
+-- Name: alert_channel alert_channel_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.alert_channel
+    ADD CONSTRAINT alert_channel_pkey PRIMARY KEY (name);
+
+--
+-- Name: alert alert_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.alert
+    ADD CONSTRAINT alert_pkey PRIMARY KEY (id);
+
+--
+-- Name: alert_rule alert_rule_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.alert_rule
+    ADD CONSTRAINT alert_rule_pkey PRIMARY KEY (name);
+
+--
+-- Name: alert_watch alert_watch_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.alert_watch
+    ADD CONSTRAINT alert_watch_pkey PRIMARY KEY (only_one);
+
+--
 -- Name: approval_decision approval_decision_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -5263,6 +7364,20 @@ ALTER TABLE ONLY holdfast.attempt
     ADD CONSTRAINT attempt_pkey PRIMARY KEY (job_id, attempt);
 
 --
+-- Name: callback_nonce callback_nonce_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.callback_nonce
+    ADD CONSTRAINT callback_nonce_pkey PRIMARY KEY (job_id, nonce);
+
+--
+-- Name: channel channel_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.channel
+    ADD CONSTRAINT channel_pkey PRIMARY KEY (name);
+
+--
 -- Name: checkpoint checkpoint_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -5277,11 +7392,32 @@ ALTER TABLE ONLY holdfast.dependency
     ADD CONSTRAINT dependency_pkey PRIMARY KEY (needs, job_id);
 
 --
+-- Name: dispatch dispatch_is_one_an_attempt; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.dispatch
+    ADD CONSTRAINT dispatch_is_one_an_attempt UNIQUE (job_id, attempt);
+
+--
+-- Name: dispatch dispatch_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.dispatch
+    ADD CONSTRAINT dispatch_pkey PRIMARY KEY (id);
+
+--
 -- Name: event event_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
 ALTER TABLE ONLY holdfast.event
     ADD CONSTRAINT event_pkey PRIMARY KEY (id);
+
+--
+-- Name: feed feed_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.feed
+    ADD CONSTRAINT feed_pkey PRIMARY KEY (channel, id);
 
 --
 -- Name: flag flag_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -5326,6 +7462,13 @@ ALTER TABLE ONLY holdfast.job
     ADD CONSTRAINT job_pkey PRIMARY KEY (id);
 
 --
+-- Name: notification notification_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.notification
+    ADD CONSTRAINT notification_pkey PRIMARY KEY (id);
+
+--
 -- Name: progress progress_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -5333,11 +7476,32 @@ ALTER TABLE ONLY holdfast.progress
     ADD CONSTRAINT progress_pkey PRIMARY KEY (job_id);
 
 --
+-- Name: projection projection_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.projection
+    ADD CONSTRAINT projection_pkey PRIMARY KEY (only_one);
+
+--
+-- Name: published published_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.published
+    ADD CONSTRAINT published_pkey PRIMARY KEY (id);
+
+--
 -- Name: queue queue_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
 ALTER TABLE ONLY holdfast.queue
     ADD CONSTRAINT queue_pkey PRIMARY KEY (name);
+
+--
+-- Name: quota quota_is_per_tenant_task_period_and_measure; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.quota
+    ADD CONSTRAINT quota_is_per_tenant_task_period_and_measure UNIQUE NULLS NOT DISTINCT (tenant, task, period, measure);
 
 --
 -- Name: rate_slot rate_slot_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -5396,11 +7560,25 @@ ALTER TABLE ONLY holdfast.slot
     ADD CONSTRAINT slot_pkey PRIMARY KEY (job_id, key);
 
 --
+-- Name: statistic statistic_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.statistic
+    ADD CONSTRAINT statistic_pkey PRIMARY KEY (minute, queue, task);
+
+--
 -- Name: step step_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
 ALTER TABLE ONLY holdfast.step
     ADD CONSTRAINT step_pkey PRIMARY KEY (job_id, name);
+
+--
+-- Name: tally tally_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.tally
+    ADD CONSTRAINT tally_pkey PRIMARY KEY (queue, task, status);
 
 --
 -- Name: task task_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -5417,6 +7595,13 @@ ALTER TABLE ONLY holdfast.tenant
     ADD CONSTRAINT tenant_pkey PRIMARY KEY (name);
 
 --
+-- Name: timing timing_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.timing
+    ADD CONSTRAINT timing_pkey PRIMARY KEY (minute, what, task, queue, bucket);
+
+--
 -- Name: turn turn_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -5429,6 +7614,13 @@ ALTER TABLE ONLY holdfast.turn
 
 ALTER TABLE ONLY holdfast.upkeep
     ADD CONSTRAINT upkeep_pkey PRIMARY KEY (only_one);
+
+--
+-- Name: usage usage_is_per_day_tenant_and_task; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.usage
+    ADD CONSTRAINT usage_is_per_day_tenant_and_task UNIQUE NULLS NOT DISTINCT (day, tenant, task);
 
 --
 -- Name: wait wait_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -5457,6 +7649,18 @@ CREATE INDEX activity_by_xid ON holdfast.activity USING btree (xid);
 CREATE INDEX activity_of_job ON holdfast.activity USING btree (job_id, id);
 
 --
+-- Name: alert_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX alert_by_age ON holdfast.alert USING btree (closed_at) WHERE (closed_at IS NOT NULL);
+
+--
+-- Name: alert_is_open_once; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE UNIQUE INDEX alert_is_open_once ON holdfast.alert USING btree (rule, about) WHERE (closed_at IS NULL);
+
+--
 -- Name: approval_expiring; Type: INDEX; Schema: holdfast; Owner: -
 --
 
@@ -5469,10 +7673,34 @@ CREATE INDEX approval_expiring ON holdfast.approval USING btree (expires_at) WHE
 CREATE INDEX approval_open ON holdfast.approval USING btree (id DESC) WHERE (decided_at IS NULL);
 
 --
+-- Name: callback_nonce_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX callback_nonce_by_age ON holdfast.callback_nonce USING btree (at);
+
+--
+-- Name: channel_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX channel_by_age ON holdfast.channel USING btree (last_at);
+
+--
 -- Name: dependency_of; Type: INDEX; Schema: holdfast; Owner: -
 --
 
 CREATE INDEX dependency_of ON holdfast.dependency USING btree (job_id, "position");
+
+--
+-- Name: dispatch_due; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX dispatch_due ON holdfast.dispatch USING btree (next_try_at) WHERE (next_try_at IS NOT NULL);
+
+--
+-- Name: dispatch_out; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX dispatch_out ON holdfast.dispatch USING btree (job_id) WHERE (state = 'sent'::text);
 
 --
 -- Name: event_by_age; Type: INDEX; Schema: holdfast; Owner: -
@@ -5485,6 +7713,12 @@ CREATE INDEX event_by_age ON holdfast.event USING btree (emitted_at);
 --
 
 CREATE INDEX event_by_name ON holdfast.event USING btree (name, id);
+
+--
+-- Name: feed_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX feed_by_age ON holdfast.feed USING brin (at);
 
 --
 -- Name: job_by_parent; Type: INDEX; Schema: holdfast; Owner: -
@@ -5541,6 +7775,18 @@ CREATE INDEX job_due ON holdfast.job USING btree (due_at) WHERE ((due_at IS NOT 
 CREATE INDEX job_held ON holdfast.job USING btree (holder) WHERE (holder IS NOT NULL);
 
 --
+-- Name: job_history_by_xid; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX job_history_by_xid ON ONLY holdfast.job_history USING btree (xid);
+
+--
+-- Name: job_history_rest_xid_idx; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX job_history_rest_xid_idx ON holdfast.job_history_rest USING btree (xid);
+
+--
 -- Name: job_in_line; Type: INDEX; Schema: holdfast; Owner: -
 --
 
@@ -5575,6 +7821,48 @@ CREATE INDEX job_suspect ON holdfast.job USING btree (queue, claim_order, id) WH
 --
 
 CREATE INDEX job_undoing ON holdfast.job USING btree (compensates, id) WHERE ((compensates IS NOT NULL) AND (finished_at IS NULL) AND (held_by IS NOT NULL));
+
+--
+-- Name: left_over_in_order; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX left_over_in_order ON holdfast.left_over USING btree (at, job_id, seq);
+
+--
+-- Name: left_over_of_job; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX left_over_of_job ON holdfast.left_over USING btree (job_id);
+
+--
+-- Name: notification_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX notification_by_age ON holdfast.notification USING btree (created_at);
+
+--
+-- Name: notification_by_job; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX notification_by_job ON holdfast.notification USING btree (job_id) WHERE (state = 'waiting'::text);
+
+--
+-- Name: notification_of_alert; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX notification_of_alert ON holdfast.notification USING btree (alert_id) WHERE (alert_id IS NOT NULL);
+
+--
+-- Name: notification_of_approval; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX notification_of_approval ON holdfast.notification USING btree (approval_id) WHERE (approval_id IS NOT NULL);
+
+--
+-- Name: notification_open; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX notification_open ON holdfast.notification USING btree (created_at) WHERE (state = ANY (ARRAY['waiting'::text, 'failed'::text]));
 
 --
 -- Name: rate_slot_by_use; Type: INDEX; Schema: holdfast; Owner: -
@@ -5619,6 +7907,12 @@ CREATE INDEX schedule_run_by_job ON holdfast.schedule_run USING btree (schedule,
 CREATE INDEX task_paused ON holdfast.task USING btree (name) WHERE (paused_at IS NOT NULL);
 
 --
+-- Name: usage_of_tenant; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX usage_of_tenant ON holdfast.usage USING btree (tenant, day);
+
+--
 -- Name: wait_for_event; Type: INDEX; Schema: holdfast; Owner: -
 --
 
@@ -5629,6 +7923,12 @@ CREATE INDEX wait_for_event ON holdfast.wait USING btree (event) WHERE (event IS
 --
 
 ALTER INDEX holdfast.job_history_pkey ATTACH PARTITION holdfast.job_history_rest_pkey;
+
+--
+-- Name: job_history_rest_xid_idx; Type: INDEX ATTACH; Schema: holdfast; Owner: -
+--
+
+ALTER INDEX holdfast.job_history_by_xid ATTACH PARTITION holdfast.job_history_rest_xid_idx;
 
 --
 -- Name: activity activity_is_append_only; Type: TRIGGER; Schema: holdfast; Owner: -
@@ -5703,6 +8003,14 @@ CREATE TRIGGER approver_is_not_truncated BEFORE TRUNCATE ON holdfast.approver FO
 ALTER TABLE holdfast.approver ENABLE ALWAYS TRIGGER approver_is_not_truncated;
 
 --
+-- Name: approval approvers_are_told; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER approvers_are_told AFTER INSERT ON holdfast.approval FOR EACH ROW EXECUTE FUNCTION holdfast.tell_approvers();
+
+ALTER TABLE holdfast.approval ENABLE ALWAYS TRIGGER approvers_are_told;
+
+--
 -- Name: attempt attempt_is_append_only; Type: TRIGGER; Schema: holdfast; Owner: -
 --
 
@@ -5749,6 +8057,30 @@ ALTER TABLE holdfast.approval_decision ENABLE ALWAYS TRIGGER decision_is_kept;
 CREATE TRIGGER decision_is_not_truncated BEFORE TRUNCATE ON holdfast.approval_decision FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('decisions are append-only: TRUNCATE is refused');
 
 ALTER TABLE holdfast.approval_decision ENABLE ALWAYS TRIGGER decision_is_not_truncated;
+
+--
+-- Name: feed feed_is_append_only; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER feed_is_append_only BEFORE UPDATE ON holdfast.feed FOR EACH ROW EXECUTE FUNCTION holdfast.refuse('the feed is append-only: UPDATE is refused');
+
+ALTER TABLE holdfast.feed ENABLE ALWAYS TRIGGER feed_is_append_only;
+
+--
+-- Name: feed feed_is_kept; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER feed_is_kept BEFORE DELETE ON holdfast.feed FOR EACH ROW EXECUTE FUNCTION holdfast.guard_removal('the feed is append-only: DELETE is for retention only');
+
+ALTER TABLE holdfast.feed ENABLE ALWAYS TRIGGER feed_is_kept;
+
+--
+-- Name: feed feed_is_not_truncated; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER feed_is_not_truncated BEFORE TRUNCATE ON holdfast.feed FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('the feed is append-only: TRUNCATE is refused');
+
+ALTER TABLE holdfast.feed ENABLE ALWAYS TRIGGER feed_is_not_truncated;
 
 --
 -- Name: job guard_move; Type: TRIGGER; Schema: holdfast; Owner: -
@@ -5990,6 +8322,19 @@ REVOKE ALL ON FUNCTION holdfast.admit_rated(p_limit integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.admit_waiters(p_held text, p_many integer) FROM PUBLIC;
 
 --
+-- Name: TABLE projection; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.projection TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.projection TO holdfast_viewer;
+
+--
+-- Name: FUNCTION adopt_restored(p_cursor holdfast.projection); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.adopt_restored(p_cursor holdfast.projection) FROM PUBLIC;
+
+--
 -- Name: FUNCTION apply_retention(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -6008,6 +8353,12 @@ REVOKE ALL ON FUNCTION holdfast.approval_error(p_type text, p_message text) FROM
 REVOKE ALL ON FUNCTION holdfast.are_strings(p_list jsonb) FROM PUBLIC;
 
 --
+-- Name: FUNCTION as_snapshot(p_xmax bigint, p_running bigint[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.as_snapshot(p_xmax bigint, p_running bigint[]) FROM PUBLIC;
+
+--
 -- Name: FUNCTION ask(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_gate jsonb, p_logs jsonb, OUT approval_id uuid, OUT decision text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -6021,6 +8372,12 @@ GRANT ALL ON FUNCTION holdfast.ask(p_job uuid, p_attempt integer, p_claim_id uui
 REVOKE ALL ON FUNCTION holdfast.await_rate(p_key text, p_period interval, p_now timestamp with time zone) FROM PUBLIC;
 
 --
+-- Name: FUNCTION awaits_projection(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.awaits_projection(p_job uuid) FROM PUBLIC;
+
+--
 -- Name: FUNCTION bad_input(p_position bigint, p_problem text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -6032,6 +8389,13 @@ REVOKE ALL ON FUNCTION holdfast.bad_input(p_position bigint, p_problem text) FRO
 
 REVOKE ALL ON FUNCTION holdfast.beat(p_worker uuid, p_ids uuid[], p_claim_ids uuid[], OUT alive boolean, OUT lost uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.beat(p_worker uuid, p_ids uuid[], p_claim_ids uuid[], OUT alive boolean, OUT lost uuid[]) TO holdfast_worker;
+
+--
+-- Name: FUNCTION begin_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid, p_token_hash bytea); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.begin_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid, p_token_hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.begin_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid, p_token_hash bytea) TO holdfast_worker;
 
 --
 -- Name: TABLE approval; Type: ACL; Schema: holdfast; Owner: -
@@ -6058,11 +8422,68 @@ REVOKE ALL ON FUNCTION holdfast.bound_hash(p_job uuid, p_payload jsonb, p_name t
 REVOKE ALL ON FUNCTION holdfast.broken_rule(p_status holdfast.job_status, p_holder uuid, p_claim_order timestamp with time zone, p_due_at timestamp with time zone, p_held_by text, p_deadline_at timestamp with time zone, p_finished_at timestamp with time zone, p_approval_id uuid, p_error jsonb, p_result jsonb, p_retry_count integer, p_max_retries integer, p_key text, p_key_scope text, p_key_held boolean) FROM PUBLIC;
 
 --
+-- Name: FUNCTION bucket_floor(p_bucket integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.bucket_floor(p_bucket integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.bucket_floor(p_bucket integer) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.bucket_floor(p_bucket integer) TO holdfast_viewer;
+
+--
+-- Name: FUNCTION bucket_middle(p_bucket integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.bucket_middle(p_bucket integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.bucket_middle(p_bucket integer) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.bucket_middle(p_bucket integer) TO holdfast_viewer;
+
+--
+-- Name: FUNCTION bucket_of(p_span interval); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.bucket_of(p_span interval) FROM PUBLIC;
+
+--
+-- Name: FUNCTION callback(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_action text, p_nonce text, p_body_hash bytea, p_data jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.callback(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_action text, p_nonce text, p_body_hash bytea, p_data jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.callback(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_action text, p_nonce text, p_body_hash bytea, p_data jsonb) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.callback(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_action text, p_nonce text, p_body_hash bytea, p_data jsonb) TO holdfast_api;
+
+--
 -- Name: FUNCTION cancel(p_id uuid, p_actor text, p_reason text); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.cancel(p_id uuid, p_actor text, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.cancel(p_id uuid, p_actor text, p_reason text) TO holdfast_api;
+
+--
+-- Name: TABLE alert_rule; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.alert_rule TO holdfast_api;
+
+--
+-- Name: FUNCTION causes(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.causes(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION check_run(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.check_run(p_job uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.check_run(p_job uuid) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.check_run(p_job uuid) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.check_run(p_job uuid) TO holdfast_api;
+
+--
+-- Name: FUNCTION check_runs(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.check_runs(p_limit integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION check_words(p_decision text, p_reason text, p_origin text); Type: ACL; Schema: holdfast; Owner: -
@@ -6097,6 +8518,12 @@ REVOKE ALL ON FUNCTION holdfast.clear_closed(p_limit integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.clear_line(p_limit integer) FROM PUBLIC;
 
 --
+-- Name: FUNCTION close_alerts(p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.close_alerts(p_now timestamp with time zone) FROM PUBLIC;
+
+--
 -- Name: FUNCTION close_approvals(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -6113,6 +8540,12 @@ REVOKE ALL ON FUNCTION holdfast.closed_by(p_job holdfast.job) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.closed_detail(p_gate holdfast.approval) FROM PUBLIC;
+
+--
+-- Name: FUNCTION cluster(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.cluster() FROM PUBLIC;
 
 --
 -- Name: FUNCTION compensate(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
@@ -6133,6 +8566,18 @@ GRANT ALL ON FUNCTION holdfast.complete(p_worker uuid, p_ids uuid[], p_attempts 
 
 REVOKE ALL ON FUNCTION holdfast.complete_here(p_job uuid, p_attempt integer, p_claim_id uuid, p_result jsonb, p_logs jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.complete_here(p_job uuid, p_attempt integer, p_claim_id uuid, p_result jsonb, p_logs jsonb) TO holdfast_worker;
+
+--
+-- Name: TABLE dispatch; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.dispatch TO holdfast_api;
+
+--
+-- Name: FUNCTION complete_run(p_job holdfast.job, p_run holdfast.dispatch, p_result jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.complete_run(p_job holdfast.job, p_run holdfast.dispatch, p_result jsonb) FROM PUBLIC;
 
 --
 -- Name: FUNCTION conclude(p_gate holdfast.approval, p_decision text, p_who text, p_origin text, p_reason text, p_error jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -6196,6 +8641,27 @@ REVOKE ALL ON FUNCTION holdfast.delete_schedule(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.delete_schedule(p_name text) TO holdfast_api;
 
 --
+-- Name: FUNCTION dispatch_cancelled(p_id uuid, p_has_ended boolean, p_error jsonb, p_again_in double precision); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.dispatch_cancelled(p_id uuid, p_has_ended boolean, p_error jsonb, p_again_in double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.dispatch_cancelled(p_id uuid, p_has_ended boolean, p_error jsonb, p_again_in double precision) TO holdfast_worker;
+
+--
+-- Name: FUNCTION dispatch_failed(p_id uuid, p_try integer, p_error jsonb, p_permanent boolean, p_doubtful boolean, p_delay double precision, p_most_tries integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.dispatch_failed(p_id uuid, p_try integer, p_error jsonb, p_permanent boolean, p_doubtful boolean, p_delay double precision, p_most_tries integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.dispatch_failed(p_id uuid, p_try integer, p_error jsonb, p_permanent boolean, p_doubtful boolean, p_delay double precision, p_most_tries integer) TO holdfast_worker;
+
+--
+-- Name: FUNCTION dispatch_sent(p_id uuid, p_run_ref text, p_run_url text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.dispatch_sent(p_id uuid, p_run_ref text, p_run_url text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.dispatch_sent(p_id uuid, p_run_ref text, p_run_url text) TO holdfast_worker;
+
+--
 -- Name: FUNCTION drop_empty_history_partitions(); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -6222,6 +8688,25 @@ REVOKE ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text
 GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text) TO holdfast_producer;
 GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text) TO holdfast_api;
+
+--
+-- Name: FUNCTION end_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.end_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.end_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid) TO holdfast_worker;
+
+--
+-- Name: FUNCTION end_dispatch(p_id uuid, p_stop boolean); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.end_dispatch(p_id uuid, p_stop boolean) FROM PUBLIC;
+
+--
+-- Name: FUNCTION end_of_slice(p_from bigint, p_to bigint, p_running bigint[], p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.end_of_slice(p_from bigint, p_to bigint, p_running bigint[], p_limit integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION end_overdue(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
@@ -6267,6 +8752,26 @@ REVOKE ALL ON FUNCTION holdfast.ensure_history_partition(p_month timestamp with 
 REVOKE ALL ON FUNCTION holdfast.ensure_history_partitions(p_months_ahead integer) FROM PUBLIC;
 
 --
+-- Name: FUNCTION error_class(p_metadata jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.error_class(p_metadata jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION evaluate_alerts(p_every interval, OUT opened bigint, OUT closed bigint); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.evaluate_alerts(p_every interval, OUT opened bigint, OUT closed bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.evaluate_alerts(p_every interval, OUT opened bigint, OUT closed bigint) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.evaluate_alerts(p_every interval, OUT opened bigint, OUT closed bigint) TO holdfast_maint;
+
+--
+-- Name: FUNCTION event_kind(p_status holdfast.job_status); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.event_kind(p_status holdfast.job_status) FROM PUBLIC;
+
+--
 -- Name: FUNCTION expire_approvals(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -6277,6 +8782,18 @@ REVOKE ALL ON FUNCTION holdfast.expire_approvals(p_limit integer) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.extras_of(p_label text, p_requested_by text, p_trace_parent text, p_key text, p_metadata jsonb, p_compensates uuid) FROM PUBLIC;
+
+--
+-- Name: FUNCTION fail_run(p_job holdfast.job, p_run holdfast.dispatch, p_error jsonb, p_reason text, p_actor text, p_stop boolean); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.fail_run(p_job holdfast.job, p_run holdfast.dispatch, p_error jsonb, p_reason text, p_actor text, p_stop boolean) FROM PUBLIC;
+
+--
+-- Name: FUNCTION failed_compensations(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.failed_compensations(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION fall_asleep(p_worker uuid, p_queues text[]); Type: ACL; Schema: holdfast; Owner: -
@@ -6329,6 +8846,24 @@ REVOKE ALL ON FUNCTION holdfast.flags_from_environment(p_tasks jsonb) FROM PUBLI
 REVOKE ALL ON FUNCTION holdfast.follow_up(p_ids uuid[]) FROM PUBLIC;
 
 --
+-- Name: FUNCTION forget_alerts(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.forget_alerts(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION forget_nonces(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.forget_nonces(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION forget_projected(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.forget_projected(p_limit integer) FROM PUBLIC;
+
+--
 -- Name: FUNCTION forget_schedule_runs(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -6345,6 +8880,12 @@ REVOKE ALL ON FUNCTION holdfast.free_rate_slot(p_key text, p_most integer, p_per
 --
 
 REVOKE ALL ON FUNCTION holdfast.free_slot(p_key text, p_most integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION further_failures(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.further_failures(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION guard_history_partition(p_partition regclass); Type: ACL; Schema: holdfast; Owner: -
@@ -6371,16 +8912,35 @@ REVOKE ALL ON FUNCTION holdfast.guard_removal() FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.guard_stay() FROM PUBLIC;
 
 --
+-- Name: FUNCTION hand_over(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_inputs jsonb, p_heartbeat_limit double precision, p_run_limit double precision, p_retry_in double precision, p_logs jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.hand_over(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_inputs jsonb, p_heartbeat_limit double precision, p_run_limit double precision, p_retry_in double precision, p_logs jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.hand_over(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_inputs jsonb, p_heartbeat_limit double precision, p_run_limit double precision, p_retry_in double precision, p_logs jsonb) TO holdfast_worker;
+
+--
 -- Name: FUNCTION has_slot(p_job uuid, p_key text); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.has_slot(p_job uuid, p_key text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION has_unprojected(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.has_unprojected() FROM PUBLIC;
+
+--
 -- Name: FUNCTION heal(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.heal(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION held_outside(p_job uuid, p_attempt integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.held_outside(p_job uuid, p_attempt integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION hold_facts(p_job uuid, p_held text); Type: ACL; Schema: holdfast; Owner: -
@@ -6408,10 +8968,22 @@ REVOKE ALL ON FUNCTION holdfast.holder_name(p_holder uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.how_it_stands(p_approval uuid, p_result text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION in_words(p_span interval); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.in_words(p_span interval) FROM PUBLIC;
+
+--
 -- Name: FUNCTION insert_queues(p_tasks jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.insert_queues(p_tasks jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION is_address(p_name text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.is_address(p_name text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION is_completed_by(p_job uuid, p_attempt integer, p_claim_id uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -6437,6 +9009,18 @@ REVOKE ALL ON FUNCTION holdfast.is_gated(p_task text, p_queue text) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.is_legal(p_from holdfast.job_status, p_to holdfast.job_status) FROM PUBLIC;
+
+--
+-- Name: FUNCTION is_native(p_xid bigint, p_xmin xid, p_at timestamp with time zone, p_adopted_at timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.is_native(p_xid bigint, p_xmin xid, p_at timestamp with time zone, p_adopted_at timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION is_own_task(p_task text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.is_own_task(p_task text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION is_terminal(p_status holdfast.job_status); Type: ACL; Schema: holdfast; Owner: -
@@ -6480,6 +9064,30 @@ REVOKE ALL ON FUNCTION holdfast.join_limits(p_ids uuid[]) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.join_parents(p_jobs jsonb, p_made jsonb, p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION judge_callback(p_job holdfast.job, p_run holdfast.dispatch, p_run_id text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.judge_callback(p_job holdfast.job, p_run holdfast.dispatch, p_run_id text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION judge_quotas(p_tenants text[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.judge_quotas(p_tenants text[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION judge_rules(OUT opened bigint, OUT closed bigint); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.judge_rules(OUT opened bigint, OUT closed bigint) FROM PUBLIC;
+
+--
+-- Name: FUNCTION keep_attempt(p_run holdfast.dispatch, p_outcome text, p_error jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.keep_attempt(p_run holdfast.dispatch, p_outcome text, p_error jsonb) FROM PUBLIC;
 
 --
 -- Name: FUNCTION keep_ring(p_queue text, p_took interval); Type: ACL; Schema: holdfast; Owner: -
@@ -6538,6 +9146,12 @@ GRANT ALL ON FUNCTION holdfast.limit_queue(p_queue text, p_most integer) TO hold
 REVOKE ALL ON FUNCTION holdfast.limits_of(p_job holdfast.job) FROM PUBLIC;
 
 --
+-- Name: FUNCTION listed_fields(p_fields jsonb, p_payload jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.listed_fields(p_fields jsonb, p_payload jsonb) FROM PUBLIC;
+
+--
 -- Name: FUNCTION lock_event(p_name text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -6548,6 +9162,18 @@ REVOKE ALL ON FUNCTION holdfast.lock_event(p_name text) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.lock_job(p_id uuid) FROM PUBLIC;
+
+--
+-- Name: FUNCTION long_waits(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.long_waits(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION low_success_rates(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.low_success_rates(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION might_conflict(p_jobs jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -6562,6 +9188,19 @@ REVOKE ALL ON FUNCTION holdfast.might_conflict(p_jobs jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.mint_token(p_approval uuid, p_approver text, p_token_hash bytea, OUT job_id uuid, OUT name text, OUT question text, OUT facts text, OUT approver text, OUT quorum integer, OUT expires_at timestamp with time zone, OUT on_expiry text, OUT bound_hash text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.mint_token(p_approval uuid, p_approver text, p_token_hash bytea, OUT job_id uuid, OUT name text, OUT question text, OUT facts text, OUT approver text, OUT quorum integer, OUT expires_at timestamp with time zone, OUT on_expiry text, OUT bound_hash text) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.mint_token(p_approval uuid, p_approver text, p_token_hash bytea, OUT job_id uuid, OUT name text, OUT question text, OUT facts text, OUT approver text, OUT quorum integer, OUT expires_at timestamp with time zone, OUT on_expiry text, OUT bound_hash text) TO holdfast_api;
+
+--
+-- Name: FUNCTION missed_schedules(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.missed_schedules(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION mute_rule(p_rule text, p_muted boolean); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.mute_rule(p_rule text, p_muted boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.mute_rule(p_rule text, p_muted boolean) TO holdfast_api;
 
 --
 -- Name: FUNCTION next_tenants(p_queue text, p_tenant text, p_most integer, p_after timestamp with time zone, p_known holdfast.ring, OUT tenants text[], OUT heads timestamp with time zone[]); Type: ACL; Schema: holdfast; Owner: -
@@ -6586,6 +9225,21 @@ REVOKE ALL ON FUNCTION holdfast.no_schedule(p_name text) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.note(p_job uuid, p_kind text, p_actor text, p_data jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION notify(p_messages jsonb, p_declared jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.notify(p_messages jsonb, p_declared jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.notify(p_messages jsonb, p_declared jsonb) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.notify(p_messages jsonb, p_declared jsonb) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.notify(p_messages jsonb, p_declared jsonb) TO holdfast_api;
+
+--
+-- Name: FUNCTION obey_callback(p_job holdfast.job, p_run holdfast.dispatch, p_action text, p_data jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.obey_callback(p_job holdfast.job, p_run holdfast.dispatch, p_action text, p_data jsonb) FROM PUBLIC;
 
 --
 -- Name: FUNCTION person(p_name text); Type: ACL; Schema: holdfast; Owner: -
@@ -6618,16 +9272,35 @@ REVOKE ALL ON FUNCTION holdfast.open_again(p_limit integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.open_approval(p_approval uuid) FROM PUBLIC;
 
 --
+-- Name: FUNCTION open_channel(p_channel text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.open_channel(p_channel text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.open_channel(p_channel text) TO holdfast_api;
+
+--
 -- Name: FUNCTION open_jobs(p_schedule text); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.open_jobs(p_schedule text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION open_lines(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.open_lines(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
+
+--
 -- Name: FUNCTION open_tasks(p_tasks text[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.open_tasks(p_tasks text[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION overdue_approvals(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.overdue_approvals(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION parked_place(p_due timestamp with time zone, p_created timestamp with time zone, p_priority integer); Type: ACL; Schema: holdfast; Owner: -
@@ -6663,16 +9336,51 @@ REVOKE ALL ON FUNCTION holdfast.pause_task(p_task text, p_actor text, p_reason t
 GRANT ALL ON FUNCTION holdfast.pause_task(p_task text, p_actor text, p_reason text, p_resume_in interval) TO holdfast_api;
 
 --
+-- Name: FUNCTION period_start(p_period text, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.period_start(p_period text, p_now timestamp with time zone) FROM PUBLIC;
+
+--
 -- Name: FUNCTION place_in_line(p_due timestamp with time zone, p_priority integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.place_in_line(p_due timestamp with time zone, p_priority integer) FROM PUBLIC;
 
 --
+-- Name: FUNCTION project(p_limit integer, OUT projected bigint, OUT events bigint, OUT more boolean); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.project(p_limit integer, OUT projected bigint, OUT events bigint, OUT more boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.project(p_limit integer, OUT projected bigint, OUT events bigint, OUT more boolean) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.project(p_limit integer, OUT projected bigint, OUT events bigint, OUT more boolean) TO holdfast_maint;
+
+--
+-- Name: FUNCTION project_slice(p_from bigint, p_to bigint, p_running bigint[], p_ended bigint[], p_limit integer, p_cursor holdfast.projection, OUT projected bigint, OUT events bigint); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.project_slice(p_from bigint, p_to bigint, p_running bigint[], p_ended bigint[], p_limit integer, p_cursor holdfast.projection, OUT projected bigint, OUT events bigint) FROM PUBLIC;
+
+--
+-- Name: FUNCTION publish(p_channel text, p_kind text, p_data jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.publish(p_channel text, p_kind text, p_data jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.publish(p_channel text, p_kind text, p_data jsonb) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.publish(p_channel text, p_kind text, p_data jsonb) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.publish(p_channel text, p_kind text, p_data jsonb) TO holdfast_api;
+
+--
 -- Name: FUNCTION put_aside(p_job holdfast.job, p_due_at timestamp with time zone, p_held_by text, p_reason text, p_logs jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.put_aside(p_job holdfast.job, p_due_at timestamp with time zone, p_held_by text, p_reason text, p_logs jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION put_notification(p_id uuid, p_kind text, p_channel text, p_recipient text, p_alert uuid, p_approval uuid, p_subject text, p_body text, p_priority integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.put_notification(p_id uuid, p_kind text, p_channel text, p_recipient text, p_alert uuid, p_approval uuid, p_subject text, p_body text, p_priority integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION put_schedule(p_definition jsonb, p_declared boolean, p_replace boolean); Type: ACL; Schema: holdfast; Owner: -
@@ -6697,10 +9405,24 @@ GRANT SELECT ON TABLE holdfast.queue TO holdfast_maint;
 REVOKE ALL ON FUNCTION holdfast.queue_is_paused(p_queue text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION raise_alerts(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.raise_alerts(p_ids uuid[]) FROM PUBLIC;
+
+--
 -- Name: FUNCTION rates_of(p_job holdfast.job); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.rates_of(p_job holdfast.job) FROM PUBLIC;
+
+--
+-- Name: FUNCTION read_feed(p_channel text, p_after bigint, p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.read_feed(p_channel text, p_after bigint, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.read_feed(p_channel text, p_after bigint, p_limit integer) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.read_feed(p_channel text, p_after bigint, p_limit integer) TO holdfast_viewer;
 
 --
 -- Name: FUNCTION read_gate(p_job holdfast.job, p_attempt integer, p_name text, p_gate jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -6734,10 +9456,23 @@ GRANT ALL ON FUNCTION holdfast.recover_claim(p_worker uuid, p_claim_id uuid) TO 
 REVOKE ALL ON FUNCTION holdfast.refuse() FROM PUBLIC;
 
 --
+-- Name: FUNCTION refuse_quota(p_position bigint, p_id uuid, p_tenant text, p_task text, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.refuse_quota(p_position bigint, p_id uuid, p_tenant text, p_task text, p_now timestamp with time zone) FROM PUBLIC;
+
+--
 -- Name: FUNCTION refuse_rule(p_job uuid, p_status holdfast.job_status, p_rule text); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.refuse_rule(p_job uuid, p_status holdfast.job_status, p_rule text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION register_alerts(p_app text, p_channels jsonb, p_rules jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.register_alerts(p_app text, p_channels jsonb, p_rules jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.register_alerts(p_app text, p_channels jsonb, p_rules jsonb) TO holdfast_worker;
 
 --
 -- Name: FUNCTION register_schedules(p_worker uuid, p_definitions jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -6759,6 +9494,12 @@ GRANT ALL ON FUNCTION holdfast.register_tasks(p_tasks jsonb) TO holdfast_worker;
 
 REVOKE ALL ON FUNCTION holdfast.register_worker(p_id uuid, p_name text, p_host text, p_pid integer, p_version text, p_queues jsonb, p_tasks text[], p_lease interval, p_its_clock timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.register_worker(p_id uuid, p_name text, p_host text, p_pid integer, p_version text, p_queues jsonb, p_tasks text[], p_lease interval, p_its_clock timestamp with time zone) TO holdfast_worker;
+
+--
+-- Name: FUNCTION release_after_run(p_run holdfast.dispatch); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.release_after_run(p_run holdfast.dispatch) FROM PUBLIC;
 
 --
 -- Name: FUNCTION release_compensations(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
@@ -6860,11 +9601,23 @@ GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_viewer;
 
 --
+-- Name: FUNCTION run_fault(p_run holdfast.dispatch); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.run_fault(p_run holdfast.dispatch) FROM PUBLIC;
+
+--
 -- Name: FUNCTION run_schedule(p_name text, p_actor text, p_id uuid); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.run_schedule(p_name text, p_actor text, p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.run_schedule(p_name text, p_actor text, p_id uuid) TO holdfast_api;
+
+--
+-- Name: FUNCTION running_in(p_snapshot pg_snapshot); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.running_in(p_snapshot pg_snapshot) FROM PUBLIC;
 
 --
 -- Name: FUNCTION save_checkpoint(p_job uuid, p_attempt integer, p_claim_id uuid, p_value jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -6893,6 +9646,13 @@ GRANT ALL ON FUNCTION holdfast.saved_steps(p_job uuid) TO holdfast_worker;
 
 REVOKE ALL ON FUNCTION holdfast.set_flag(p_flag text, p_enabled boolean, p_percent integer, p_actor text, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.set_flag(p_flag text, p_enabled boolean, p_percent integer, p_actor text, p_reason text) TO holdfast_api;
+
+--
+-- Name: FUNCTION set_quota(p_tenant text, p_task text, p_period text, p_measure text, p_soft numeric, p_hard numeric); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.set_quota(p_tenant text, p_task text, p_period text, p_measure text, p_soft numeric, p_hard numeric) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.set_quota(p_tenant text, p_task text, p_period text, p_measure text, p_soft numeric, p_hard numeric) TO holdfast_api;
 
 --
 -- Name: FUNCTION set_tenant_weight(p_tenant text, p_weight integer); Type: ACL; Schema: holdfast; Owner: -
@@ -6927,6 +9687,12 @@ REVOKE ALL ON FUNCTION holdfast.settle_expiry(p_gate holdfast.approval) FROM PUB
 REVOKE ALL ON FUNCTION holdfast.share_out(p_tenants text[], p_is_whole boolean, p_limit integer, p_least integer, p_tenant text, p_used integer, OUT shares integer[], OUT tenant text, OUT used integer) FROM PUBLIC;
 
 --
+-- Name: FUNCTION silent_runs(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.silent_runs(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
+
+--
 -- Name: FUNCTION sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -6947,12 +9713,25 @@ GRANT ALL ON FUNCTION holdfast.stay_awake(p_worker uuid, p_queues text[]) TO hol
 REVOKE ALL ON FUNCTION holdfast.still_held(p_holder uuid) FROM PUBLIC;
 
 --
+-- Name: FUNCTION stop_runs(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.stop_runs(p_ids uuid[]) FROM PUBLIC;
+
+--
 -- Name: FUNCTION sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint, OUT expired bigint); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint, OUT expired bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint, OUT expired bigint) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint, OUT expired bigint) TO holdfast_maint;
+
+--
+-- Name: FUNCTION take_dispatches(p_worker uuid, p_executors text[], p_limit integer, p_lease double precision); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.take_dispatches(p_worker uuid, p_executors text[], p_limit integer, p_lease double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.take_dispatches(p_worker uuid, p_executors text[], p_limit integer, p_lease double precision) TO holdfast_worker;
 
 --
 -- Name: TABLE task; Type: ACL; Schema: holdfast; Owner: -
@@ -6971,10 +9750,28 @@ GRANT SELECT ON TABLE holdfast.task TO holdfast_maint;
 REVOKE ALL ON FUNCTION holdfast.task_is_paused(p_task holdfast.task) FROM PUBLIC;
 
 --
+-- Name: FUNCTION tell_approvers(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.tell_approvers() FROM PUBLIC;
+
+--
 -- Name: FUNCTION tell_followers(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.tell_followers(p_ids uuid[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION tell_of_alert(p_alert uuid, p_kind text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.tell_of_alert(p_alert uuid, p_kind text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION tell_quota(p_kind text, p_tenant text, p_task text, p_period text, p_measure text, p_mark numeric, p_used numeric, p_since timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.tell_quota(p_kind text, p_tenant text, p_task text, p_period text, p_measure text, p_mark numeric, p_used numeric, p_since timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION tenants_in_line(p_queue text, p_from text, p_below text, p_most integer, OUT tenants text[], OUT heads timestamp with time zone[]); Type: ACL; Schema: holdfast; Owner: -
@@ -6993,6 +9790,12 @@ REVOKE ALL ON FUNCTION holdfast.told_of_decision(p_job uuid) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.told_of_gate(p_approval uuid) FROM PUBLIC;
+
+--
+-- Name: FUNCTION too_many_failures(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.too_many_failures(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION unapproved(p_approval uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -7023,6 +9826,12 @@ REVOKE ALL ON FUNCTION holdfast.unknown_outcome(p_outcome text) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.unknown_task(p_position bigint, p_task text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION unserved_queues(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.unserved_queues(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION upkeep(p_limit integer, OUT partitions bigint, OUT removed bigint, OUT forgotten bigint); Type: ACL; Schema: holdfast; Owner: -
@@ -7062,10 +9871,23 @@ REVOKE ALL ON FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_c
 GRANT ALL ON FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean) TO holdfast_worker;
 
 --
+-- Name: FUNCTION waiting_since(p_queue text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.waiting_since(p_queue text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION wake(p_queues text[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.wake(p_queues text[]) FROM PUBLIC;
+
+--
+-- Name: TABLE quota; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.quota TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.quota TO holdfast_viewer;
 
 --
 -- Name: FUNCTION wanted(p_jobs jsonb, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -7084,6 +9906,18 @@ REVOKE ALL ON FUNCTION holdfast.with_ids(p_jobs jsonb) FROM PUBLIC;
 --
 
 GRANT SELECT ON TABLE holdfast.activity TO holdfast_api;
+
+--
+-- Name: TABLE alert; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.alert TO holdfast_api;
+
+--
+-- Name: TABLE alert_channel; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.alert_channel TO holdfast_api;
 
 --
 -- Name: TABLE approval_decision; Type: ACL; Schema: holdfast; Owner: -
@@ -7152,6 +9986,12 @@ GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_viewer;
 GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_api;
 
 --
+-- Name: TABLE notification; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.notification TO holdfast_api;
+
+--
 -- Name: TABLE progress; Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -7188,10 +10028,24 @@ GRANT SELECT ON TABLE holdfast.sleeper TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.slot TO holdfast_api;
 
 --
+-- Name: TABLE statistic; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.statistic TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.statistic TO holdfast_viewer;
+
+--
 -- Name: TABLE step; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.step TO holdfast_api;
+
+--
+-- Name: TABLE tally; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.tally TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.tally TO holdfast_viewer;
 
 --
 -- Name: TABLE tenant; Type: ACL; Schema: holdfast; Owner: -
@@ -7201,10 +10055,24 @@ GRANT SELECT ON TABLE holdfast.tenant TO holdfast_viewer;
 GRANT SELECT ON TABLE holdfast.tenant TO holdfast_api;
 
 --
+-- Name: TABLE timing; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.timing TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.timing TO holdfast_viewer;
+
+--
 -- Name: TABLE upkeep; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.upkeep TO holdfast_api;
+
+--
+-- Name: TABLE usage; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.usage TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.usage TO holdfast_viewer;
 
 --
 -- Name: TABLE wait; Type: ACL; Schema: holdfast; Owner: -

@@ -172,7 +172,9 @@ begin
   select id, seq, null, status, attempt, updated_at, v_xid,
          case when retry_of is null then coalesce(requested_by, v_actor) else v_actor end,   -- who retries is not who asked first
          reason,
-         case when retry_of is not null then jsonb_build_object('retry_of', retry_of) end
+         -- When it is ready, for whoever measures how long it waited.
+         case when retry_of is not null or due_at is not null or held_by is not null
+              then jsonb_strip_nulls(jsonb_build_object('retry_of', retry_of, 'due_at', due_at, 'held_by', held_by)) end
     from born;
   return null;
 end $$;

@@ -182,6 +182,9 @@ begin atomic
              holdfast.bad_input(w.nth, format('on_parent_failure %L is not one of cancel, run', w.on_parent_failure))
            when w.on_conflict not in ('return', 'raise', 'replace') then
              holdfast.bad_input(w.nth, format('on_conflict %L is not one of return, raise, replace', w.on_conflict))
+           when w.tenant is not null and exists (select from holdfast.quota q
+               where q.tenant = w.tenant and q.reached_until > p_now and (q.task is null or q.task = w.task)) then
+             holdfast.refuse_quota(w.nth, w.id, w.tenant, w.task, p_now)
            else true
          end;
 end;

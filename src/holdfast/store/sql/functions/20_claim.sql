@@ -162,11 +162,11 @@ begin
   end if;
 end $$;
 
--- A look that took long serves all claims for twenty times as long, half a second at most: so long may a new tenant go unseen.
+-- A look that took long serves all claims for twenty times as long, 0.3 seconds at most: so long may a new tenant go unseen.
 create or replace function holdfast.keep_ring(p_queue text, p_took interval) returns void
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
-  v_until timestamptz := holdfast.clock() + least(p_took * 20, interval '0.5 seconds');
+  v_until timestamptz := holdfast.clock() + least(p_took * 20, interval '0.3 seconds');
 begin
   perform from holdfast.ring r where r.queue = p_queue for update skip locked;
   if found then
@@ -186,8 +186,8 @@ create or replace function holdfast.next_turns(
   out tenants text[], out heads timestamptz[], out shares int[], out is_whole boolean)
 language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
-  -- A tenant is found at the price of a job: of very many some are served, a little longer. If those had nothing, anybody is.
-  v_most int := case when p_is_dry then 1000000 else least(p_left, 128) + 1 end;
+  -- Finding a tenant costs a good part of what a job costs: of very many some are served, a little longer. If those had nothing, anybody is.
+  v_most int := case when p_is_dry then 1000000 else least(p_left, 256) + 1 end;
 begin
   select n.tenants, n.heads into tenants, heads from holdfast.next_tenants(p_queue, tenant, v_most, p_after, p_known) as n;
   is_whole := cardinality(tenants) < v_most;
@@ -252,7 +252,7 @@ begin
       v_is_whole := true;
     end if;
     v_walked := pg_stat_get_xact_tuples_returned('holdfast.job_in_line'::regclass) - v_walked - cardinality(v_tenants);
-    if v_walked > 1000 then   -- entries of dead rows that a snapshot keeps
+    if v_known.queue is null and v_walked > 1000 then   -- entries of dead rows that a snapshot keeps
       perform holdfast.keep_ring(p_queue, holdfast.clock() - v_began);
     end if;
     return query

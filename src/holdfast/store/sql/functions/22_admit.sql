@@ -342,11 +342,11 @@ declare
   v_freed text[];
   v_given text[];
 begin
+  -- Subqueries throughout, not joins: no plan made for an empty table may begin with all jobs.
   update holdfast.rate_slot r
-     set used_at = case when j.status = 'RUNNING' then j.updated_at else '-infinity' end
-    from holdfast.job j
-   where r.job_id = any (p_ids) and r.used_at is null and j.id = any (array[r.job_id])
-     and j.claim_order is null;
+     set used_at = (select case when j.status = 'RUNNING' then j.updated_at else '-infinity' end from holdfast.job j where j.id = r.job_id)
+   where r.job_id = any (p_ids) and r.used_at is null
+     and (select j.claim_order is null from holdfast.job j where j.id = r.job_id);
   with gone as (
     delete from holdfast.slot s
      where s.job_id = any (p_ids) and (select j.finished_at is not null from holdfast.job j where j.id = s.job_id)
@@ -356,9 +356,10 @@ begin
     update holdfast.slot s
        set n = null
      where s.job_id = any (p_ids) and s.n is not null
-       and exists (select from holdfast.job j cross join lateral holdfast.limits_of(j) as l
-                    where j.id = s.job_id and j.status in ('RETRY', 'WAITING', 'WAITING_FOR_APPROVAL')
-                      and l.key = s.key and l.release_while_waiting)
+       and (select bool_or(l.release_while_waiting)
+              from holdfast.job j
+              cross join lateral holdfast.limits_of(j) as l
+             where j.id = s.job_id and j.status in ('RETRY', 'WAITING', 'WAITING_FOR_APPROVAL') and l.key = s.key)
     returning s.key)
   select array_agg(g.key) into v_given from given g;
   if v_freed is not null or v_given is not null then
@@ -369,12 +370,14 @@ end $$;
 -- Opens parking places whose reason is gone: resumed tasks, flags at another share, queues with room. Answers how many came out.
 create or replace function holdfast.open_again(p_limit int) returns bigint
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off as $$
+  set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
   v_held text;
   v_queues text[] := '{}';
 begin
-  if not exists (select from holdfast.job j where j.held_by is not null) then
+  -- In order, so that only one index will do: without it a plan made for an empty table would read all of a full one.
+  perform from holdfast.job j where j.held_by is not null order by j.held_by collate "C" limit 1;
+  if not found then
     return 0;
   end if;
   for v_held in

@@ -179,7 +179,7 @@ end $$;
 -- are parked though there is room. Each sweep looks at a part; it changes nothing where all is well.
 create or replace function holdfast.heal(p_limit int) returns bigint
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off as $$
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
   v_held text;
   v_freed text[];
@@ -204,7 +204,7 @@ begin
      set used_at = coalesce((select j.updated_at from holdfast.job j where j.id = r.job_id and j.status = 'RUNNING'), '-infinity')
    where r.used_at is null
      and (select j.claim_order is not null from holdfast.job j where j.id = r.job_id) is not true;
-  for v_try in 1..p_limit loop
+  for v_try in 1..least(p_limit, 250) loop   -- each key costs an entry of the lock table
     select j.held_by into v_held
       from holdfast.job j
      where j.held_by collate "C" > 'limit:' || v_reached and j.held_by is not null
@@ -220,6 +220,7 @@ begin
             from (select j.held_by
                     from holdfast.job j
                    where j.held_by collate "C" >= 'rate:' and j.held_by collate "C" < 'rate;' and j.held_by is not null
+                   order by j.held_by collate "C"
                    limit p_limit) as p) as w
    where not exists (select from holdfast.rate_wait r where r.key = w.key)
      and pg_try_advisory_xact_lock(hashtextextended('holdfast:rate:' || w.key, 0))   -- who writes it otherwise holds this

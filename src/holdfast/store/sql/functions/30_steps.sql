@@ -7,7 +7,8 @@ declare
   v_job holdfast.job;
 begin
   select * into v_job from holdfast.job j where j.id = p_job for no key update;
-  if (v_job.status = 'RUNNING' and v_job.attempt = p_attempt and v_job.claim_id = p_claim_id) is not true then
+  if (v_job.status = 'RUNNING' and v_job.attempt = p_attempt and v_job.claim_id = p_claim_id) is not true
+     or exists (select from holdfast.dispatch d where d.id = v_job.holder) then   -- it has handed the job over
     raise exception 'attempt % no longer owns job %: it is %', p_attempt, p_job, coalesce(v_job.status::text, 'gone')
       using errcode = 'HF011', detail = jsonb_build_object('job', p_job, 'attempt', p_attempt, 'status', v_job.status)::text;
   end if;

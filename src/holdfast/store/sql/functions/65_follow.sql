@@ -7,6 +7,7 @@ language plpgsql set search_path = pg_catalog, holdfast, pg_temp
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
 declare
   v_ids uuid[] := p_ids;
+  v_all uuid[] := '{}';
 begin
   -- Its own moves come through here again: the loop takes them in its next round, however long the chain is.
   if current_setting('holdfast.following', true) = 'on' then
@@ -14,6 +15,7 @@ begin
   end if;
   perform set_config('holdfast.following', 'on', true);
   while v_ids is not null loop
+    perform holdfast.stop_runs(v_ids);
     delete from holdfast.wait w
      where w.job_id = any (v_ids)
        and (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = w.job_id);
@@ -21,8 +23,10 @@ begin
     perform holdfast.compensate(v_ids);
     perform holdfast.release_retries(v_ids);
     perform holdfast.close_approvals(v_ids);
+    v_all := v_all || v_ids;
     v_ids := holdfast.tell_followers(v_ids);
   end loop;
+  perform holdfast.raise_alerts(v_all);
   perform set_config('holdfast.following', '', true);
 end $$;
 

@@ -38,6 +38,10 @@ language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
   select 'worker:' || w.id
     from holdfast.worker w
    where w.id = p_holder and w.died_at is null and w.name <> holdfast.actor()   -- who says himself that it failed has stopped
+  union all
+  select 'run:' || d.id
+    from holdfast.dispatch d
+   where d.id = p_holder and d.cancel_wanted_at is not null and d.ended_at is null   -- an outside run that was told to stop
 $$;
 
 -- Held compensations and retries enter the line.

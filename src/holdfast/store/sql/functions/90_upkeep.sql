@@ -101,7 +101,7 @@ begin
   return v_count;
 end $$;
 
--- Finds silent workers, overdue attempts, expired approvals, and jobs that are in the line or out of it by mistake; answers what it did. Safe in any number of processes.
+-- Finds silent workers, overdue attempts, and jobs that are in the line or out of it by mistake; answers what it did. Safe in any number of processes.
 -- The settings leave the indexes: a plan made while the table was small would read all of it with every sweep.
 create or replace function holdfast.sweep(p_limit int default 1000, out died bigint, out returned bigint, out overdue bigint, out expired bigint)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
@@ -119,11 +119,11 @@ begin
     delete from holdfast.sleeper s using silent where s.worker_id = silent.id)
   select count(*) into died from silent;
   returned := holdfast.return_jobs(null, p_limit);
-  overdue := holdfast.end_overdue(p_limit);
-  expired := holdfast.expire_approvals(p_limit);
+  overdue := holdfast.end_overdue(p_limit) + holdfast.check_runs(p_limit);
   perform holdfast.release_compensations(p_limit);
   perform holdfast.clear_line(p_limit);
   perform holdfast.heal(p_limit);
+  expired := holdfast.expire_approvals(p_limit);
 end $$;
 
 create or replace function holdfast.ensure_history_partition(p_month timestamptz) returns boolean
@@ -216,10 +216,13 @@ begin
                and j.id < holdfast.uuid_at(v_task.cutoff)   -- older than it finished: the index narrows it down
                and j.finished_at < v_task.cutoff
                and not exists (select from holdfast.job newer where newer.retry_of = j.id and newer.finished_at is null)
+               and not holdfast.awaits_projection(j.id)   -- or usage would lose what it did
              order by j.id
              limit p_limit - v_count
                for update skip locked) as old;
     if v_ids is not null then
+      delete from holdfast.dispatch d where d.job_id = any (v_ids);
+      delete from holdfast.callback_nonce n where n.job_id = any (v_ids);
       delete from holdfast.attempt a where a.job_id = any (v_ids);
       delete from holdfast.step s where s.job_id = any (v_ids);
       delete from holdfast.checkpoint c where c.job_id = any (v_ids);
@@ -247,8 +250,11 @@ begin
   end if;
   partitions := holdfast.ensure_history_partitions();
   removed := holdfast.apply_retention(p_limit);
+  perform holdfast.forget_nonces(p_limit);
+  perform holdfast.forget_projected(p_limit);
   delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
   perform holdfast.forget_schedule_runs(p_limit);
+  perform holdfast.forget_alerts(p_limit);
   perform holdfast.drop_empty_history_partitions();
   delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
   with gone as (

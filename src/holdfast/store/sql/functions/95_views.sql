@@ -11,6 +11,16 @@ select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.at, h.actor
 
 -- What a producer may know of a job whose id it holds: where it is and what came of it.
 create or replace function holdfast.job_outcome(p_id uuid, out status holdfast.job_status, out result text, out error text)
-language sql stable security definer set search_path = pg_catalog, holdfast, pg_temp as $$
-  select j.status, j.result::text, j.error::text from holdfast.job j where j.id = p_id
-$$;
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_fault boolean;
+begin
+  -- A run that fell silent is found by whoever looks, also where no worker sweeps.
+  select j.status, j.result::text, j.error::text,
+         j.status = 'RUNNING' and (select holdfast.run_fault(d) is not null from holdfast.dispatch d where d.id = j.holder)
+    into status, result, error, v_fault
+    from holdfast.job j where j.id = p_id;
+  if v_fault and holdfast.check_run(p_id) then
+    select j.status, j.result::text, j.error::text into status, result, error from holdfast.job j where j.id = p_id;
+  end if;
+end $$;

@@ -1,5 +1,5 @@
 select j.id, j.task, j.queue, j.status::text, j.priority, j.attempt, j.retry_count, j.max_retries, j.crash_count, j.suspect,
-       j.created_at, j.updated_at, j.due_at, j.deadline_at, j.finished_at, j.claim_order is not null, j.holder, holder.name,
+       j.created_at, j.updated_at, j.due_at, j.deadline_at, j.finished_at, j.claim_order is not null, j.holder, coalesce(holder.name, 'executor:' || run.executor),
        j.retry_of, (select r.id from holdfast.job r where r.retry_of = j.id),
        j.tenant, j.subject, j.key, j.key_held, j.held_by, j.reason, j.label, j.requested_by, j.tags, j.metadata, j.payload, j.result, j.error,
        paused.by, paused.at, paused.reason,
@@ -18,6 +18,7 @@ select j.id, j.task, j.queue, j.status::text, j.priority, j.attempt, j.retry_cou
          where a.id = j.approval_id)
   from holdfast.job j
   left join holdfast.worker holder on holder.id = j.holder
+  left join holdfast.dispatch run on run.id = j.holder
   left join lateral (select coalesce(q.paused_by, '?') as by, q.paused_at as at, q.reason
                        from holdfast.queue q
                       where q.name = j.queue and q.paused_at is not null

@@ -40,10 +40,12 @@ begin
   grant select on holdfast.job, holdfast.job_history, holdfast.attempt, holdfast.sleeper, holdfast.upkeep to holdfast_api;
   grant select on holdfast.job_overview, holdfast.history_overview to holdfast_viewer, holdfast_api;
 
-  grant execute on function holdfast.ask to holdfast_worker;
-  grant execute on function holdfast.decide, holdfast.decide_by_token to holdfast_api;
-  grant execute on function holdfast.mint_token to holdfast_worker, holdfast_api;   -- whoever delivers
-  grant select on holdfast.approval, holdfast.approval_decision to holdfast_api;    -- tokens' hashes are for nobody
+  grant execute on function
+    holdfast.hand_over, holdfast.take_dispatches, holdfast.dispatch_sent, holdfast.dispatch_failed, holdfast.dispatch_cancelled
+    to holdfast_worker;
+  grant execute on function holdfast.callback to holdfast_worker, holdfast_api;
+  grant execute on function holdfast.check_run to holdfast_producer, holdfast_worker, holdfast_api;
+  grant select on holdfast.dispatch to holdfast_api;
   grant execute on function holdfast.pause_task, holdfast.resume_task, holdfast.set_flag, holdfast.limit_queue, holdfast.hold_facts to holdfast_api;
   grant execute on function holdfast.rollout_position, holdfast.rollout_bucket
     to holdfast_producer, holdfast_worker, holdfast_api, holdfast_viewer;
@@ -55,4 +57,20 @@ begin
   grant select on holdfast.schedule, holdfast.schedule_run to holdfast_api;
   grant execute on function holdfast.set_tenant_weight to holdfast_api;
   grant select on holdfast.tenant to holdfast_viewer, holdfast_api;
+  grant execute on function holdfast.ask to holdfast_worker;
+  grant execute on function holdfast.decide, holdfast.decide_by_token to holdfast_api;
+  grant execute on function holdfast.mint_token to holdfast_worker, holdfast_api;   -- whoever delivers
+  grant select on holdfast.approval, holdfast.approval_decision to holdfast_api;    -- tokens' hashes are for nobody
+  grant execute on function holdfast.project to holdfast_worker, holdfast_maint;
+  grant execute on function holdfast.publish to holdfast_producer, holdfast_worker, holdfast_api;
+  grant execute on function holdfast.read_feed to holdfast_api, holdfast_viewer;
+  grant execute on function holdfast.open_channel, holdfast.set_quota to holdfast_api;
+  grant execute on function holdfast.bucket_floor, holdfast.bucket_middle to holdfast_api, holdfast_viewer;
+  grant select on holdfast.statistic, holdfast.timing, holdfast.tally, holdfast.usage, holdfast.quota, holdfast.projection
+    to holdfast_api, holdfast_viewer;
+  grant execute on function holdfast.register_alerts, holdfast.begin_delivery, holdfast.end_delivery to holdfast_worker;
+  grant execute on function holdfast.evaluate_alerts to holdfast_worker, holdfast_maint;
+  grant execute on function holdfast.notify to holdfast_producer, holdfast_worker, holdfast_api;
+  grant execute on function holdfast.mute_rule to holdfast_api;
+  grant select on holdfast.alert_channel, holdfast.alert_rule, holdfast.alert, holdfast.notification to holdfast_api;
 end $$;

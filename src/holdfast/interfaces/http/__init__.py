@@ -1,0 +1,1 @@
+"""The HTTP doors: ASGI applications that can be mounted anywhere or served alone."""

@@ -1,0 +1,67 @@
+"""One worker's claims: repeated until the database has answered, because what an unheard claim took is the worker's too."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from uuid import UUID, uuid4
+
+import holdfast.store.claim as claims
+from holdfast.domain.errors import DatabaseUnavailable, HoldfastError
+from holdfast.domain.job import ClaimedJob
+from holdfast.runtime import failpoints
+from holdfast.runtime.logs import events
+from holdfast.runtime.outage import Outage
+from holdfast.runtime.sweeper import REFUSED_PAUSE
+from holdfast.store.call import Call
+from holdfast.store.connection import AsyncSession
+from holdfast.store.errors import WorkerUnknown
+
+
+class Claimer:
+    """Claims jobs under a worker's name, and tells when that name counts for nothing any more."""
+
+    def __init__(
+        self,
+        session: AsyncSession,
+        worker_id: Callable[[], UUID],
+        be_reborn: Callable[[UUID], Awaitable[None]],
+        doubt: Callable[[UUID, UUID], None],
+    ) -> None:
+        self._session = session
+        self._worker_id = worker_id
+        self._be_reborn = be_reborn
+        self._doubt = doubt
+
+    async def claim(self, make: Callable[[UUID, UUID], Call[list[ClaimedJob]]]) -> list[ClaimedJob]:
+        """Claim what the call asks for, with a claim id of its own."""
+        me, claim_id = self._worker_id(), uuid4()
+        call = make(me, claim_id)
+        outage = Outage("claim")
+        while True:
+            try:
+                jobs = await self._session.perform(call)
+            except DatabaseUnavailable as error:
+                # It may have committed: the claim id is ours, so what it took can be asked for.
+                call = claims.recover_claim(me, claim_id)
+                await asyncio.sleep(outage.failed(error))
+            except WorkerUnknown:
+                await self._be_reborn(me)
+                return []
+            except HoldfastError as error:
+                # Something in the line cannot be claimed; whatever it is, the worker stays and says so.
+                events.error("claim:refused", extra={"error": str(error)})
+                await asyncio.sleep(REFUSED_PAUSE)
+                return []
+            else:
+                if outage.ended() and not jobs:
+                    self._doubt(claim_id, me)
+                if jobs:
+                    failpoints.reach("claimed")
+                return jobs
+
+    async def manages(self, call: Call[None]) -> bool:
+        """Ask for something that is not worth insisting on; answers whether it was done."""
+        try:
+            await self._session.perform(call)
+        except DatabaseUnavailable:
+            return False
+        return True

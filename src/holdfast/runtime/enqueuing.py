@@ -1,0 +1,102 @@
+"""How an app enqueues: all or none, in a transaction of its own or the caller's."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from holdfast.domain.errors import BadInput, UnknownTask
+from holdfast.domain.job import Enqueued, NewJob
+from holdfast.runtime.handle import AsyncHandle, Handle
+from holdfast.runtime.link import Link
+from holdfast.runtime.logs import events
+from holdfast.runtime.registry import AnyTask
+from holdfast.store.enqueue import chunks, enqueue_many
+from holdfast.store.foreign import aenqueue_through, enqueue_through
+
+
+class Enqueuing(ABC):
+    """The part of an app that makes jobs."""
+
+    link: Link
+    tasks: dict[str, AnyTask]
+    _registered: set[str]  # tasks that this database is known to have
+
+    @abstractmethod
+    def declared(self, names: set[str]) -> str:
+        """Write the definitions of these tasks, for a database that has not seen them yet."""
+
+    def enqueue_many(self, jobs: Iterable[NewJob], *, conn: Any = None) -> list[Handle[Any]]:
+        """Enqueue jobs made by task.job(…): all or none; in the caller's transaction when conn is given."""
+        wanted = _new_jobs(jobs)
+        parts = list(chunks(wanted))
+        names = {job.task for job in wanted}
+        if conn is not None:
+            made = enqueue_through(conn, parts, self.declared(names))
+        elif names <= self._registered:
+            try:
+                made = self._enqueue(parts, None)
+            except UnknownTask:  # the database was made anew meanwhile
+                made = self._enqueue(parts, self.declared(names))
+        else:
+            made = self._enqueue(parts, self.declared(names))
+            self._registered |= names
+        return [
+            Handle(self.link, one.job_id, one.created, self.decoder(job))
+            for job, one in _paired(wanted, made)
+        ]
+
+    async def aenqueue_many(self, jobs: Iterable[NewJob], *, conn: Any = None) -> list[AsyncHandle[Any]]:
+        """Enqueue jobs made by task.job(…): all or none; in the caller's transaction when conn is given."""
+        wanted = _new_jobs(jobs)
+        parts = list(chunks(wanted))
+        names = {job.task for job in wanted}
+        if conn is not None:
+            made = await aenqueue_through(conn, parts, self.declared(names))
+        elif names <= self._registered:
+            try:
+                made = await self._aenqueue(parts, None)
+            except UnknownTask:  # the database was made anew meanwhile
+                made = await self._aenqueue(parts, self.declared(names))
+        else:
+            made = await self._aenqueue(parts, self.declared(names))
+            self._registered |= names
+        return [
+            AsyncHandle(self.link, one.job_id, one.created, self.decoder(job))
+            for job, one in _paired(wanted, made)
+        ]
+
+    def _enqueue(self, parts: list[list[NewJob]], declared: str | None) -> list[list[Enqueued]]:
+        if len(parts) == 1:
+            return [self.link.perform(enqueue_many(parts[0], declared))]
+        if not parts:
+            return []
+        return self.link.perform_together(lambda: (enqueue_many(part, declared) for part in parts))
+
+    async def _aenqueue(self, parts: list[list[NewJob]], declared: str | None) -> list[list[Enqueued]]:
+        if len(parts) == 1:
+            return [await self.link.aperform(enqueue_many(parts[0], declared))]
+        if not parts:
+            return []
+        return await self.link.aperform_together(lambda: (enqueue_many(part, declared) for part in parts))
+
+    def decoder(self, job: NewJob) -> Callable[[str], Any]:
+        """Say how the job's result is read."""
+        task = self.tasks.get(job.task)
+        return task.codec.decode_result if task else json.loads
+
+
+def _new_jobs(jobs: Iterable[NewJob]) -> list[NewJob]:
+    listed = list(jobs)
+    for place, job in enumerate(listed):
+        if not isinstance(job, NewJob):
+            raise BadInput(
+                f"jobs[{place}] is a {type(job).__name__}: make jobs with task.job(…) or task.using(…).job(…)"
+            )
+    return listed
+
+
+def _paired(jobs: Sequence[NewJob], made: list[list[Enqueued]]) -> list[tuple[NewJob, Enqueued]]:
+    flat = [one for part in made for one in part]
+    events.info("jobs:created", extra={"count": sum(one.created for one in flat)})
+    return list(zip(jobs, flat, strict=True))

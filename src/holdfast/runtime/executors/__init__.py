@@ -1,0 +1,1 @@
+"""Outside executors: whoever runs a job elsewhere and reports back by signed callbacks."""

@@ -1,0 +1,481 @@
+-- The projector: what committed history and activity say, as events, statistics and usage. Any process may be it, one at a time.
+
+-- Which cluster's transaction numbers these are; null where the server does not tell (then a restored dump is not noticed).
+create or replace function holdfast.cluster() returns bigint
+language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  if not has_function_privilege('pg_catalog.pg_control_system()', 'execute') then
+    return null;
+  end if;
+  return (select c.system_identifier from pg_control_system() as c);
+end $$;
+
+-- Four buckets to the doubling, from a millisecond to 49 days: a percentile read from them is off by at most 9 %.
+create or replace function holdfast.bucket_of(p_span interval) returns smallint
+language sql immutable parallel safe
+return case when p_span is not null
+            then least(greatest(floor(4 * ln(greatest(date_part('epoch', p_span) * 1000, 0.5)) / 0.6931471805599453) + 1, 0), 127)
+       end::smallint;
+
+-- The least number of seconds in a bucket.
+create or replace function holdfast.bucket_floor(p_bucket int) returns float8
+language sql immutable parallel safe
+return case when p_bucket <= 0 then 0 else 2 ^ ((p_bucket - 1) / 4.0)::float8 / 1000 end;
+
+create or replace function holdfast.bucket_middle(p_bucket int) returns float8
+language sql immutable parallel safe
+return case when p_bucket <= 0 then 0.0005 else 2 ^ ((p_bucket - 0.5) / 4.0)::float8 / 1000 end;
+
+create or replace function holdfast.event_kind(p_status holdfast.job_status) returns text
+language sql immutable parallel safe
+return case p_status
+    when 'PENDING' then 'job.enqueued'
+    when 'RUNNING' then 'job.started'
+    when 'RETRY' then 'job.retrying'
+    when 'WAITING' then 'job.waiting'
+    when 'WAITING_FOR_APPROVAL' then 'job.waiting_for_approval'
+    when 'COMPLETED' then 'job.completed'
+    when 'FAILED' then 'job.failed'
+    when 'CANCELLED' then 'job.cancelled'
+  end;
+
+-- An error's type as far as it is the name of a class: outside runs send what they like, and events carry nobody's words.
+create or replace function holdfast.error_class(p_metadata jsonb) returns text
+language sql immutable parallel safe
+return substring(coalesce(p_metadata -> 'error' ->> 'type', p_metadata ->> 'type') from '^[A-Za-z_][A-Za-z0-9_.]{0,99}$');
+
+create or replace function holdfast.listed_fields(p_fields jsonb, p_payload jsonb) returns jsonb
+language sql immutable parallel safe
+return (select jsonb_object_agg(f, p_payload -> f) from jsonb_array_elements_text(p_fields) as f where p_payload ? f);
+
+-- Since when an attempt has been held by an outside executor. A function of the FROM clause, so that the planner merges it
+-- into the pass.
+create or replace function holdfast.held_outside(p_job uuid, p_attempt int) returns table (since timestamptz)
+language sql stable
+begin atomic
+  select d.sent_at from holdfast.dispatch d where d.job_id = p_job and d.attempt = p_attempt and d.sent_at is not null;
+end;
+
+create or replace function holdfast.as_snapshot(p_xmax bigint, p_running bigint[]) returns pg_snapshot
+language sql immutable set search_path = pg_catalog, holdfast, pg_temp as $$
+  select (coalesce(min(x), p_xmax) || ':' || p_xmax || ':' || coalesce(string_agg(x::text, ',' order by x), ''))::pg_snapshot
+    from (select distinct x from unnest(p_running) as x where x < p_xmax) as r (x)
+$$;
+
+create or replace function holdfast.running_in(p_snapshot pg_snapshot) returns bigint[]
+language sql immutable set search_path = pg_catalog, holdfast, pg_temp as $$
+  select coalesce(array_agg(x::text::bigint), '{}') from pg_snapshot_xip(p_snapshot) as x
+$$;
+
+-- Whether a row's number is this cluster's. Restored rows keep the numbers they had, which this cluster may come to again; but the
+-- transaction that restored them is older than every number still to be read, and that which writes a row itself is not.
+create or replace function holdfast.is_native(p_xid bigint, p_xmin xid, p_at timestamptz, p_adopted_at timestamptz) returns boolean
+language sql stable parallel safe
+return p_at > p_adopted_at
+       -- A savepoint's number comes behind that of its transaction. Modulo 2^32, as PostgreSQL stores it.
+       or (p_at > p_adopted_at - interval '1 day' and ((p_xmin::text::bigint - p_xid) & 4294967295) < 2147483648);
+
+-- Whether there is anything to project: an idle system is only looked at, and nothing written.
+create or replace function holdfast.has_unprojected() returns boolean
+language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp
+  set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan as $$
+declare
+  v_cursor holdfast.projection;
+  v_xmax bigint;
+  v_to bigint;
+  v_running bigint[];
+begin
+  select * into strict v_cursor from holdfast.projection p;
+  v_xmax := pg_snapshot_xmax(v_cursor.snapshot)::text::bigint;
+  v_running := holdfast.running_in(v_cursor.snapshot);
+  v_to := pg_snapshot_xmax(pg_current_snapshot())::text::bigint;
+  return v_cursor.cluster is distinct from holdfast.cluster()
+      or exists (select from holdfast.job_history h
+                  where h.xid >= v_xmax and h.xid < v_to and holdfast.is_native(h.xid, h.xmin, h.at, v_cursor.adopted_at))
+      or exists (select from holdfast.activity a
+                  where a.xid >= v_xmax and a.xid < v_to and holdfast.is_native(a.xid, a.xmin, a.at, v_cursor.adopted_at))
+      or exists (select from holdfast.published)
+      or exists (select from holdfast.left_over)
+      or exists (select from holdfast.job_history h
+                  where h.xid = any (v_running) and holdfast.is_native(h.xid, h.xmin, h.at, v_cursor.adopted_at))
+      or exists (select from holdfast.activity a
+                  where a.xid = any (v_running) and holdfast.is_native(a.xid, a.xmin, a.at, v_cursor.adopted_at));
+end $$;
+
+-- Whether something of this job has not been projected yet: retention leaves it alone meanwhile.
+create or replace function holdfast.awaits_projection(p_job uuid) returns boolean
+language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_cursor holdfast.projection;
+  v_xmax bigint;
+  v_running bigint[];
+begin
+  select * into strict v_cursor from holdfast.projection p;
+  v_xmax := pg_snapshot_xmax(v_cursor.snapshot)::text::bigint;
+  v_running := holdfast.running_in(v_cursor.snapshot);
+  return v_cursor.cluster is distinct from holdfast.cluster()
+      or exists (select from holdfast.job_history h
+                  where h.job_id = p_job and (h.xid >= v_xmax or h.xid = any (v_running))
+                    and holdfast.is_native(h.xid, h.xmin, h.at, v_cursor.adopted_at))
+      or exists (select from holdfast.activity a
+                  where a.job_id = p_job and (a.xid >= v_xmax or a.xid = any (v_running))
+                    and holdfast.is_native(a.xid, a.xmin, a.at, v_cursor.adopted_at))
+      or exists (select from holdfast.left_over l where l.job_id = p_job);
+end $$;
+
+-- After a dump was restored into another cluster the stored transaction numbers are the old cluster's, and those of rows written
+-- since may equal them. A row counts as projected when the old cursor saw its number and it is no younger than that pass: what was
+-- written here since is younger. The others are listed by their keys, and the cursor begins anew with this cluster's numbers.
+create or replace function holdfast.adopt_restored(p_cursor holdfast.projection) returns void
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_xmax bigint := pg_snapshot_xmax(p_cursor.snapshot)::text::bigint;
+  v_running bigint[] := holdfast.running_in(p_cursor.snapshot);
+  v_ran_at timestamptz := coalesce(p_cursor.ran_at, '-infinity');
+begin
+  -- One statement, one snapshot: what commits between two would be listed here and found again by its number.
+  with listed as (
+    insert into holdfast.left_over (at, job_id, seq, activity)
+    select h.at, h.job_id, h.seq, null
+      from holdfast.job_history h
+     where not (h.xid < v_xmax and h.xid <> all (v_running) and h.at <= v_ran_at)
+    union all
+    select a.at, a.job_id, null, a.id
+      from holdfast.activity a
+     where not (a.xid < v_xmax and a.xid <> all (v_running) and a.at <= v_ran_at))
+  update holdfast.projection p
+     set snapshot = holdfast.as_snapshot(
+           pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
+           holdfast.running_in(pg_current_snapshot()) || pg_current_xact_id()::text::bigint),
+         cluster = holdfast.cluster(),
+         ran_at = holdfast.clock(),
+         adopted_at = holdfast.clock();
+end $$;
+
+-- Where a slice of at most about p_limit rows ends: behind a whole transaction, and not between two moves of one job whose
+-- transactions got their numbers in another order than they moved it.
+create or replace function holdfast.end_of_slice(p_from bigint, p_to bigint, p_running bigint[], p_limit int) returns bigint
+language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan as $$
+declare
+  v_cut bigint;
+  v_later bigint;
+begin
+  select least((select h.xid from holdfast.job_history h where h.xid >= p_from and h.xid < p_to order by h.xid offset p_limit limit 1),
+               (select a.xid from holdfast.activity a where a.xid >= p_from and a.xid < p_to order by a.xid offset p_limit limit 1)) + 1
+    into v_cut;
+  while v_cut < p_to loop
+    select max(b.xid) + 1 into v_later
+      from holdfast.job_history h
+      join holdfast.job_history b on b.job_id = h.job_id and b.seq = h.seq - 1
+     where h.xid >= p_from and h.xid < v_cut and h.xid <> all (p_running) and b.xid >= v_cut and b.xid < p_to;
+    exit when v_later is null;
+    v_cut := v_later;
+  end loop;
+  return coalesce(v_cut, p_to);
+end $$;
+
+-- Projects what was committed since the last pass, or a slice of it; null: another process is at it.
+-- Read is what the snapshot of now sees and that of the cursor did not: transactions that began since, and those that were
+-- running then and have ended. A long one is in nobody's way; it is projected when it has committed.
+create or replace function holdfast.project(p_limit int default 10000, out projected bigint, out events bigint, out more boolean)
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_cursor holdfast.projection;
+  v_running bigint[];
+  v_from bigint;
+  v_to bigint;
+  v_cut bigint;
+begin
+  projected := 0;
+  events := 0;
+  more := false;
+  if not holdfast.has_unprojected() then
+    return;
+  end if;
+  select * into v_cursor from holdfast.projection p for update skip locked;
+  if not found then
+    projected := null;
+    events := null;
+    more := null;
+    return;
+  end if;
+  if v_cursor.cluster is distinct from holdfast.cluster() then
+    perform holdfast.adopt_restored(v_cursor);
+    more := true;
+    return;
+  end if;
+
+  if exists (select from holdfast.left_over) then   -- before all that came later
+    select * into projected, events from holdfast.project_slice(0, 0, '{}', '{}', p_limit, v_cursor);
+    more := true;
+    return;
+  end if;
+  -- Its own transaction is in nobody's list of the running, and what it writes is for the next pass.
+  select holdfast.running_in(s) || pg_current_xact_id()::text::bigint, pg_snapshot_xmax(s)::text::bigint
+    into v_running, v_to
+    from pg_current_snapshot() as s;
+  v_from := pg_snapshot_xmax(v_cursor.snapshot)::text::bigint;
+  v_cut := holdfast.end_of_slice(v_from, v_to, v_running, p_limit);
+  select * into projected, events
+    from holdfast.project_slice(
+      v_from, v_cut, v_running,
+      array(select x from unnest(holdfast.running_in(v_cursor.snapshot)) as x where x <> all (v_running)),
+      p_limit, v_cursor);
+  update holdfast.projection p
+     set snapshot = holdfast.as_snapshot(v_cut, v_running), ran_at = holdfast.clock();
+  more := v_cut < v_to;
+end $$;
+
+-- The rows of a slice, added up and numbered. Nested loops along primary keys only, and a plan that is kept: with all partitions
+-- of the history in it, making one takes longer than most passes.
+create or replace function holdfast.project_slice(
+  p_from bigint, p_to bigint, p_running bigint[], p_ended bigint[], p_limit int, p_cursor holdfast.projection, out projected bigint, out events bigint)
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan as $$
+declare
+  v_adopted_at timestamptz := p_cursor.adopted_at;
+  v_floor bigint := p_cursor.channel_floor;
+  v_channels text[];
+  v_tenants text[];
+begin
+  with taken as (
+    delete from holdfast.left_over l
+     where l.ctid = any (array(select o.ctid from holdfast.left_over o order by o.at, o.job_id, o.seq limit p_limit))
+    returning l.job_id, l.seq, l.activity),
+  fresh as (
+    select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
+      from holdfast.job_history h
+     where h.xid >= p_from and h.xid < p_to and h.xid <> all (p_running) and holdfast.is_native(h.xid, h.xmin, h.at, v_adopted_at)
+    union all
+    select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
+      from holdfast.job_history h
+     where h.xid = any (p_ended) and holdfast.is_native(h.xid, h.xmin, h.at, v_adopted_at)
+    union all
+    select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
+      from taken
+      join holdfast.job_history h on h.job_id = taken.job_id and h.seq = taken.seq),
+  moves as materialized (
+    select f.job_id, f.seq, f.from_status, f.to_status, f.attempt, f.at, f.metadata,
+           j.queue::text, j.task::text, j.tenant::text, j.subject::text, j.retry_count,
+           case when f.from_status = 'RUNNING' then f.at - b.at end as ran,
+           case when f.from_status = 'RUNNING' and o.since is not null then f.at - greatest(o.since, b.at) end as ran_outside,
+           -- Ready since it was enqueued or due. Of a job that waited for others, an event or a person nobody noted the moment.
+           case when f.to_status = 'RUNNING' and f.from_status in ('PENDING', 'RETRY') and (b.metadata ? 'held_by') is not true
+                then greatest(f.at - greatest(b.at, (b.metadata ->> 'due_at')::timestamptz), interval '0') end as waited
+      from fresh f
+      join holdfast.job j on j.id = f.job_id
+      left join holdfast.job_history b on b.job_id = case when f.seq > 1 then f.job_id end and b.seq = f.seq - 1
+      left join lateral holdfast.held_outside(case when f.from_status = 'RUNNING' then f.job_id end, f.attempt) as o on o.since is not null),
+  happenings as materialized (
+    select a.id, a.job_id, a.at, a.kind, a.data, j.task::text, j.tenant::text, j.subject::text
+      from (select a.id, a.job_id, a.at, a.kind, a.data
+              from holdfast.activity a
+             where a.xid >= p_from and a.xid < p_to and a.xid <> all (p_running) and holdfast.is_native(a.xid, a.xmin, a.at, v_adopted_at)
+            union all
+            select a.id, a.job_id, a.at, a.kind, a.data
+              from holdfast.activity a
+             where a.xid = any (p_ended) and holdfast.is_native(a.xid, a.xmin, a.at, v_adopted_at)
+            union all
+            select a.id, a.job_id, a.at, a.kind, a.data from taken join holdfast.activity a on a.id = taken.activity) as a
+      join holdfast.job j on j.id = a.job_id),
+  released as (
+    delete from holdfast.published p
+     where p.id = any (array(select o.id from holdfast.published o order by o.id limit p_limit))
+    returning p.id, p.at, p.channel, p.kind, p.data),
+
+  -- Added up once, finely; the tables take their sums from these few rows.
+  lots as materialized (
+    select date_bin('1 minute', m.at, '2000-01-01') as minute, m.queue, m.task, m.tenant, m.from_status, m.to_status,
+           holdfast.bucket_of(coalesce(m.waited, m.ran)) as bucket,
+           case when m.to_status in ('COMPLETED', 'FAILED') then m.retry_count end as retries,
+           count(*) as n, count(m.waited) as waits, sum(m.waited) as waited, count(m.ran) as runs, sum(m.ran) as ran,
+           sum(m.ran_outside) as ran_outside, sum(m.attempt) as attempts
+      from moves m
+     group by 1, m.queue, m.task, m.tenant, m.from_status, m.to_status, 7, 8),
+  counted as (
+    insert into holdfast.statistic as s (minute, queue, task, enqueued, started, completed, failed, cancelled, retried, suspended, waits, waited, runs, ran)
+    select l.minute, l.queue, l.task,
+           coalesce(sum(l.n) filter (where l.from_status is null), 0), coalesce(sum(l.n) filter (where l.to_status = 'RUNNING'), 0),
+           coalesce(sum(l.n) filter (where l.to_status = 'COMPLETED'), 0), coalesce(sum(l.n) filter (where l.to_status = 'FAILED'), 0),
+           coalesce(sum(l.n) filter (where l.to_status = 'CANCELLED'), 0), coalesce(sum(l.n) filter (where l.to_status = 'RETRY'), 0),
+           coalesce(sum(l.n) filter (where l.to_status in ('WAITING', 'WAITING_FOR_APPROVAL')), 0),
+           sum(l.waits), coalesce(sum(l.waited), '0'), sum(l.runs), coalesce(sum(l.ran), '0')
+      from lots l
+     group by l.minute, l.queue, l.task
+    on conflict (minute, queue, task) do update
+       set enqueued = s.enqueued + excluded.enqueued, started = s.started + excluded.started, completed = s.completed + excluded.completed,
+           failed = s.failed + excluded.failed, cancelled = s.cancelled + excluded.cancelled, retried = s.retried + excluded.retried,
+           suspended = s.suspended + excluded.suspended, waits = s.waits + excluded.waits, waited = s.waited + excluded.waited,
+           runs = s.runs + excluded.runs, ran = s.ran + excluded.ran),
+  timed as (
+    insert into holdfast.timing as t (minute, queue, task, what, bucket, count)
+    select l.minute, l.queue, l.task, case when l.waits > 0 then 'wait' else 'run' end, l.bucket, sum(l.n)
+      from lots l
+     where l.bucket is not null
+     group by l.minute, l.queue, l.task, 4, l.bucket
+    union all
+    select l.minute, l.queue, l.task, 'retries', l.retries, sum(l.n)
+      from lots l
+     where l.retries is not null
+     group by l.minute, l.queue, l.task, l.retries
+    on conflict (minute, what, task, queue, bucket) do update set count = t.count + excluded.count),
+  tallied as (
+    insert into holdfast.tally as t (queue, task, status, entered, departed)
+    select e.queue, e.task, e.status, sum(e.entered), sum(e.departed)
+      from (select l.queue, l.task, l.to_status as status, l.n as entered, 0 as departed from lots l
+            union all
+            select l.queue, l.task, l.from_status, 0, l.n from lots l where l.from_status is not null) as e
+     group by e.queue, e.task, e.status
+    on conflict (queue, task, status) do update set entered = t.entered + excluded.entered, departed = t.departed + excluded.departed),
+  used as (
+    insert into holdfast.usage as u (day, tenant, task, enqueued, runs, completed, failed, cancelled, retried, attempts, run_seconds, external_seconds)
+    select (l.minute at time zone 'UTC')::date, l.tenant, l.task,
+           coalesce(sum(l.n) filter (where l.from_status is null), 0), coalesce(sum(l.n) filter (where l.to_status = 'RUNNING'), 0),
+           coalesce(sum(l.n) filter (where l.to_status = 'COMPLETED'), 0), coalesce(sum(l.n) filter (where l.to_status = 'FAILED'), 0),
+           coalesce(sum(l.n) filter (where l.to_status = 'CANCELLED'), 0), coalesce(sum(l.n) filter (where l.to_status = 'RETRY'), 0),
+           coalesce(sum(l.attempts) filter (where l.to_status in ('COMPLETED', 'FAILED', 'CANCELLED')), 0),
+           coalesce(extract(epoch from sum(l.ran)), 0), coalesce(extract(epoch from sum(l.ran_outside)), 0)
+      from lots l
+     group by 1, l.tenant, l.task
+    on conflict (day, tenant, task) do update
+       set enqueued = u.enqueued + excluded.enqueued, runs = u.runs + excluded.runs, completed = u.completed + excluded.completed,
+           failed = u.failed + excluded.failed, cancelled = u.cancelled + excluded.cancelled, retried = u.retried + excluded.retried,
+           attempts = u.attempts + excluded.attempts, run_seconds = u.run_seconds + excluded.run_seconds,
+           external_seconds = u.external_seconds + excluded.external_seconds
+    returning u.tenant),
+
+  told as (
+    select m.job_id, m.at, 0 as source, m.seq::bigint as place, m.subject, m.tenant, holdfast.event_kind(m.to_status) as kind,
+           jsonb_strip_nulls(jsonb_build_object(
+             'task', m.task, 'status', m.to_status, 'from', m.from_status, 'attempt', m.attempt, 'seq', m.seq,
+             'due_at', m.metadata -> 'due_at', 'error', holdfast.error_class(m.metadata), 'fields', fields.listed)) as data
+      from moves m
+      left join lateral (
+        select holdfast.listed_fields(t.options -> 'feed_fields', j.payload) as listed
+          from holdfast.task t
+          join holdfast.job j on j.id = m.job_id
+         where t.name = m.task and jsonb_typeof(t.options -> 'feed_fields') = 'array') as fields on true
+     where m.subject is not null or m.tenant is not null
+    union all
+    select h.job_id, h.at, 1, h.id, h.subject, h.tenant, h.kind, jsonb_build_object('task', h.task) || coalesce(h.data, '{}')
+      from happenings h
+     where h.subject is not null or h.tenant is not null),
+  addressed as materialized (
+    select 'subject:' || t.subject as channel, t.job_id, t.at, t.source, t.place, t.kind, t.data from told t where t.subject is not null
+    union all
+    select 'tenant:' || t.tenant, t.job_id, t.at, t.source, t.place, t.kind, t.data
+      from told t
+     where t.tenant is not null
+       and exists (select from holdfast.channel c where c.name = 'tenant:' || t.tenant and c.listened_at is not null)
+    union all
+    select r.channel, null, r.at, 2, r.id, r.kind, r.data from released r),
+  opened as (
+    insert into holdfast.channel as c (name, last_id, last_at)
+    select a.channel, v_floor + count(*), max(a.at)
+      from addressed a
+     group by a.channel
+    on conflict (name) do update set last_id = c.last_id + excluded.last_id - v_floor, last_at = greatest(c.last_at, excluded.last_at)
+    returning c.name, c.listened_at),
+  numbered as (
+    insert into holdfast.feed (channel, id, job_id, at, kind, data)
+    select a.channel,
+           coalesce((select c.last_id from holdfast.channel c where c.name = a.channel), v_floor)
+             -- A job's moves in their order, whatever else happened meanwhile: at never goes back within a job.
+             + row_number() over (partition by a.channel order by a.at, a.job_id, a.source, a.place),
+           a.job_id, a.at, a.kind, a.data
+      from addressed a
+    returning 1)
+  select (select count(*) from moves) + (select count(*) from happenings) + (select count(*) from released), (select count(*) from numbered),
+         (select array_agg(o.name) from opened o where o.listened_at is not null),
+         (select array_agg(distinct u.tenant) from used u where u.tenant is not null)
+    into projected, events, v_channels, v_tenants;
+  perform pg_notify('holdfast_feed', c) from unnest(v_channels) as c;
+  if exists (select from holdfast.quota q where q.tenant = any (v_tenants)) then
+    perform holdfast.judge_quotas(v_tenants);
+  end if;
+end $$;
+
+-- An event of the application, in its own transaction; its id is given when that has committed.
+create or replace function holdfast.publish(p_channel text, p_kind text, p_data jsonb default '{}') returns void
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  if jsonb_typeof(p_data) is distinct from 'object' then
+    raise exception 'event % has data that is no JSON object but %', quote_literal(p_kind), coalesce(jsonb_typeof(p_data), 'missing') using errcode = 'HF005';
+  end if;
+  if octet_length(p_data::text) > 65536 then
+    raise exception 'event % has % bytes of data; at most 65,536 (64 KiB) fit', quote_literal(p_kind), octet_length(p_data::text)
+      using errcode = 'HF005', hint = 'Store the data elsewhere and publish its id.';
+  end if;
+  insert into holdfast.published (at, channel, kind, data) values (holdfast.clock(), p_channel, p_kind, p_data);
+end $$;
+
+-- Says that somebody reads a channel: from now on a tenant's events are kept and notices sent.
+create or replace function holdfast.open_channel(p_channel text) returns void
+language sql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+  insert into holdfast.channel as c (name, last_id, last_at, listened_at)
+  values (p_channel, (select p.channel_floor from holdfast.projection p), holdfast.clock(), holdfast.clock())
+  on conflict (name) do update
+     set listened_at = excluded.listened_at
+   where c.listened_at is null or c.listened_at < excluded.listened_at - interval '1 hour'
+$$;
+
+-- Events behind an id, oldest first. Ids of a channel are consecutive: a jump says that retention took what lay between.
+create or replace function holdfast.read_feed(p_channel text, p_after bigint default 0, p_limit int default 1000)
+returns table (id bigint, kind text, job_id uuid, at timestamptz, data jsonb)
+language sql stable security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+  select f.id, f.kind, f.job_id, f.at, f.data
+    from holdfast.feed f
+   where f.channel = p_channel and f.id > p_after
+   order by f.id
+   limit least(p_limit, 10000)
+$$;
+
+create or replace trigger feed_is_append_only before update on holdfast.feed
+  for each row execute function holdfast.refuse('the feed is append-only: UPDATE is refused');
+create or replace trigger feed_is_kept before delete on holdfast.feed
+  for each row execute function holdfast.guard_removal('the feed is append-only: DELETE is for retention only');
+create or replace trigger feed_is_not_truncated before truncate on holdfast.feed
+  for each statement execute function holdfast.refuse('the feed is append-only: TRUNCATE is refused');
+alter table holdfast.feed enable always trigger feed_is_append_only;
+alter table holdfast.feed enable always trigger feed_is_kept;
+alter table holdfast.feed enable always trigger feed_is_not_truncated;
+
+-- Old events and minutes, and channels without either. A channel that comes back after it was forgotten goes on behind the floor:
+-- no reader's last id is ever given again. Usage stays.
+create or replace function holdfast.forget_projected(p_limit int) returns bigint
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_cursor holdfast.projection;
+  v_count bigint;
+begin
+  select * into v_cursor from holdfast.projection p for update skip locked;   -- a pass must not see a channel go
+  if not found then
+    return 0;
+  end if;
+  perform set_config('holdfast.retention', pg_current_xact_id()::text, true);
+  delete from holdfast.feed f
+   where f.ctid = any (array(select o.ctid from holdfast.feed o where o.at < v_now - v_cursor.feed_kept limit p_limit));
+  get diagnostics v_count = row_count;
+  perform set_config('holdfast.retention', '', true);
+  delete from holdfast.statistic s where s.minute < v_now - v_cursor.statistics_kept;
+  delete from holdfast.timing t where t.minute < v_now - v_cursor.statistics_kept;
+  update holdfast.channel c set listened_at = null where c.listened_at < v_now - v_cursor.feed_kept;
+  with gone as (
+    delete from holdfast.channel c
+     where c.name = any (array(
+             select o.name
+               from holdfast.channel o
+              where o.last_at < v_now - v_cursor.feed_kept and o.listened_at is null
+                and not exists (select from holdfast.feed f where f.channel = o.name)
+              order by o.last_at
+              limit p_limit))
+    returning c.last_id)
+  update holdfast.projection p
+     set channel_floor = greatest(p.channel_floor, (select max(g.last_id) from gone g))
+   where exists (select from gone);
+  return v_count;
+end $$;

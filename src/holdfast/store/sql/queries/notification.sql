@@ -1,0 +1,1 @@
+select n.state from holdfast.notification n where n.id = %(id)s
