@@ -352,7 +352,9 @@ def test_an_invitation_says_what_to_deliver(app: Holdfast, refund: Any) -> None:
     assert invitation.expires_at > datetime.now(UTC)
 
 
-@pytest.mark.parametrize("approval_id", ["", "nonsense", "../../etc/passwd", str(uuid4())])
+@pytest.mark.parametrize(
+    "approval_id", ["", "nonsense", "../../etc/passwd", "0198f0aa-0000-7000-8000-000000000000"]
+)
 @pytest.mark.parametrize("token", ["", "hfa_", "x" * 100_000, "\x00", "\ud800", "hfa_' or 1=1 --"])
 def test_a_hostile_link_is_answered_unknown(app: Holdfast, approval_id: str, token: str) -> None:
     answer = app.approvals.decide_by_token(approval_id, token, "approve")

@@ -15,7 +15,16 @@ from holdfast.domain.states import Status
 from holdfast.embedded import Binaries, find_binaries, throwaway
 from holdfast.store.connection import Database
 from holdfast.store.databases import create_database, drop_database, url_of
-from holdfast.store.migrate import SchemaState, as_script, compare, migrate, read_state, steps
+from holdfast.store.migrate import (
+    SchemaState,
+    _script,
+    _setup,
+    as_script,
+    compare,
+    migrate,
+    read_state,
+    steps,
+)
 from holdfast.testing import ScratchDatabase, TestServer, snapshot
 from sql.support import Connection, Machine, machine_on
 
@@ -48,6 +57,27 @@ def test_an_empty_database_is_brought_up_to_date(each_empty: ScratchDatabase) ->
     after = state_of(each_empty.owner_url)
     assert [step.name for step in before.pending] == applied == [step.name for step in steps()]
     assert (before.is_current, after.is_current, after.has_roles) == (False, True, True)
+
+
+# As the first release had them: with other answers than today.
+FIRST_RELEASE = """
+create function holdfast.definitions(jsonb) returns table (name text) language sql as $$ select ''::text $$;
+create function holdfast.sweep(p_limit int default 1000, out died bigint, out returned bigint, out overdue bigint) language sql
+  as $$ select 0::bigint, 0::bigint, 0::bigint $$;
+create function holdfast.wanted(jsonb, timestamptz) returns table (nth bigint) language sql as $$ select 0::bigint $$;
+"""
+
+
+def test_a_database_of_the_first_release_is_brought_up_to_date(each_empty: ScratchDatabase) -> None:
+    first, *rest = steps()
+    with psycopg.connect(each_empty.owner_url, autocommit=True) as owner:
+        owner.execute(_setup("roles") + _script(first))
+        owner.execute(FIRST_RELEASE)
+
+    applied = migrate(Database(each_empty.owner_url, "test"))
+
+    assert applied == [step.name for step in rest]
+    assert state_of(each_empty.owner_url).is_current
 
 
 def test_a_second_migration_does_nothing(each_db: ScratchDatabase) -> None:

@@ -98,3 +98,8 @@ create table holdfast.activity (
 );
 create index activity_of_job on holdfast.activity (job_id, id);                                  -- timeline
 create index activity_by_xid on holdfast.activity (xid);                                         -- project
+
+-- Their answers change, which "create or replace" cannot do; the functions of this release put them back.
+drop function if exists holdfast.definitions(jsonb);
+drop function if exists holdfast.sweep(int);
+drop function if exists holdfast.extras_of(text, text, text, text, jsonb);
