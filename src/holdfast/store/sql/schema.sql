@@ -9021,6 +9021,7 @@ REVOKE ALL ON FUNCTION holdfast.is_native(p_xid bigint, p_xmin xid, p_at timesta
 --
 
 REVOKE ALL ON FUNCTION holdfast.is_own_task(p_task text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.is_own_task(p_task text) TO holdfast_api;
 
 --
 -- Name: FUNCTION is_terminal(p_status holdfast.job_status); Type: ACL; Schema: holdfast; Owner: -
