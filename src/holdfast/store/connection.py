@@ -329,6 +329,7 @@ class AsyncSessions:
         self._database = database
         self._places = asyncio.Semaphore(most)
         self._idle: list[AsyncSession] = []
+        self._closed = False
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[AsyncSession]:
@@ -338,10 +339,14 @@ class AsyncSessions:
             try:
                 yield session
             finally:
-                self._idle.append(session)
+                if self._closed:  # somebody else of the same loop closed all while this one was in use
+                    await session.close()
+                else:
+                    self._idle.append(session)
 
     async def close(self) -> None:
-        """Close what is idle."""
+        """Close what is idle, and the others as they come back."""
+        self._closed = True
         while self._idle:
             await self._idle.pop().close()
 
