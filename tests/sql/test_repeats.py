@@ -58,9 +58,7 @@ def test_an_event_that_did_not_come_in_time_does_not_when_it_is_asked_again(
 def test_jobs_that_had_ended_have_ended_when_they_are_asked_for_again(machine: Machine, running: Row) -> None:
     other = machine.job_in(Status.COMPLETED)
 
-    answers = [
-        ask(machine, "wait_for_jobs", running, "wait_for", "", [other], None, None) for _ in range(2)
-    ]
+    answers = [ask(machine, "wait_for_jobs", running, "wait_for", "", [other], None, None) for _ in range(2)]
 
     assert answers == [{"waits": False, "timed_out": False}] * 2
 
