@@ -70,7 +70,8 @@ def _undo(
     if function is None:
         return context.durable.undo(replay.durable, None)
     first = (context,) if task.undo_takes_context else ()
-    return context.durable.undo(replay.durable, Work(partial(function, *first, *args, **kwargs), ()))
+    undone = Work(partial(function, *first, *args, **kwargs), (), keeps_value=False)
+    return context.durable.undo(replay.durable, undone)
 
 
 def _unless_ended(group: BaseExceptionGroup[BaseException]) -> None:

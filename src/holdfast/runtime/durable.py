@@ -50,6 +50,7 @@ class Work:
     timeout: float | None = None
     compensate: Callable[..., Any] | None = None
     returns: Any = None
+    keeps_value: bool = True
 
     @property
     def codec(self) -> StepCodec:
@@ -147,17 +148,17 @@ class Durable:
             return self._replayed(place, work, saved)
         begun = time.monotonic()
         value, tries = yield from self._try(place.name, work)
-        text = work.codec.encode(value)
+        text = work.codec.encode(value) if work.keeps_value else "null"
         failpoints.reach("step_ran")
         took = time.monotonic() - begun
         yield book.save_step(
             self.job, place, text, undoable=work.compensate is not None, tries=tries, took=took
         )
         failpoints.reach("step_saved")
-        return work.codec.decode(text)
+        return work.codec.decode(text) if work.keeps_value else None
 
     def _replayed(self, place: Place, work: Work, saved: SavedStep) -> Any:
-        value = work.codec.decode(saved.value or "null")
+        value = work.codec.decode(saved.value or "null") if work.keeps_value else None
         if self.replayed is not None and work.compensate is not None:
             self.replayed.append(Undo(place.name, work.compensate, value))
             if self.steps.undoable <= {one.name for one in self.replayed}:
@@ -236,7 +237,7 @@ class Durable:
         for one in reversed(undone):
             place = self.begin(f"undo {one.name}", "undo")
             arguments = (one.value,) if _takes_value(one.function) else ()
-            yield from self.step(place, Work(one.function, arguments))
+            yield from self.step(place, Work(one.function, arguments, keeps_value=False))
         if task_undo is not None:
             yield from self.step(self.begin("undo task", "undo"), task_undo)
 
