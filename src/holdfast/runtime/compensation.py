@@ -56,7 +56,7 @@ def undo_sync(task: "AnyTask", context: SyncContext, args: tuple[Any, ...], kwar
 def _history_of(context: Context | SyncContext, task: "AnyTask") -> Durable:
     compensated = context.compensates or context.job_id
     original = context.claimed._replace(id=compensated, attempt=2)  # so that its book is read
-    return Durable(original, task.settings, lambda: None, replayed=[])
+    return Durable(original, task.settings, lambda: None, lambda: context.stopped, replayed=[])
 
 
 def _undo(

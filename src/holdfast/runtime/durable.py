@@ -86,6 +86,7 @@ class Durable:
     job: ClaimedJob
     settings: HasSettings
     logs: Callable[[], str | None]
+    is_stopped: Callable[[], bool]
     steps: Steps = field(default_factory=Steps)
     beside: Beside = field(default_factory=Beside)
     recorded_as: Status | None = None
@@ -109,12 +110,20 @@ class Durable:
 
     def recall(self, place: Place) -> Plan[SavedStep | None]:
         """Find what an earlier attempt has saved here."""
+        self._refuse_after_end()
         if not self.steps.loaded:
             yield from self.load()
         saved = self.steps.recall(place)
         if saved is None and self.replayed is not None:
             raise EndOfReplay
         return saved
+
+    def _refuse_after_end(self) -> None:
+        """Let nothing begin that could not be saved: a `finally` around a wait, a branch beside it, a task that goes on when told to end."""
+        if self.recorded_as is not None:
+            raise AttemptRecorded(self.recorded_as)
+        if self.is_stopped():
+            raise LeaseLost(self.job.id, self.job.attempt)
 
     def load(self) -> Plan[None]:
         """Read the book; a first attempt's is empty."""
