@@ -113,6 +113,28 @@ def test_a_compensation_that_fails_is_tried_again_without_doing_what_is_done(
     assert log == ["hotel", "flight", "flight"]
 
 
+def test_what_a_compensation_returns_is_nobodys_concern(app: Holdfast) -> None:
+    log: list[str] = []
+
+    def undo(what: str) -> object:
+        log.append(what)
+        return object()
+
+    def undo_task() -> object:
+        return undo("task")
+
+    @app.task(retries=0, compensate=undo_task)
+    async def trip(ctx: Context) -> None:
+        await ctx.step("flight", lambda: "flight", compensate=undo)
+        await ctx.step("hotel", lambda: "hotel", compensate=undo)
+        raise Fail("no car left")
+
+    trip.enqueue()
+    drain(app)
+
+    assert log == ["hotel", "flight", "task"]
+
+
 def test_what_did_not_succeed_is_not_undone(app: Holdfast, owner: psycopg.Connection[Any]) -> None:
     log: list[str] = []
 

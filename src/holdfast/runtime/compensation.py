@@ -56,7 +56,7 @@ def undo_sync(task: "AnyTask", context: SyncContext, args: tuple[Any, ...], kwar
 def _history_of(context: Context | SyncContext, task: "AnyTask") -> Durable:
     compensated = context.compensates or context.job_id
     original = context.claimed._replace(id=compensated, attempt=2)  # so that its book is read
-    return Durable(original, task.settings, lambda: None, replayed=[])
+    return Durable(original, task.settings, lambda: None, lambda: context.stopped, replayed=[])
 
 
 def _undo(
@@ -70,7 +70,8 @@ def _undo(
     if function is None:
         return context.durable.undo(replay.durable, None)
     first = (context,) if task.undo_takes_context else ()
-    return context.durable.undo(replay.durable, Work(partial(function, *first, *args, **kwargs), ()))
+    undone = Work(partial(function, *first, *args, **kwargs), (), keeps_value=False)
+    return context.durable.undo(replay.durable, undone)
 
 
 def _unless_ended(group: BaseExceptionGroup[BaseException]) -> None:

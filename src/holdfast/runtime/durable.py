@@ -50,6 +50,7 @@ class Work:
     timeout: float | None = None
     compensate: Callable[..., Any] | None = None
     returns: Any = None
+    keeps_value: bool = True
 
     @property
     def codec(self) -> StepCodec:
@@ -85,6 +86,7 @@ class Durable:
     job: ClaimedJob
     settings: HasSettings
     logs: Callable[[], str | None]
+    is_stopped: Callable[[], bool]
     steps: Steps = field(default_factory=Steps)
     beside: Beside = field(default_factory=Beside)
     recorded_as: Status | None = None
@@ -108,12 +110,20 @@ class Durable:
 
     def recall(self, place: Place) -> Plan[SavedStep | None]:
         """Find what an earlier attempt has saved here."""
+        self._refuse_after_end()
         if not self.steps.loaded:
             yield from self.load()
         saved = self.steps.recall(place)
         if saved is None and self.replayed is not None:
             raise EndOfReplay
         return saved
+
+    def _refuse_after_end(self) -> None:
+        """Let nothing begin that could not be saved: a `finally` around a wait, a branch beside it, a task that goes on when told to end."""
+        if self.recorded_as is not None:
+            raise AttemptRecorded(self.recorded_as)
+        if self.is_stopped():
+            raise LeaseLost(self.job.id, self.job.attempt)
 
     def load(self) -> Plan[None]:
         """Read the book; a first attempt's is empty."""
@@ -147,17 +157,17 @@ class Durable:
             return self._replayed(place, work, saved)
         begun = time.monotonic()
         value, tries = yield from self._try(place.name, work)
-        text = work.codec.encode(value)
+        text = work.codec.encode(value) if work.keeps_value else "null"
         failpoints.reach("step_ran")
         took = time.monotonic() - begun
         yield book.save_step(
             self.job, place, text, undoable=work.compensate is not None, tries=tries, took=took
         )
         failpoints.reach("step_saved")
-        return work.codec.decode(text)
+        return work.codec.decode(text) if work.keeps_value else None
 
     def _replayed(self, place: Place, work: Work, saved: SavedStep) -> Any:
-        value = work.codec.decode(saved.value or "null")
+        value = work.codec.decode(saved.value or "null") if work.keeps_value else None
         if self.replayed is not None and work.compensate is not None:
             self.replayed.append(Undo(place.name, work.compensate, value))
             if self.steps.undoable <= {one.name for one in self.replayed}:
@@ -236,7 +246,7 @@ class Durable:
         for one in reversed(undone):
             place = self.begin(f"undo {one.name}", "undo")
             arguments = (one.value,) if _takes_value(one.function) else ()
-            yield from self.step(place, Work(one.function, arguments))
+            yield from self.step(place, Work(one.function, arguments, keeps_value=False))
         if task_undo is not None:
             yield from self.step(self.begin("undo task", "undo"), task_undo)
 

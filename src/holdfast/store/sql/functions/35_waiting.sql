@@ -26,6 +26,9 @@ declare
   v_now timestamptz := holdfast.clock();
   v_until timestamptz := coalesce(p_until, v_now + make_interval(secs => p_seconds));
 begin
+  if exists (select from holdfast.step s where s.job_id = p_job and s.name = p_name) then
+    return false;   -- the answer to the first call was lost: it still runs, so the time had come
+  end if;
   -- Saved at once: whoever claims the job afterwards does so because the time has come.
   insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
   values (p_job, p_name, 'sleep', p_after, p_attempt, v_now, greatest(v_now, v_until), to_jsonb(v_until));
@@ -53,9 +56,17 @@ declare
   v_since timestamptz;
   v_until timestamptz;
   v_event holdfast.event;
+  v_told jsonb;
 begin
   perform holdfast.lock_event(p_event);
   v_job := holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  select s.value into v_told from holdfast.step s where s.job_id = p_job and s.name = p_name;
+  if found then   -- the answer to the first call was lost: what it took is not taken twice
+    waits := false;
+    timed_out := (v_told ->> 'timed_out')::boolean;
+    payload := case when not timed_out then (v_told -> 'payload')::text end;
+    return;
+  end if;
   v_now := holdfast.clock();
   select w.since, w.until into v_since, v_until
     from holdfast.wait w
@@ -156,6 +167,11 @@ begin
     raise exception 'job % cannot wait for jobs that do not exist', p_job using errcode = 'HF009';
   end if;
   v_job := holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  waits := false;
+  select (s.value ->> 'timed_out')::boolean into timed_out from holdfast.step s where s.job_id = p_job and s.name = p_name;
+  if found then
+    return;   -- the answer to the first call was lost
+  end if;
   v_now := holdfast.clock();
   select w.since, w.until into v_since, v_until
     from holdfast.wait w
@@ -206,11 +222,10 @@ declare
   v_now timestamptz;
 begin
   perform holdfast.hold_fence(p_job, p_attempt, p_claim_id);
-  select array_agg(e.value::uuid order by e.n) into v_ids
+  select array(select e.value::uuid from jsonb_array_elements_text(s.value) with ordinality as e (value, n) order by e.n) into v_ids
     from holdfast.step s
-    cross join lateral jsonb_array_elements_text(s.value) with ordinality as e (value, n)
    where s.job_id = p_job and s.name = p_name;
-  if found and v_ids is not null then
+  if found then
     return v_ids;   -- the answer to the first call was lost
   end if;
   select array_agg(e.job_id order by e.nth) into v_ids

@@ -216,6 +216,12 @@ begin
                and j.id < holdfast.uuid_at(v_task.cutoff)   -- older than it finished: the index narrows it down
                and j.finished_at < v_task.cutoff
                and not exists (select from holdfast.job newer where newer.retry_of = j.id and newer.finished_at is null)
+               -- Its steps say what is to be undone; a compensation that failed may be retried.
+               and not exists (select from holdfast.job undo where undo.compensates = j.id and undo.status not in ('COMPLETED', 'CANCELLED'))
+               -- Results that a job which goes on may still ask for.
+               and not exists (select from holdfast.dependency d
+                                where d.needs = j.id and (select f.finished_at is null from holdfast.job f where f.id = d.job_id))
+               and (select p.finished_at is null from holdfast.job p where p.id = j.parent_id) is not true
                and not holdfast.awaits_projection(j.id)   -- or usage would lose what it did
              order by j.id
              limit p_limit - v_count
@@ -228,6 +234,7 @@ begin
       delete from holdfast.checkpoint c where c.job_id = any (v_ids);
       delete from holdfast.progress p where p.job_id = any (v_ids);
       delete from holdfast.activity a where a.job_id = any (v_ids);
+      delete from holdfast.wait w where w.job_id = any (v_ids);
       delete from holdfast.dependency d where d.job_id = any (v_ids) or d.needs = any (v_ids);
       delete from holdfast.job_history h where h.job_id = any (v_ids);
       perform holdfast.remove_approvals(v_ids);
