@@ -474,6 +474,12 @@ begin
                and j.id < holdfast.uuid_at(v_task.cutoff)   -- older than it finished: the index narrows it down
                and j.finished_at < v_task.cutoff
                and not exists (select from holdfast.job newer where newer.retry_of = j.id and newer.finished_at is null)
+               -- Its steps say what is to be undone; a compensation that failed may be retried.
+               and not exists (select from holdfast.job undo where undo.compensates = j.id and undo.status not in ('COMPLETED', 'CANCELLED'))
+               -- Results that a job which goes on may still ask for.
+               and not exists (select from holdfast.dependency d
+                                where d.needs = j.id and (select f.finished_at is null from holdfast.job f where f.id = d.job_id))
+               and (select p.finished_at is null from holdfast.job p where p.id = j.parent_id) is not true
                and not holdfast.awaits_projection(j.id)   -- or usage would lose what it did
              order by j.id
              limit p_limit - v_count
@@ -486,6 +492,7 @@ begin
       delete from holdfast.checkpoint c where c.job_id = any (v_ids);
       delete from holdfast.progress p where p.job_id = any (v_ids);
       delete from holdfast.activity a where a.job_id = any (v_ids);
+      delete from holdfast.wait w where w.job_id = any (v_ids);
       delete from holdfast.dependency d where d.job_id = any (v_ids) or d.needs = any (v_ids);
       delete from holdfast.job_history h where h.job_id = any (v_ids);
       perform holdfast.remove_approvals(v_ids);
@@ -1293,15 +1300,16 @@ declare
   v_now timestamptz := holdfast.clock();
   v_queues text[];
 begin
-  with undone as materialized (
+  with ended as materialized (   -- by their ids alone: with anything else beside it the planner may read all jobs
+    select j.* from holdfast.job j where j.id = any (p_ids)),
+  undone as materialized (
     select j.id, j.task, j.queue, j.priority, j.tenant, j.subject, j.label, j.requested_by, j.trace_parent, j.tags, j.metadata, j.payload, j.timeout,
-           j.status, coalesce((t.options ->> 'compensation_retries')::int, 10) as retries, holdfast.still_held(j.last_holder) as held_by
-      from unnest(p_ids) as i (id)
-      join holdfast.job j on j.id = any (array[i.id])
-      join holdfast.task t on t.name = j.task
+           j.status, coalesce((o.options ->> 'compensation_retries')::int, 10) as retries, holdfast.still_held(j.last_holder) as held_by
+      from ended j
+      cross join lateral (select (select t.options from holdfast.task t where t.name = j.task) as options) as o
      where j.compensates is null and j.attempt > 0
-       and (j.status = 'FAILED' or (j.status = 'CANCELLED' and (t.options ->> 'compensate_on_cancel')::boolean))
-       and ((t.options ->> 'compensate')::boolean
+       and (j.status = 'FAILED' or (j.status = 'CANCELLED' and (o.options ->> 'compensate_on_cancel')::boolean))
+       and ((o.options ->> 'compensate')::boolean
             or exists (select from holdfast.step s where s.job_id = j.id and s.undoable))
      order by j.id),
   born as (
@@ -1873,7 +1881,7 @@ begin
       from (select w.job_id from holdfast.wait w where w.event = p_name order by w.job_id) as w
       join holdfast.job j on j.id = any (array[w.job_id])
      where j.status = 'WAITING' and (p_tenant is null or j.tenant = p_tenant)
-     order by j.id
+     order by w.job_id
        for no key update of j),
   woken as (
     update holdfast.job j
@@ -2040,11 +2048,10 @@ declare
   v_now timestamptz;
 begin
   perform holdfast.hold_fence(p_job, p_attempt, p_claim_id);
-  select array_agg(e.value::uuid order by e.n) into v_ids
+  select array(select e.value::uuid from jsonb_array_elements_text(s.value) with ordinality as e (value, n) order by e.n) into v_ids
     from holdfast.step s
-    cross join lateral jsonb_array_elements_text(s.value) with ordinality as e (value, n)
    where s.job_id = p_job and s.name = p_name;
-  if found and v_ids is not null then
+  if found then
     return v_ids;   -- the answer to the first call was lost
   end if;
   select array_agg(e.job_id order by e.nth) into v_ids
@@ -5390,6 +5397,9 @@ begin
     raise exception 'job % cannot be retried: another job took its key at this moment', p_id
       using errcode = 'HF008', hint = 'See what became of that one.';
   end;
+  -- What the old one ran after has ended; the new one wants its results too.
+  insert into holdfast.dependency (needs, job_id, position, policy)
+  select d.needs, v_new, d.position, d.policy from holdfast.dependency d where d.job_id = p_id and d.position > 0;
   if v_gated then
     perform holdfast.join_limits(array[v_new]);
   end if;
@@ -5892,6 +5902,9 @@ declare
   v_now timestamptz := holdfast.clock();
   v_until timestamptz := coalesce(p_until, v_now + make_interval(secs => p_seconds));
 begin
+  if exists (select from holdfast.step s where s.job_id = p_job and s.name = p_name) then
+    return false;   -- the answer to the first call was lost: it still runs, so the time had come
+  end if;
   -- Saved at once: whoever claims the job afterwards does so because the time has come.
   insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
   values (p_job, p_name, 'sleep', p_after, p_attempt, v_now, greatest(v_now, v_until), to_jsonb(v_until));
@@ -6102,7 +6115,7 @@ begin
       from (select * from doomed order by job_id) as m
       join holdfast.job j on j.id = any (array[m.job_id])
      where j.status = 'PENDING'
-     order by j.id
+     order by m.job_id   -- not j.id: the planner would read all jobs in that order
        for no key update of j),
   gone as (
     update holdfast.job j
@@ -6434,9 +6447,17 @@ declare
   v_since timestamptz;
   v_until timestamptz;
   v_event holdfast.event;
+  v_told jsonb;
 begin
   perform holdfast.lock_event(p_event);
   v_job := holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  select s.value into v_told from holdfast.step s where s.job_id = p_job and s.name = p_name;
+  if found then   -- the answer to the first call was lost: what it took is not taken twice
+    waits := false;
+    timed_out := (v_told ->> 'timed_out')::boolean;
+    payload := case when not timed_out then (v_told -> 'payload')::text end;
+    return;
+  end if;
   v_now := holdfast.clock();
   select w.since, w.until into v_since, v_until
     from holdfast.wait w
@@ -6496,6 +6517,11 @@ begin
     raise exception 'job % cannot wait for jobs that do not exist', p_job using errcode = 'HF009';
   end if;
   v_job := holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  waits := false;
+  select (s.value ->> 'timed_out')::boolean into timed_out from holdfast.step s where s.job_id = p_job and s.name = p_name;
+  if found then
+    return;   -- the answer to the first call was lost
+  end if;
   v_now := holdfast.clock();
   select w.since, w.until into v_since, v_until
     from holdfast.wait w

@@ -125,7 +125,7 @@ begin
       from (select w.job_id from holdfast.wait w where w.event = p_name order by w.job_id) as w
       join holdfast.job j on j.id = any (array[w.job_id])
      where j.status = 'WAITING' and (p_tenant is null or j.tenant = p_tenant)
-     order by j.id
+     order by w.job_id
        for no key update of j),
   woken as (
     update holdfast.job j

@@ -57,7 +57,7 @@ begin
       from (select * from doomed order by job_id) as m
       join holdfast.job j on j.id = any (array[m.job_id])
      where j.status = 'PENDING'
-     order by j.id
+     order by m.job_id   -- not j.id: the planner would read all jobs in that order
        for no key update of j),
   gone as (
     update holdfast.job j
