@@ -277,6 +277,24 @@ def test_a_cancelled_job_is_undone_only_when_its_attempt_has_stopped(
     assert log == ["held by worker", "undo"]
 
 
+def test_an_attempt_that_ends_before_it_hears_of_its_cancel_is_undone_at_once(
+    app: Holdfast, owner: psycopg.Connection[Any]
+) -> None:
+    log: list[str] = []
+
+    @app.task(compensate_on_cancel=True)
+    async def trip(ctx: Context) -> None:
+        await ctx.step("flight", lambda: 1, compensate=lambda: log.append("undo"))
+        if not log:
+            # Without a turn of the loop: nobody can tell the attempt before it has ended.
+            owner.execute("select holdfast.cancel(%s)", (ctx.job_id,))
+
+    trip.enqueue()
+    drain(app)
+
+    assert log == ["undo"]
+
+
 def test_a_compensation_waits_ten_minutes_at_most(
     app: Holdfast, owner: psycopg.Connection[Any], holdfast_db: ScratchDatabase
 ) -> None:

@@ -1,7 +1,7 @@
 """An answer that was lost: the same attempt asks again, and finds what its first call did."""
 
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from psycopg.types.json import Jsonb
@@ -53,6 +53,18 @@ def test_an_event_that_did_not_come_in_time_does_not_when_it_is_asked_again(
 
     assert ask(machine, "wait_for_event", running, "event paid", "", "paid", 0.0, None) == first
     assert (first["waits"], first["timed_out"]) == (False, True)
+
+
+def test_an_event_is_emitted_once(machine: Machine, running: Row) -> None:
+    ask(machine, "wait_for_event", running, "event paid", "", "paid", None, None)
+    token = uuid4()
+
+    answers = [
+        machine.value("select holdfast.emit('paid', %s, p_token => %s)", Jsonb(1), token) for _ in range(2)
+    ]
+
+    assert answers == [1, 1]
+    assert machine.count("holdfast.event") == 1
 
 
 def test_jobs_that_had_ended_have_ended_when_they_are_asked_for_again(machine: Machine, running: Row) -> None:

@@ -102,7 +102,9 @@ begin
 end $$;
 
 -- Emits an event: kept for later waits, and whoever waits for it now goes on. Answers how many do.
-create or replace function holdfast.emit(p_name text, p_payload jsonb default 'null', p_tenant text default null, p_actor text default null) returns bigint
+-- A call with a token may be repeated after a lost answer.
+create or replace function holdfast.emit(
+  p_name text, p_payload jsonb default 'null', p_tenant text default null, p_actor text default null, p_token uuid default null) returns bigint
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_now timestamptz;
@@ -117,9 +119,11 @@ begin
       using errcode = 'HF005', hint = 'Store the data elsewhere and send its id.';
   end if;
   perform holdfast.lock_event(p_name);
+  select e.woke into v_count from holdfast.event e where e.token = p_token;
+  if found then
+    return v_count;
+  end if;
   v_now := holdfast.clock();
-  insert into holdfast.event (name, tenant, payload, emitted_at, emitted_by)
-  values (p_name, p_tenant, coalesce(p_payload, 'null'), v_now, coalesce(p_actor, holdfast.actor()));
   with waiting as materialized (
     select j.id
       from (select w.job_id from holdfast.wait w where w.event = p_name order by w.job_id) as w
@@ -139,6 +143,8 @@ begin
     select w.id, v_now, pg_current_xact_id()::text::bigint, 'event', coalesce(p_actor, holdfast.actor()), jsonb_build_object('event', p_name)
       from woken w)
   select count(*), array_agg(distinct w.queue) into v_count, v_queues from woken w;
+  insert into holdfast.event (name, tenant, payload, emitted_at, emitted_by, token, woke)
+  values (p_name, p_tenant, coalesce(p_payload, 'null'), v_now, coalesce(p_actor, holdfast.actor()), p_token, v_count);
   if v_queues is not null then
     perform holdfast.wake(v_queues);
   end if;
