@@ -1853,10 +1853,10 @@ begin
 end $$;
 
 --
--- Name: emit(text, jsonb, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: emit(text, jsonb, text, text, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.emit(p_name text, p_payload jsonb DEFAULT 'null'::jsonb, p_tenant text DEFAULT NULL::text, p_actor text DEFAULT NULL::text) RETURNS bigint
+CREATE FUNCTION holdfast.emit(p_name text, p_payload jsonb DEFAULT 'null'::jsonb, p_tenant text DEFAULT NULL::text, p_actor text DEFAULT NULL::text, p_token uuid DEFAULT NULL::uuid) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
@@ -1873,9 +1873,11 @@ begin
       using errcode = 'HF005', hint = 'Store the data elsewhere and send its id.';
   end if;
   perform holdfast.lock_event(p_name);
+  select e.woke into v_count from holdfast.event e where e.token = p_token;
+  if found then
+    return v_count;
+  end if;
   v_now := holdfast.clock();
-  insert into holdfast.event (name, tenant, payload, emitted_at, emitted_by)
-  values (p_name, p_tenant, coalesce(p_payload, 'null'), v_now, coalesce(p_actor, holdfast.actor()));
   with waiting as materialized (
     select j.id
       from (select w.job_id from holdfast.wait w where w.event = p_name order by w.job_id) as w
@@ -1895,6 +1897,8 @@ begin
     select w.id, v_now, pg_current_xact_id()::text::bigint, 'event', coalesce(p_actor, holdfast.actor()), jsonb_build_object('event', p_name)
       from woken w)
   select count(*), array_agg(distinct w.queue) into v_count, v_queues from woken w;
+  insert into holdfast.event (name, tenant, payload, emitted_at, emitted_by, token, woke)
+  values (p_name, p_tenant, coalesce(p_payload, 'null'), v_now, coalesce(p_actor, holdfast.actor()), p_token, v_count);
   if v_queues is not null then
     perform holdfast.wake(v_queues);
   end if;
@@ -6872,7 +6876,9 @@ CREATE TABLE holdfast.event (
     tenant holdfast.name,
     payload jsonb NOT NULL,
     emitted_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
-    emitted_by text NOT NULL
+    emitted_by text NOT NULL,
+    token uuid,
+    woke bigint DEFAULT 0 NOT NULL
 );
 
 --
@@ -7437,6 +7443,13 @@ ALTER TABLE ONLY holdfast.dispatch
 
 ALTER TABLE ONLY holdfast.event
     ADD CONSTRAINT event_pkey PRIMARY KEY (id);
+
+--
+-- Name: event event_token_key; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.event
+    ADD CONSTRAINT event_token_key UNIQUE (token);
 
 --
 -- Name: feed feed_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -8707,13 +8720,13 @@ REVOKE ALL ON FUNCTION holdfast.due_schedules(p_limit integer, p_except text[], 
 GRANT ALL ON FUNCTION holdfast.due_schedules(p_limit integer, p_except text[], OUT due jsonb, OUT next_in double precision) TO holdfast_worker;
 
 --
--- Name: FUNCTION emit(p_name text, p_payload jsonb, p_tenant text, p_actor text); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION emit(p_name text, p_payload jsonb, p_tenant text, p_actor text, p_token uuid); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text) FROM PUBLIC;
-GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text) TO holdfast_producer;
-GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text) TO holdfast_worker;
-GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text) TO holdfast_api;
+REVOKE ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text, p_token uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text, p_token uuid) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text, p_token uuid) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text, p_token uuid) TO holdfast_api;
 
 --
 -- Name: FUNCTION end_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid); Type: ACL; Schema: holdfast; Owner: -
