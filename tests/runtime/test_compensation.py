@@ -1,3 +1,4 @@
+import asyncio
 from typing import Any
 
 import psycopg
@@ -309,3 +310,44 @@ def test_a_compensation_waits_ten_minutes_at_most(
     drain(app)
 
     assert log == ["run", "undo"]
+
+
+def test_what_was_done_instead_of_a_step_that_failed_is_undone(app: Holdfast) -> None:
+    log: list[str] = []
+
+    def declined() -> None:
+        raise RuntimeError("declined")
+
+    @app.task(retries=0)
+    async def pay(ctx: Context) -> None:
+        try:
+            await ctx.step("card", declined, compensate=lambda: log.append("card"))
+        except Exception:  # noqa: BLE001 - whatever it was, there is another way
+            await ctx.step("invoice", lambda: "I-1", compensate=lambda number: log.append(f"undo {number}"))
+        raise Fail("no stock")
+
+    pay.enqueue()
+    drain(app)
+
+    assert log == ["undo I-1"]
+
+
+def test_a_branch_beside_one_that_failed_is_undone(app: Holdfast) -> None:
+    log: list[str] = []
+
+    async def breaks() -> None:
+        await asyncio.sleep(0.05)
+        raise Fail("no car")
+
+    @app.task(retries=0)
+    async def trip(ctx: Context) -> None:
+        async def hotel() -> None:
+            await asyncio.sleep(0)
+            await ctx.step("hotel", lambda: 1, compensate=lambda: log.append("hotel"))
+
+        await asyncio.gather(ctx.step("car", breaks), hotel())
+
+    trip.enqueue()
+    drain(app)
+
+    assert log == ["hotel"]

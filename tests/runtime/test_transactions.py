@@ -80,13 +80,13 @@ def test_what_is_asked_inside_a_transaction_finds_a_connection_however_many_are_
     @app.task(retries=0, timeout=20)
     async def book(ctx: Context) -> None:
         async with ctx.transaction():
-            open_now.append(ctx.job_id)
-            if len(open_now) >= 10:
+            begun.append(ctx.job_id)
+            if len(begun) == 10:
                 all_open.set()
             await all_open.wait()
             await ctx.progress(1, 2)
 
-    open_now: list[Any] = []
+    begun: list[Any] = []
     all_open = asyncio.Event()
     handles = [book.enqueue() for _ in range(many)]
     drain(app, concurrency=20)

@@ -1,6 +1,5 @@
 """An answer that was lost: the same attempt asks again, and finds what its first call did."""
 
-from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -18,14 +17,8 @@ def running(machine: Machine) -> Row:
     return claimed
 
 
-def ask(machine: Machine, function: str, claimed: Row, *arguments: Any) -> Row:
-    fence = (claimed["id"], claimed["attempt"], claimed["claim_id"])
-    places = ", ".join(["%s"] * (3 + len(arguments)))
-    return machine.one(f"select * from holdfast.{function}({places})", *fence, *arguments)
-
-
 def test_a_sleep_that_was_none_is_none_when_it_is_asked_again(machine: Machine, running: Row) -> None:
-    answers = [ask(machine, "sleep_until", running, "sleep", "", 0.0, None, None) for _ in range(2)]
+    answers = [machine.ask("sleep_until", running, "sleep", "", 0.0, None, None) for _ in range(2)]
 
     assert answers == [{"sleep_until": False}] * 2
     assert machine.count("holdfast.step") == 1
@@ -36,9 +29,7 @@ def test_an_event_that_was_taken_is_given_again(machine: Machine, running: Row, 
     for number in range(1 + further):
         machine.value("select holdfast.emit('paid', %s)", Jsonb(number))
 
-    answers = [
-        ask(machine, "wait_for_event", running, "event paid", "", "paid", None, None) for _ in range(2)
-    ]
+    answers = [machine.ask("wait_for_event", running, "event paid", "", "paid", None, None) for _ in range(2)]
 
     assert answers == [{"waits": False, "timed_out": False, "payload": "0"}] * 2
     assert machine.status(running["id"]) is Status.RUNNING
@@ -48,15 +39,15 @@ def test_an_event_that_was_taken_is_given_again(machine: Machine, running: Row, 
 def test_an_event_that_did_not_come_in_time_does_not_when_it_is_asked_again(
     machine: Machine, running: Row
 ) -> None:
-    first = ask(machine, "wait_for_event", running, "event paid", "", "paid", 0.0, None)
+    first = machine.ask("wait_for_event", running, "event paid", "", "paid", 0.0, None)
     machine.value("select holdfast.emit('paid')")
 
-    assert ask(machine, "wait_for_event", running, "event paid", "", "paid", 0.0, None) == first
+    assert machine.ask("wait_for_event", running, "event paid", "", "paid", 0.0, None) == first
     assert (first["waits"], first["timed_out"]) == (False, True)
 
 
 def test_an_event_is_emitted_once(machine: Machine, running: Row) -> None:
-    ask(machine, "wait_for_event", running, "event paid", "", "paid", None, None)
+    machine.ask("wait_for_event", running, "event paid", "", "paid", None, None)
     token = uuid4()
 
     answers = [
@@ -70,7 +61,7 @@ def test_an_event_is_emitted_once(machine: Machine, running: Row) -> None:
 def test_jobs_that_had_ended_have_ended_when_they_are_asked_for_again(machine: Machine, running: Row) -> None:
     other = machine.job_in(Status.COMPLETED)
 
-    answers = [ask(machine, "wait_for_jobs", running, "wait_for", "", [other], None, None) for _ in range(2)]
+    answers = [machine.ask("wait_for_jobs", running, "wait_for", "", [other], None, None) for _ in range(2)]
 
     assert answers == [{"waits": False, "timed_out": False}] * 2
 
@@ -80,7 +71,7 @@ def test_children_are_enqueued_once(machine: Machine, running: Row, many: int) -
     jobs = Jsonb([{"task": "t", "payload": {}} for _ in range(many)])
 
     answers: list[list[UUID]] = [
-        ask(machine, "enqueue_children", running, "parts", "", jobs, None)["enqueue_children"]
+        machine.ask("enqueue_children", running, "parts", "", jobs, None)["enqueue_children"]
         for _ in range(2)
     ]
 

@@ -4,6 +4,7 @@ The functions that undo steps are named in the task's code and nowhere else, so 
 The replay ends with the last step that has something to undo: nothing after it is run.
 """
 
+import asyncio
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,9 @@ from holdfast.runtime.plans import Plan
 
 if TYPE_CHECKING:
     from holdfast.runtime.registry import AnyTask
+
+# A second for what runs beside: nothing in a replay waits for anything but the database.
+_TURNS, _TURN = 100, 0.01
 
 
 async def undo(task: "AnyTask", context: Context, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -33,7 +37,16 @@ async def undo(task: "AnyTask", context: Context, args: tuple[Any, ...], kwargs:
                 raise
             except Exception:  # noqa: BLE001, S110 - what failed the job fails its replay at the same place
                 pass
+        await _others(replay)
     await context.carry_out(_undo(task, context, replay, args, kwargs))
+
+
+async def _others(replay: Context) -> None:
+    """Let branches go on that the task has left behind: one that failed ends a gather, the others still have steps to name."""
+    for _ in range(_TURNS):
+        if replay.durable.all_collected:
+            return
+        await asyncio.sleep(_TURN)
 
 
 def undo_sync(task: "AnyTask", context: SyncContext, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol, get_type_hints
 
 from holdfast.domain.backoff import BackoffRule
-from holdfast.domain.errors import BadInput, DatabaseUnavailable, LeaseLost
+from holdfast.domain.errors import BadInput, DatabaseUnavailable, HoldfastError, LeaseLost
 from holdfast.domain.failure import Rules
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Failed, outcome_of
@@ -33,6 +33,10 @@ from holdfast.store.call import Call
 
 class AttemptRecorded(BaseException):
     """The database knows what became of this attempt; nothing in the task may go on. Not an Exception: no task shall catch it."""
+
+
+class StepNotDone(HoldfastError):
+    """A replay has come to a step that had failed, or that was never reached."""
 
 
 class EndOfReplay(BaseException):
@@ -115,7 +119,8 @@ class Durable:
             yield from self.load()
         saved = self.steps.recall(place)
         if saved is None and self.replayed is not None:
-            raise EndOfReplay
+            # A step that is not in the book may have failed and been caught: then the code went on, and so does its replay.
+            raise StepNotDone(place.name) if place.kind in {"step", "transaction"} else EndOfReplay
         return saved
 
     def _refuse_after_end(self) -> None:
@@ -170,9 +175,14 @@ class Durable:
         value = work.codec.decode(saved.value or "null") if work.keeps_value else None
         if self.replayed is not None and work.compensate is not None:
             self.replayed.append(Undo(place.name, work.compensate, value))
-            if self.steps.undoable <= {one.name for one in self.replayed}:
+            if self.all_collected:
                 raise EndOfReplay
         return value
+
+    @property
+    def all_collected(self) -> bool:
+        """Whether a replay has found everything that is to be undone."""
+        return self.steps.undoable <= {one.name for one in self.replayed or ()}
 
     def _try(self, name: str, work: Work) -> Plan[tuple[Any, int]]:
         backoff = work.backoff or self.settings.backoff

@@ -1880,9 +1880,10 @@ begin
   v_now := holdfast.clock();
   with waiting as materialized (
     select j.id
-      from (select w.job_id from holdfast.wait w where w.event = p_name order by w.job_id) as w
+      from (select w.job_id, w.until from holdfast.wait w where w.event = p_name order by w.job_id) as w
       join holdfast.job j on j.id = any (array[w.job_id])
      where j.status = 'WAITING' and (p_tenant is null or j.tenant = p_tenant)
+       and j.due_at is not distinct from w.until   -- else it has been woken, and waits for something else now
      order by w.job_id
        for no key update of j),
   woken as (
@@ -3147,6 +3148,25 @@ $$;
 CREATE FUNCTION holdfast.is_address(p_name text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ((length(p_name) <= 254) AND (p_name ~ '^[A-Za-z0-9.!#$%&''*+/=?^_`{|}~-]+@([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$'::text));
+
+--
+-- Name: is_awaited_by(uuid, uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.is_awaited_by(p_job uuid, p_ids uuid[]) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  with recursive chain as (
+    select i.id from unnest(p_ids) as i (id)
+    union
+    select d.needs
+      from chain c
+      join holdfast.wait w on w.job_id = any (array[c.id]) and w.remaining > 0 and w.until is null
+      join holdfast.dependency d on d.job_id = w.job_id
+     where (select n.finished_at is null from holdfast.job n where n.id = d.needs))
+  select exists (select from chain c where c.id = p_job)
+$$;
 
 --
 -- Name: is_completed_by(uuid, integer, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -6143,16 +6163,17 @@ begin
        set remaining = w.remaining - f.n
       from (select f.job_id, f.n from fewer f join holdfast.wait w on w.job_id = any (array[f.job_id]) order by f.job_id for no key update of w) as f
      where w.job_id = any (array[f.job_id])
-    returning w.job_id, w.remaining, w.run_at, w.step),
+    returning w.job_id, w.remaining, w.run_at, w.step, w.until),
   -- A waiting attempt's row stays until the attempt has read it; one that never started needs it no more.
   freed as (
-    select c.job_id, c.step, greatest(c.run_at, v_now) as due from counted c where c.remaining <= 0),
+    select c.job_id, c.step, c.until, greatest(c.run_at, v_now) as due from counted c where c.remaining <= 0),
   ready as (
     update holdfast.job j
        set held_by = null, due_at = case when j.ties & 1 = 1 or f.due > v_now then f.due end,
            claim_order = case when j.ties & 1 = 0 and f.due <= v_now then holdfast.place_in_line(v_now, j.priority) end
-      from (select f.job_id, f.due from freed f join holdfast.job j on j.id = any (array[f.job_id]) order by f.job_id for no key update of j) as f
+      from (select f.job_id, f.due, f.until from freed f join holdfast.job j on j.id = any (array[f.job_id]) order by f.job_id for no key update of j) as f
      where j.id = any (array[f.job_id]) and j.status in ('PENDING', 'WAITING') and j.claim_order is null
+       and j.due_at is not distinct from f.until   -- else it has been woken, and waits for something else now
     returning j.queue)
   select (select array_agg(distinct r.queue) from ready r), (select array_agg(f.job_id) from freed f where f.step is null)
     into v_queues, v_started;
@@ -6536,6 +6557,9 @@ begin
   end if;
   timed_out := v_open is not null and coalesce(v_until <= v_now, false);
   waits := v_open is not null and not timed_out;
+  if waits and v_until is null and holdfast.is_awaited_by(p_job, v_open) then
+    raise exception 'job % cannot wait for jobs that wait for it: they would wait for ever', p_job using errcode = 'HF005';
+  end if;
   if waits then
     update holdfast.job j set ties = j.ties | 2 where j.id = any (v_open) and j.ties & 2 = 0;
     insert into holdfast.dependency (needs, job_id, position, policy)
@@ -9023,6 +9047,12 @@ REVOKE ALL ON FUNCTION holdfast.insert_queues(p_tasks jsonb) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.is_address(p_name text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION is_awaited_by(p_job uuid, p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.is_awaited_by(p_job uuid, p_ids uuid[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION is_completed_by(p_job uuid, p_attempt integer, p_claim_id uuid); Type: ACL; Schema: holdfast; Owner: -

@@ -126,9 +126,10 @@ begin
   v_now := holdfast.clock();
   with waiting as materialized (
     select j.id
-      from (select w.job_id from holdfast.wait w where w.event = p_name order by w.job_id) as w
+      from (select w.job_id, w.until from holdfast.wait w where w.event = p_name order by w.job_id) as w
       join holdfast.job j on j.id = any (array[w.job_id])
      where j.status = 'WAITING' and (p_tenant is null or j.tenant = p_tenant)
+       and j.due_at is not distinct from w.until   -- else it has been woken, and waits for something else now
      order by w.job_id
        for no key update of j),
   woken as (
@@ -150,6 +151,20 @@ begin
   end if;
   return v_count;
 end $$;
+
+-- Whether one of these jobs waits for this one, be it through others, and none of them would ever give up.
+create or replace function holdfast.is_awaited_by(p_job uuid, p_ids uuid[]) returns boolean
+language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
+  with recursive chain as (
+    select i.id from unnest(p_ids) as i (id)
+    union
+    select d.needs
+      from chain c
+      join holdfast.wait w on w.job_id = any (array[c.id]) and w.remaining > 0 and w.until is null
+      join holdfast.dependency d on d.job_id = w.job_id
+     where (select n.finished_at is null from holdfast.job n where n.id = d.needs))
+  select exists (select from chain c where c.id = p_job)
+$$;
 
 -- The jobs before the waiting one, in the order of their ids: their ends lock them first and then whoever waits.
 create or replace function holdfast.wait_for_jobs(
@@ -188,6 +203,9 @@ begin
   end if;
   timed_out := v_open is not null and coalesce(v_until <= v_now, false);
   waits := v_open is not null and not timed_out;
+  if waits and v_until is null and holdfast.is_awaited_by(p_job, v_open) then
+    raise exception 'job % cannot wait for jobs that wait for it: they would wait for ever', p_job using errcode = 'HF005';
+  end if;
   if waits then
     update holdfast.job j set ties = j.ties | 2 where j.id = any (v_open) and j.ties & 2 = 0;
     insert into holdfast.dependency (needs, job_id, position, policy)
