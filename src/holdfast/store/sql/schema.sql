@@ -1172,7 +1172,7 @@ begin
           from holdfast.job j
          where j.queue = q.name and j.claim_order is not null and not j.suspect
          limit 10000) as h
-     where (h.ties & 1 = 0 and h.task = any (v_gated))
+     where (h.ties & 1 = 0 and h.task = any (v_gated) and h.compensates is null)
         or (h.queue = any (v_limited) and not holdfast.has_slot(h.id, 'queue:' || h.queue))
      limit p_limit
   loop
@@ -1245,7 +1245,7 @@ begin
   if holdfast.task_is_paused(v_task) then
     return 'task:' || v_task.name;
   end if;
-  if v_task.options ? 'flag' then
+  if v_task.options ? 'flag' and p_job.compensates is null then   -- what a rollout let in, it lets be undone
     v_share := holdfast.flag_share(v_task.options ->> 'flag');
     if v_share < 100
        and holdfast.rollout_position(coalesce(p_job.payload ->> (v_task.options ->> 'rollout_by'), p_job.id::text)) >= v_share then
@@ -3681,7 +3681,7 @@ CREATE FUNCTION holdfast.limits_of(p_job holdfast.job) RETURNS TABLE(key text, m
                  coalesce(d.policy, 'wait') as policy, coalesce(d.release_while_waiting, false) as release_while_waiting
             from holdfast.task t
             cross join lateral jsonb_to_recordset(t.options -> 'limits') as d (key text, max int, policy text, release_while_waiting boolean)
-           where t.name = p_job.task
+           where t.name = p_job.task and p_job.compensates is null
           union all
           select 'queue:' || q.name, q.job_limit, 'wait', false
             from holdfast.queue q
@@ -4753,7 +4753,7 @@ CREATE FUNCTION holdfast.rates_of(p_job holdfast.job) RETURNS TABLE(key text, mo
                  make_interval(secs => d.per) as period
             from holdfast.task t
             cross join lateral jsonb_to_recordset(t.options -> 'rates') as d (key text, max int, per float8)
-           where t.name = p_job.task) as r
+           where t.name = p_job.task and p_job.compensates is null) as r
    order by r.key, r.most
 $$;
 
@@ -5106,6 +5106,7 @@ begin
     from (select j.id::uuid
             from holdfast.job j
            where j.compensates is not null and j.finished_at is null and j.held_by is not null and j.status = 'PENDING'
+             and j.held_by ~ '^(worker|run):'   -- a pause is not ours to end
              and (j.due_at <= holdfast.clock()
                   or exists (select from holdfast.worker w where j.held_by = 'worker:' || w.id and w.died_at is not null))
            order by j.compensates, j.id   -- the order of the index that holds only these

@@ -131,7 +131,7 @@ begin
           from holdfast.job j
          where j.queue = q.name and j.claim_order is not null and not j.suspect
          limit 10000) as h
-     where (h.ties & 1 = 0 and h.task = any (v_gated))
+     where (h.ties & 1 = 0 and h.task = any (v_gated) and h.compensates is null)
         or (h.queue = any (v_limited) and not holdfast.has_slot(h.id, 'queue:' || h.queue))
      limit p_limit
   loop

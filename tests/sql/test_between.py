@@ -1,0 +1,67 @@
+"""Between the parts: what a gate, a flow, a compensation and retention do to each other's jobs."""
+
+from typing import Any
+from uuid import UUID
+
+from sql.support import Machine, Row
+
+
+def admit(machine: Machine) -> None:
+    machine.rows("select * from holdfast.admit_due(1000)")
+
+
+def claim_one(machine: Machine, worker: UUID) -> Row:
+    (claimed,) = machine.claim(worker, 1)
+    return claimed
+
+
+def fail(machine: Machine, worker: UUID, claimed: Row) -> None:
+    machine.settle(worker, claimed, outcome="failed", error={"type": "Boom"}, recoverable=False, reason="no")
+
+
+def failed_and_undone(machine: Machine, **options: Any) -> UUID:
+    """Fail a job of a task that compensates; answers the compensation."""
+    machine.register(options={"compensate": True, **options})
+    worker = machine.worker()
+    job_id = machine.enqueue(payload={"user": 1})
+    admit(machine)
+    fail(machine, worker, claim_one(machine, worker))
+    undoing: UUID = machine.value("select id::uuid from holdfast.job where compensates = %s", job_id)
+    return undoing
+
+
+# -- compensation ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_compensation_waits_for_no_slot_of_its_task(machine: Machine) -> None:
+    undoing = failed_and_undone(machine, limits=[{"key": "user:{user}", "max": 1}])
+    machine.enqueue(payload={"user": 1})  # takes the slot, and may keep it for days
+    admit(machine)
+    machine.sweep()
+    admit(machine)
+
+    assert machine.job(undoing)["held_by"] is None
+    assert undoing in {row["id"] for row in machine.claim(machine.worker("other"))}
+
+
+def test_a_rollout_does_not_keep_a_compensation_back(machine: Machine) -> None:
+    undoing = failed_and_undone(machine, flag="NEW")
+    machine.value("select holdfast.set_flag('NEW', true, 0)")
+    admit(machine)
+    machine.sweep()
+    admit(machine)
+
+    assert [row["id"] for row in machine.claim(machine.worker("other"))] == [undoing]
+
+
+def test_a_paused_compensation_stays_parked_until_its_task_resumes(machine: Machine) -> None:
+    undoing = failed_and_undone(machine)
+    machine.value("select holdfast.pause_task('t')")
+    machine.advance(5)
+    machine.sweep()
+    before = machine.job(undoing)
+    machine.advance(5)
+    machine.value("select holdfast.release_compensations(100)")
+
+    assert before["held_by"] == "task:t"
+    assert machine.job(undoing) == before
