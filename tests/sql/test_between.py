@@ -65,3 +65,23 @@ def test_a_paused_compensation_stays_parked_until_its_task_resumes(machine: Mach
 
     assert before["held_by"] == "task:t"
     assert machine.job(undoing) == before
+
+
+# -- flows ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_jobs_of_a_limited_queue_can_wait_for_others_of_it(machine: Machine) -> None:
+    machine.register()
+    machine.value("select holdfast.limit_queue('default', 1)")
+    worker = machine.worker()
+    first, second = machine.enqueue(), machine.enqueue()
+    admit(machine)
+    claimed = claim_one(machine, worker)
+    assert machine.job(second)["held_by"] == "limit:queue:default"
+
+    machine.rows(
+        "select * from holdfast.wait_for_jobs(%s, %s, %s, 'w', null, %s, null, null)",
+        first, claimed["attempt"], claimed["claim_id"], [second],
+    )  # fmt: skip
+
+    assert [row["id"] for row in machine.claim(worker)] == [second]

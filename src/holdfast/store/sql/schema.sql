@@ -3683,7 +3683,8 @@ CREATE FUNCTION holdfast.limits_of(p_job holdfast.job) RETURNS TABLE(key text, m
             cross join lateral jsonb_to_recordset(t.options -> 'limits') as d (key text, max int, policy text, release_while_waiting boolean)
            where t.name = p_job.task and p_job.compensates is null
           union all
-          select 'queue:' || q.name, q.job_limit, 'wait', false
+          -- An operator's brake on what runs: who waits, perhaps for others of the queue, runs nothing.
+          select 'queue:' || q.name, q.job_limit, 'wait', true
             from holdfast.queue q
            where q.name = p_job.queue and q.job_limit is not null) as l
    order by l.key, l.most
