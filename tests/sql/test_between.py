@@ -70,6 +70,20 @@ def test_a_paused_compensation_stays_parked_until_its_task_resumes(machine: Mach
 # -- flows ---------------------------------------------------------------------------------------------------------------------
 
 
+def test_a_retried_fan_in_gets_the_results_that_the_failed_one_got(machine: Machine) -> None:
+    machine.register()
+    worker = machine.worker()
+    first, second = machine.enqueue(), machine.enqueue()
+    (fan_in,) = machine.enqueue_many([{"task": "t", "payload": {}, "after": [str(second), str(first)]}])
+    machine.complete(worker, *machine.claim(worker), result="7")
+    fail(machine, worker, claim_one(machine, worker))
+
+    retried = machine.value("select holdfast.retry(%s)", fan_in["job_id"])
+
+    results = machine.rows("select * from holdfast.results_of(%s)", retried)
+    assert [(row["id"], row["result"]) for row in results] == [(second, "7"), (first, "7")]
+
+
 def test_jobs_of_a_limited_queue_can_wait_for_others_of_it(machine: Machine) -> None:
     machine.register()
     machine.value("select holdfast.limit_queue('default', 1)")
