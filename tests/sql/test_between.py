@@ -3,6 +3,8 @@
 from typing import Any
 from uuid import UUID
 
+import pytest
+
 from sql.support import Machine, Row
 
 
@@ -99,3 +101,40 @@ def test_jobs_of_a_limited_queue_can_wait_for_others_of_it(machine: Machine) -> 
     )  # fmt: skip
 
     assert [row["id"] for row in machine.claim(worker)] == [second]
+
+
+@pytest.mark.parametrize("between", [0, 2], ids=["directly", "through others"])
+def test_a_job_cannot_wait_for_what_waits_for_it(machine: Machine, between: int) -> None:
+    machine.register()
+    last = job_id = machine.enqueue()
+    claimed = claim_one(machine, machine.worker())
+    for _ in range(between + 1):
+        last = machine.enqueue_many([{"task": "t", "payload": {}, "after": [str(last)]}])[0]["job_id"]
+
+    with machine.refused("HF005", "which waits for it"):
+        machine.rows(
+            "select * from holdfast.wait_for_jobs(%s, %s, %s, 'w', null, %s, null, null)",
+            job_id, claimed["attempt"], claimed["claim_id"], [last],
+        )  # fmt: skip
+
+
+# -- waits ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_an_event_that_nobody_waits_for_any_more_does_not_end_a_sleep(machine: Machine) -> None:
+    machine.register()
+    worker = machine.worker()
+    job_id = machine.enqueue()
+    claimed = claim_one(machine, worker)
+    fence = (job_id, claimed["attempt"], claimed["claim_id"])
+    machine.rows("select * from holdfast.wait_for_event(%s, %s, %s, 'paid', null, 'paid', 10, null)", *fence)
+    machine.advance(11)
+    admit(machine)
+    claimed = claim_one(machine, worker)
+    fence = (job_id, claimed["attempt"], claimed["claim_id"])
+    # The release of today sleeps where that of yesterday waited.
+    machine.rows("select * from holdfast.sleep_until(%s, %s, %s, 'rest', null, 3600, null, null)", *fence)
+
+    machine.value("select holdfast.emit('paid')")
+
+    assert machine.claim(worker) == []

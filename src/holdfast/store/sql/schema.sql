@@ -5903,6 +5903,7 @@ begin
   if v_until <= v_now then
     return false;
   end if;
+  delete from holdfast.wait w where w.job_id = p_job;   -- of an older release: its event would end the sleep
   perform holdfast.put_aside(v_job, v_until, null, format('sleeps until %s', v_until), p_logs);
   return true;
 end $$;
@@ -6491,6 +6492,7 @@ declare
   v_until timestamptz;
   v_known bigint;
   v_open uuid[];
+  v_other uuid;
 begin
   if p_job = any (p_ids) then
     raise exception 'job % cannot wait for itself', p_job using errcode = 'HF005';
@@ -6512,6 +6514,11 @@ begin
   timed_out := v_open is not null and coalesce(v_until <= v_now, false);
   waits := v_open is not null and not timed_out;
   if waits then
+    v_other := holdfast.waits_back(p_job, v_open);
+    if v_other is not null then
+      raise exception 'job % cannot wait for job %, which waits for it: neither would ever go on', p_job, v_other
+        using errcode = 'HF005', hint = 'Let one of them end first: a job that is to run after this one cannot be waited for here.';
+    end if;
     update holdfast.job j set ties = j.ties | 2 where j.id = any (v_open) and j.ties & 2 = 0;
     insert into holdfast.dependency (needs, job_id, position, policy)
     select o.id, p_job, -o.n, 'run'   -- counted downwards: what it was enqueued after counts upwards
@@ -6558,6 +6565,33 @@ CREATE FUNCTION holdfast.waiting_since(p_queue text) RETURNS timestamp with time
      where h.number < 1000)
   select min(h.since) from heads h
 $$;
+
+--
+-- Name: waits_back(uuid, uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.waits_back(p_job uuid, p_ids uuid[]) RETURNS uuid
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  v_other uuid;
+begin
+  with recursive ahead as (
+    select i.id from unnest(p_ids) as i (id)
+    union
+    select d.needs
+      from ahead a
+      join holdfast.wait w on w.job_id = any (array[a.id]) and w.remaining > 0
+      join holdfast.dependency d on d.job_id = any (array[w.job_id]))
+  select d.job_id into v_other
+    from holdfast.dependency d
+    join holdfast.wait w on w.job_id = any (array[d.job_id]) and w.remaining > 0
+   where d.needs = p_job and d.job_id in (select a.id from ahead a)
+   limit 1;
+  return v_other;
+end $$;
 
 --
 -- Name: wake(text[]); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -9880,6 +9914,12 @@ GRANT ALL ON FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_cl
 --
 
 REVOKE ALL ON FUNCTION holdfast.waiting_since(p_queue text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION waits_back(p_job uuid, p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.waits_back(p_job uuid, p_ids uuid[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION wake(p_queues text[]); Type: ACL; Schema: holdfast; Owner: -

@@ -32,6 +32,7 @@ begin
   if v_until <= v_now then
     return false;
   end if;
+  delete from holdfast.wait w where w.job_id = p_job;   -- of an older release: its event would end the sleep
   perform holdfast.put_aside(v_job, v_until, null, format('sleeps until %s', v_until), p_logs);
   return true;
 end $$;
@@ -134,6 +135,27 @@ begin
   return v_count;
 end $$;
 
+-- Which of these jobs, or of those they wait for in turn, waits for this one; null when none does.
+create or replace function holdfast.waits_back(p_job uuid, p_ids uuid[]) returns uuid
+language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp set enable_seqscan = off as $$
+declare
+  v_other uuid;
+begin
+  with recursive ahead as (
+    select i.id from unnest(p_ids) as i (id)
+    union
+    select d.needs
+      from ahead a
+      join holdfast.wait w on w.job_id = any (array[a.id]) and w.remaining > 0
+      join holdfast.dependency d on d.job_id = any (array[w.job_id]))
+  select d.job_id into v_other
+    from holdfast.dependency d
+    join holdfast.wait w on w.job_id = any (array[d.job_id]) and w.remaining > 0
+   where d.needs = p_job and d.job_id in (select a.id from ahead a)
+   limit 1;
+  return v_other;
+end $$;
+
 -- The jobs before the waiting one, in the order of their ids: their ends lock them first and then whoever waits.
 create or replace function holdfast.wait_for_jobs(
   p_job uuid, p_attempt int, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout float8, p_logs jsonb,
@@ -146,6 +168,7 @@ declare
   v_until timestamptz;
   v_known bigint;
   v_open uuid[];
+  v_other uuid;
 begin
   if p_job = any (p_ids) then
     raise exception 'job % cannot wait for itself', p_job using errcode = 'HF005';
@@ -167,6 +190,11 @@ begin
   timed_out := v_open is not null and coalesce(v_until <= v_now, false);
   waits := v_open is not null and not timed_out;
   if waits then
+    v_other := holdfast.waits_back(p_job, v_open);
+    if v_other is not null then
+      raise exception 'job % cannot wait for job %, which waits for it: neither would ever go on', p_job, v_other
+        using errcode = 'HF005', hint = 'Let one of them end first: a job that is to run after this one cannot be waited for here.';
+    end if;
     update holdfast.job j set ties = j.ties | 2 where j.id = any (v_open) and j.ties & 2 = 0;
     insert into holdfast.dependency (needs, job_id, position, policy)
     select o.id, p_job, -o.n, 'run'   -- counted downwards: what it was enqueued after counts upwards
