@@ -118,6 +118,25 @@ def test_a_job_cannot_wait_for_what_waits_for_it(machine: Machine, between: int)
         )  # fmt: skip
 
 
+# -- flags ---------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"flag": "OTHER"}], ids=["no flag", "another flag"])
+def test_a_release_without_the_flag_frees_what_the_flag_held_back(
+    machine: Machine, options: dict[str, Any]
+) -> None:
+    machine.register(options={"flag": "NEW"})
+    machine.value("select holdfast.set_flag('NEW', false)")
+    job_id = machine.enqueue()
+    admit(machine)
+    assert machine.job(job_id)["held_by"] == "flag:NEW:0"
+
+    machine.register(options=options)
+    admit(machine)
+
+    assert [row["id"] for row in machine.claim(machine.worker())] == [job_id]
+
+
 # -- waits ---------------------------------------------------------------------------------------------------------------------
 
 

@@ -3565,6 +3565,27 @@ CREATE FUNCTION holdfast.last_checkpoint(p_job uuid) RETURNS text
 $$;
 
 --
+-- Name: leave_flags(text[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.leave_flags(p_tasks text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if cardinality(p_tasks) > 0 then
+    update holdfast.job j
+       set held_by = null, due_at = coalesce(j.due_at, holdfast.clock())
+      from (select p.id
+              from holdfast.job p
+             where p.held_by collate "C" >= 'flag:' and p.held_by collate "C" < 'flag;' and p.held_by is not null and p.task = any (p_tasks)
+             order by p.id
+               for no key update) as l
+     where j.id = any (array[l.id::uuid]) and j.held_by like 'flag:%';
+  end if;
+end $$;
+
+--
 -- Name: leave_line(holdfast.job, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5041,6 +5062,8 @@ CREATE FUNCTION holdfast.register_tasks(p_tasks jsonb) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
+declare
+  v_flags jsonb := (select jsonb_object_agg(t.name, t.options) from holdfast.task t where t.options ? 'flag');
 begin
   perform holdfast.flags_from_environment(p_tasks);
   perform holdfast.insert_queues(p_tasks);
@@ -5059,6 +5082,9 @@ begin
          is distinct from
          (excluded.queue, excluded.priority, excluded.max_retries, excluded.crash_cap, excluded.timeout, excluded.retention,
           excluded.unique_by, excluded.key_scope, excluded.manual_retries, excluded.manual_retries_per, excluded.options);
+  perform holdfast.leave_flags(array(select t.name::text from holdfast.task t
+                                      where (v_flags -> t.name -> 'flag', v_flags -> t.name -> 'rollout_by')
+                                            is distinct from (t.options -> 'flag', t.options -> 'rollout_by') and v_flags ? t.name));
 end $$;
 
 --
@@ -9152,6 +9178,12 @@ REVOKE ALL ON FUNCTION holdfast.key_of(p_payload jsonb, p_fields jsonb) FROM PUB
 
 REVOKE ALL ON FUNCTION holdfast.last_checkpoint(p_job uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.last_checkpoint(p_job uuid) TO holdfast_worker;
+
+--
+-- Name: FUNCTION leave_flags(p_tasks text[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.leave_flags(p_tasks text[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION leave_line(p_job holdfast.job, p_held text); Type: ACL; Schema: holdfast; Owner: -

@@ -292,6 +292,22 @@ language sql set search_path = pg_catalog, holdfast, pg_temp as $$
   on conflict (name) do update set enabled = excluded.enabled, set_by = excluded.set_by, reason = null, at = excluded.at
 $$;
 
+-- The flag that these tasks' jobs are parked for is theirs no longer, or asks for another field: nobody would switch it for them.
+create or replace function holdfast.leave_flags(p_tasks text[]) returns void
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  if cardinality(p_tasks) > 0 then
+    update holdfast.job j
+       set held_by = null, due_at = coalesce(j.due_at, holdfast.clock())
+      from (select p.id
+              from holdfast.job p
+             where p.held_by collate "C" >= 'flag:' and p.held_by collate "C" < 'flag;' and p.held_by is not null and p.task = any (p_tasks)
+             order by p.id
+               for no key update) as l
+     where j.id = any (array[l.id::uuid]) and j.held_by like 'flag:%';
+  end if;
+end $$;
+
 -- Lets at most so many jobs of a queue run at once, over all workers; null takes the limit away.
 create or replace function holdfast.limit_queue(p_queue text, p_most int) returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
