@@ -4,7 +4,9 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from psycopg.types.json import Jsonb
 
+from holdfast.domain.states import Status
 from sql.support import Machine, Row
 
 
@@ -157,3 +159,75 @@ def test_an_event_that_nobody_waits_for_any_more_does_not_end_a_sleep(machine: M
     machine.value("select holdfast.emit('paid')")
 
     assert machine.claim(worker) == []
+
+
+# -- retention -----------------------------------------------------------------------------------------------------------------
+
+
+def expire(machine: Machine) -> int:
+    machine.register(
+        retention=60, options=machine.value("select options from holdfast.task where name = 't'")
+    )
+    machine.advance(3600)
+    machine.run(
+        "update holdfast.projection set snapshot = pg_current_snapshot(), adopted_at = 'infinity', cluster = holdfast.cluster()"
+    )
+    removed: int = machine.value("select holdfast.apply_retention(1000)")
+    return removed
+
+
+def test_retention_keeps_what_a_compensation_is_to_undo(machine: Machine) -> None:
+    undoing = failed_and_undone(machine)
+
+    assert expire(machine) == 0
+
+    worker = machine.worker("other")
+    fail(machine, worker, claim_one(machine, worker))
+    assert machine.status(undoing) is Status.FAILED
+    machine.value("select holdfast.retry(%s)", undoing)  # undoes the same job: it must still be known
+    assert expire(machine) == 0
+
+
+def test_retention_keeps_the_results_that_a_fan_in_still_waits_for(machine: Machine) -> None:
+    machine.register()
+    worker = machine.worker(lease=10**6)
+    quick, slow = machine.enqueue(), machine.enqueue(run_in="10 hours")
+    (fan_in,) = machine.enqueue_many([{"task": "t", "payload": {}, "after": [str(quick), str(slow)]}])
+    machine.complete(worker, claim_one(machine, worker), result="7")
+
+    assert expire(machine) == 0
+
+    results = machine.rows("select * from holdfast.results_of(%s)", fan_in["job_id"])
+    assert [row["id"] for row in results] == [quick, slow]
+
+
+def test_retention_keeps_the_children_of_a_job_that_has_not_ended(machine: Machine) -> None:
+    machine.register()
+    worker = machine.worker(lease=10**6)
+    machine.enqueue()
+    parent = claim_one(machine, worker)
+    child = machine.value(
+        "select holdfast.enqueue_children(%s, %s, %s, 'c', null, %s, null)",
+        parent["id"], parent["attempt"], parent["claim_id"], Jsonb([{"task": "t", "payload": {}}]),
+    )[0]  # fmt: skip
+    machine.complete(worker, claim_one(machine, worker))
+
+    assert expire(machine) == 0
+    machine.complete(worker, parent)
+    assert (expire(machine), machine.rows("select from holdfast.job where id = %s", child)) == (2, [])
+
+
+def test_retention_leaves_no_wait_behind(machine: Machine) -> None:
+    machine.register()
+    worker = machine.worker(lease=10**6)
+    job_id = machine.enqueue()
+    claimed = claim_one(machine, worker)
+    machine.rows(
+        "select * from holdfast.wait_for_event(%s, %s, %s, 'paid', null, 'paid', 10, null)",
+        job_id, claimed["attempt"], claimed["claim_id"],
+    )  # fmt: skip
+    machine.value("select holdfast.emit('paid')")
+    machine.complete(worker, claim_one(machine, worker))  # a release that does not wait any more
+
+    assert expire(machine) == 1
+    assert machine.count("holdfast.wait") == 0

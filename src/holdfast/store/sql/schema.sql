@@ -473,7 +473,7 @@ begin
              where j.task = v_task.name and j.status <> 'RUNNING'
                and j.id < holdfast.uuid_at(v_task.cutoff)   -- older than it finished: the index narrows it down
                and j.finished_at < v_task.cutoff
-               and not exists (select from holdfast.job newer where newer.retry_of = j.id and newer.finished_at is null)
+               and not holdfast.is_needed(j.id, j.parent_id)
                and not holdfast.awaits_projection(j.id)   -- or usage would lose what it did
              order by j.id
              limit p_limit - v_count
@@ -483,6 +483,7 @@ begin
       delete from holdfast.callback_nonce n where n.job_id = any (v_ids);
       delete from holdfast.attempt a where a.job_id = any (v_ids);
       delete from holdfast.step s where s.job_id = any (v_ids);
+      delete from holdfast.wait w where w.job_id = any (v_ids);
       delete from holdfast.checkpoint c where c.job_id = any (v_ids);
       delete from holdfast.progress p where p.job_id = any (v_ids);
       delete from holdfast.activity a where a.job_id = any (v_ids);
@@ -3187,6 +3188,20 @@ CREATE FUNCTION holdfast.is_legal(p_from holdfast.job_status, p_to holdfast.job_
 CREATE FUNCTION holdfast.is_native(p_xid bigint, p_xmin xid, p_at timestamp with time zone, p_adopted_at timestamp with time zone) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN ((p_at > p_adopted_at) OR ((p_at > (p_adopted_at - '1 day'::interval)) AND (((((p_xmin)::text)::bigint - p_xid) & '4294967295'::bigint) < '2147483648'::bigint)));
+
+--
+-- Name: is_needed(uuid, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.is_needed(p_job uuid, p_parent uuid) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select exists (select from holdfast.job r where r.retry_of = p_job and r.finished_at is null)
+      or exists (select from holdfast.job c where c.compensates = p_job and c.status not in ('COMPLETED', 'CANCELLED'))
+      or exists (select from holdfast.dependency d join holdfast.job f on f.id = any (array[d.job_id]) where d.needs = p_job and f.finished_at is null)
+      or exists (select from holdfast.job p where p.id = p_parent and p.finished_at is null)
+$$;
 
 --
 -- Name: is_own_task(text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -9080,6 +9095,12 @@ REVOKE ALL ON FUNCTION holdfast.is_legal(p_from holdfast.job_status, p_to holdfa
 --
 
 REVOKE ALL ON FUNCTION holdfast.is_native(p_xid bigint, p_xmin xid, p_at timestamp with time zone, p_adopted_at timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION is_needed(p_job uuid, p_parent uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.is_needed(p_job uuid, p_parent uuid) FROM PUBLIC;
 
 --
 -- Name: FUNCTION is_own_task(p_task text); Type: ACL; Schema: holdfast; Owner: -
