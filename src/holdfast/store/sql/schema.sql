@@ -2541,6 +2541,7 @@ CREATE FUNCTION holdfast.flags_from_environment(p_tasks jsonb) RETURNS void
     from jsonb_to_recordset(p_tasks) as d (options jsonb, flag_is_on boolean)
     left join holdfast.flag old on old.name = d.options ->> 'flag'
    where d.flag_is_on is not null and d.options ? 'flag' and old.enabled is distinct from d.flag_is_on
+     and (not d.flag_is_on or old.name is null or old.set_by = 'environment')
    order by d.options ->> 'flag'
   on conflict (name) do update set enabled = excluded.enabled, set_by = excluded.set_by, reason = null, at = excluded.at
 $$;

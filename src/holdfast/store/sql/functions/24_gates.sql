@@ -280,7 +280,7 @@ begin
   perform holdfast.wake(array(select s.queue from holdfast.sleeper s));
 end $$;
 
--- What processes found in their environment. Written only where it is another word than the flag's: who enqueues must not wait for who enqueues.
+-- What processes found in their environment: off always counts, on not against a person who switched it off. Written only where it is another word than the flag's: who enqueues must not wait for who enqueues.
 create or replace function holdfast.flags_from_environment(p_tasks jsonb) returns void
 language sql set search_path = pg_catalog, holdfast, pg_temp as $$
   insert into holdfast.flag as f (name, enabled, set_by)
@@ -288,6 +288,7 @@ language sql set search_path = pg_catalog, holdfast, pg_temp as $$
     from jsonb_to_recordset(p_tasks) as d (options jsonb, flag_is_on boolean)
     left join holdfast.flag old on old.name = d.options ->> 'flag'
    where d.flag_is_on is not null and d.options ? 'flag' and old.enabled is distinct from d.flag_is_on
+     and (not d.flag_is_on or old.name is null or old.set_by = 'environment')
    order by d.options ->> 'flag'
   on conflict (name) do update set enabled = excluded.enabled, set_by = excluded.set_by, reason = null, at = excluded.at
 $$;
