@@ -1,5 +1,6 @@
 """From ctx.dispatch to the end of the job: a real worker, the delivered workflow and script, the real door."""
 
+import asyncio
 import time
 from datetime import timedelta
 
@@ -232,3 +233,30 @@ def test_a_compensation_of_a_run_that_failed_begins_at_once(stage: Stage) -> Non
     drain(stage.app)
 
     assert undone == ["a-1"]
+
+
+def test_a_worker_outlives_a_database_that_refuses_its_dispatcher(
+    stage: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from holdfast.runtime import dispatcher
+    from holdfast.runtime.loop import run
+    from holdfast.runtime.worker import Worker
+
+    monkeypatch.setattr(dispatcher, "REFUSED_PAUSE", 0.1, raising=False)
+    token = stage.hand_over()
+    stage.owner.execute("alter function holdfast.take_dispatches rename to taken_away")
+
+    async def work() -> None:
+        worker = Worker(stage.app, handle_signals=False, poll=0.1)
+        working = asyncio.create_task(worker.run())
+        while "dispatch:refused" not in caplog.messages and not working.done():  # noqa: ASYNC110 - a log has no event
+            await asyncio.sleep(0.02)
+        stage.owner.execute("alter function holdfast.taken_away rename to take_dispatches")
+        while stage.dispatch(token)["sent_at"] is None and not working.done():  # noqa: ASYNC110 - a row has none either
+            await asyncio.sleep(0.02)
+        worker.stop()
+        await working
+
+    run(asyncio.wait_for(work(), 30))
+
+    assert stage.dispatch(token)["sent_at"] is not None

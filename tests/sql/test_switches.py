@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from psycopg.types.json import Jsonb
 
 from holdfast.domain.rollout import rollout_bucket, rollout_position
 from holdfast.domain.states import Status
@@ -250,6 +251,21 @@ def test_switching_remembers_who_and_why_and_keeps_the_share(machine: Machine) -
 def test_a_share_beyond_all_is_refused(machine: Machine, percent: int) -> None:
     with machine.refused("HF005", str(percent)):
         switch(machine, enabled=True, percent=percent)
+
+
+@pytest.mark.parametrize("says", ["register_tasks", "declare_tasks"])
+def test_a_process_that_starts_does_not_switch_on_what_a_person_switched_off(
+    machine: Machine, says: str
+) -> None:
+    definition = {"name": "t", "options": {"flag": "NEW"}, "flag_is_on": True}
+    machine.value("select holdfast.set_flag('NEW', false, null, 'ana', 'an incident')")
+    machine.value(f"select holdfast.{says}(%s)", Jsonb([definition]))
+
+    assert machine.one("select enabled, set_by from holdfast.flag") == {"enabled": False, "set_by": "ana"}
+
+    machine.value("select holdfast.set_flag('NEW', true, null, 'ana')")
+    machine.value(f"select holdfast.{says}(%s)", Jsonb([definition | {"flag_is_on": False}]))
+    assert machine.value("select enabled from holdfast.flag") is False
 
 
 def test_the_environments_word_is_written_by_workers_and_producers(machine: Machine) -> None:

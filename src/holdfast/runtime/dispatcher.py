@@ -25,6 +25,8 @@ LEASE = 90.0
 LONGEST_CALL = 75.0
 LONGEST_PAUSE = 60.0
 LAST_SECONDS = 5.0
+# After an answer that is no outage: somebody has to mend something, and the jobs must go on meanwhile.
+REFUSED_PAUSE = 5.0
 _CANCEL_TRIES = 8
 
 
@@ -94,9 +96,14 @@ class Dispatcher:
         room = AT_ONCE - len(self._calls)
         if room <= 0 or self._is_stopping:
             return []
-        return await self._insist(
-            lambda: calls.take_dispatches(self._worker_id(), sorted(self._executors), room, LEASE)
-        )
+        try:
+            return await self._insist(
+                lambda: calls.take_dispatches(self._worker_id(), sorted(self._executors), room, LEASE)
+            )
+        except HoldfastError as error:
+            events.error("dispatch:refused", extra={"error": str(error)})
+            await asyncio.sleep(REFUSED_PAUSE)
+            return []
 
     async def _rest(self) -> None:
         kick = asyncio.create_task(self._kicked.wait())

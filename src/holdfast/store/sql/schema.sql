@@ -473,13 +473,7 @@ begin
              where j.task = v_task.name and j.status <> 'RUNNING'
                and j.id < holdfast.uuid_at(v_task.cutoff)   -- older than it finished: the index narrows it down
                and j.finished_at < v_task.cutoff
-               and not exists (select from holdfast.job newer where newer.retry_of = j.id and newer.finished_at is null)
-               -- Its steps say what is to be undone; a compensation that failed may be retried.
-               and not exists (select from holdfast.job undo where undo.compensates = j.id and undo.status not in ('COMPLETED', 'CANCELLED'))
-               -- Results that a job which goes on may still ask for.
-               and not exists (select from holdfast.dependency d
-                                where d.needs = j.id and (select f.finished_at is null from holdfast.job f where f.id = d.job_id))
-               and (select p.finished_at is null from holdfast.job p where p.id = j.parent_id) is not true
+               and not holdfast.is_needed(j.id, j.parent_id)
                and not holdfast.awaits_projection(j.id)   -- or usage would lose what it did
              order by j.id
              limit p_limit - v_count
@@ -1179,7 +1173,7 @@ begin
           from holdfast.job j
          where j.queue = q.name and j.claim_order is not null and not j.suspect
          limit 10000) as h
-     where (h.ties & 1 = 0 and h.task = any (v_gated))
+     where (h.ties & 1 = 0 and h.task = any (v_gated) and h.compensates is null)
         or (h.queue = any (v_limited) and not holdfast.has_slot(h.id, 'queue:' || h.queue))
      limit p_limit
   loop
@@ -1252,7 +1246,7 @@ begin
   if holdfast.task_is_paused(v_task) then
     return 'task:' || v_task.name;
   end if;
-  if v_task.options ? 'flag' then
+  if v_task.options ? 'flag' and p_job.compensates is null then   -- what a rollout let in, it lets be undone
     v_share := holdfast.flag_share(v_task.options ->> 'flag');
     if v_share < 100
        and holdfast.rollout_position(coalesce(p_job.payload ->> (v_task.options ->> 'rollout_by'), p_job.id::text)) >= v_share then
@@ -2552,6 +2546,7 @@ CREATE FUNCTION holdfast.flags_from_environment(p_tasks jsonb) RETURNS void
     from jsonb_to_recordset(p_tasks) as d (options jsonb, flag_is_on boolean)
     left join holdfast.flag old on old.name = d.options ->> 'flag'
    where d.flag_is_on is not null and d.options ? 'flag' and old.enabled is distinct from d.flag_is_on
+     and (not d.flag_is_on or old.name is null or old.set_by = 'environment')
    order by d.options ->> 'flag'
   on conflict (name) do update set enabled = excluded.enabled, set_by = excluded.set_by, reason = null, at = excluded.at
 $$;
@@ -3220,6 +3215,20 @@ CREATE FUNCTION holdfast.is_native(p_xid bigint, p_xmin xid, p_at timestamp with
     RETURN ((p_at > p_adopted_at) OR ((p_at > (p_adopted_at - '1 day'::interval)) AND (((((p_xmin)::text)::bigint - p_xid) & '4294967295'::bigint) < '2147483648'::bigint)));
 
 --
+-- Name: is_needed(uuid, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.is_needed(p_job uuid, p_parent uuid) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select exists (select from holdfast.job r where r.retry_of = p_job and r.finished_at is null)
+      or exists (select from holdfast.job c where c.compensates = p_job and c.status not in ('COMPLETED', 'CANCELLED'))
+      or exists (select from holdfast.dependency d join holdfast.job f on f.id = any (array[d.job_id]) where d.needs = p_job and f.finished_at is null)
+      or exists (select from holdfast.job p where p.id = p_parent and p.finished_at is null)
+$$;
+
+--
 -- Name: is_own_task(text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3596,6 +3605,27 @@ CREATE FUNCTION holdfast.last_checkpoint(p_job uuid) RETURNS text
 $$;
 
 --
+-- Name: leave_flags(text[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.leave_flags(p_tasks text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if cardinality(p_tasks) > 0 then
+    update holdfast.job j
+       set held_by = null, due_at = coalesce(j.due_at, holdfast.clock())
+      from (select p.id
+              from holdfast.job p
+             where p.held_by collate "C" >= 'flag:' and p.held_by collate "C" < 'flag;' and p.held_by is not null and p.task = any (p_tasks)
+             order by p.id
+               for no key update) as l
+     where j.id = any (array[l.id::uuid]) and j.held_by like 'flag:%';
+  end if;
+end $$;
+
+--
 -- Name: leave_line(holdfast.job, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3712,9 +3742,10 @@ CREATE FUNCTION holdfast.limits_of(p_job holdfast.job) RETURNS TABLE(key text, m
                  coalesce(d.policy, 'wait') as policy, coalesce(d.release_while_waiting, false) as release_while_waiting
             from holdfast.task t
             cross join lateral jsonb_to_recordset(t.options -> 'limits') as d (key text, max int, policy text, release_while_waiting boolean)
-           where t.name = p_job.task
+           where t.name = p_job.task and p_job.compensates is null
           union all
-          select 'queue:' || q.name, q.job_limit, 'wait', false
+          -- An operator's brake on what runs: who waits, perhaps for others of the queue, runs nothing.
+          select 'queue:' || q.name, q.job_limit, 'wait', true
             from holdfast.queue q
            where q.name = p_job.queue and q.job_limit is not null) as l
    order by l.key, l.most
@@ -4784,7 +4815,7 @@ CREATE FUNCTION holdfast.rates_of(p_job holdfast.job) RETURNS TABLE(key text, mo
                  make_interval(secs => d.per) as period
             from holdfast.task t
             cross join lateral jsonb_to_recordset(t.options -> 'rates') as d (key text, max int, per float8)
-           where t.name = p_job.task) as r
+           where t.name = p_job.task and p_job.compensates is null) as r
    order by r.key, r.most
 $$;
 
@@ -5071,6 +5102,8 @@ CREATE FUNCTION holdfast.register_tasks(p_tasks jsonb) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
+declare
+  v_flags jsonb := (select jsonb_object_agg(t.name, t.options) from holdfast.task t where t.options ? 'flag');
 begin
   perform holdfast.flags_from_environment(p_tasks);
   perform holdfast.insert_queues(p_tasks);
@@ -5089,6 +5122,9 @@ begin
          is distinct from
          (excluded.queue, excluded.priority, excluded.max_retries, excluded.crash_cap, excluded.timeout, excluded.retention,
           excluded.unique_by, excluded.key_scope, excluded.manual_retries, excluded.manual_retries_per, excluded.options);
+  perform holdfast.leave_flags(array(select t.name::text from holdfast.task t
+                                      where (v_flags -> t.name -> 'flag', v_flags -> t.name -> 'rollout_by')
+                                            is distinct from (t.options -> 'flag', t.options -> 'rollout_by') and v_flags ? t.name));
 end $$;
 
 --
@@ -5137,6 +5173,7 @@ begin
     from (select j.id::uuid
             from holdfast.job j
            where j.compensates is not null and j.finished_at is null and j.held_by is not null and j.status = 'PENDING'
+             and j.held_by ~ '^(worker|run):'   -- a pause is not ours to end
              and (j.due_at <= holdfast.clock()
                   or exists (select from holdfast.worker w where j.held_by = 'worker:' || w.id and w.died_at is not null))
            order by j.compensates, j.id   -- the order of the index that holds only these
@@ -5935,6 +5972,7 @@ begin
   if v_until <= v_now then
     return false;
   end if;
+  delete from holdfast.wait w where w.job_id = p_job;   -- of an older release: its event would end the sleep
   perform holdfast.put_aside(v_job, v_until, null, format('sleeps until %s', v_until), p_logs);
   return true;
 end $$;
@@ -9086,6 +9124,12 @@ REVOKE ALL ON FUNCTION holdfast.is_legal(p_from holdfast.job_status, p_to holdfa
 REVOKE ALL ON FUNCTION holdfast.is_native(p_xid bigint, p_xmin xid, p_at timestamp with time zone, p_adopted_at timestamp with time zone) FROM PUBLIC;
 
 --
+-- Name: FUNCTION is_needed(p_job uuid, p_parent uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.is_needed(p_job uuid, p_parent uuid) FROM PUBLIC;
+
+--
 -- Name: FUNCTION is_own_task(p_task text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -9183,6 +9227,12 @@ REVOKE ALL ON FUNCTION holdfast.key_of(p_payload jsonb, p_fields jsonb) FROM PUB
 
 REVOKE ALL ON FUNCTION holdfast.last_checkpoint(p_job uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.last_checkpoint(p_job uuid) TO holdfast_worker;
+
+--
+-- Name: FUNCTION leave_flags(p_tasks text[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.leave_flags(p_tasks text[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION leave_line(p_job holdfast.job, p_held text); Type: ACL; Schema: holdfast; Owner: -

@@ -65,6 +65,8 @@ $$;
 
 create or replace function holdfast.register_tasks(p_tasks jsonb) returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_flags jsonb := (select jsonb_object_agg(t.name, t.options) from holdfast.task t where t.options ? 'flag');
 begin
   perform holdfast.flags_from_environment(p_tasks);
   perform holdfast.insert_queues(p_tasks);
@@ -83,6 +85,9 @@ begin
          is distinct from
          (excluded.queue, excluded.priority, excluded.max_retries, excluded.crash_cap, excluded.timeout, excluded.retention,
           excluded.unique_by, excluded.key_scope, excluded.manual_retries, excluded.manual_retries_per, excluded.options);
+  perform holdfast.leave_flags(array(select t.name::text from holdfast.task t
+                                      where (v_flags -> t.name -> 'flag', v_flags -> t.name -> 'rollout_by')
+                                            is distinct from (t.options -> 'flag', t.options -> 'rollout_by') and v_flags ? t.name));
 end $$;
 
 -- What a producer knows of its tasks before any worker has started: only what is missing, and never over a worker's word.

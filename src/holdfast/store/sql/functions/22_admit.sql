@@ -28,6 +28,7 @@ language sql immutable parallel safe set search_path = pg_catalog, holdfast, pg_
 $$;
 
 -- The limits of one job, in the order of their keys; of two with one key the narrower counts.
+-- A compensation is under none of its task's: whoever has the slot now may wait for days, and what is left behind is undone first.
 create or replace function holdfast.limits_of(p_job holdfast.job)
 returns table (key text, most int, policy text, release_while_waiting boolean)
 language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
@@ -36,9 +37,10 @@ language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
                  coalesce(d.policy, 'wait') as policy, coalesce(d.release_while_waiting, false) as release_while_waiting
             from holdfast.task t
             cross join lateral jsonb_to_recordset(t.options -> 'limits') as d (key text, max int, policy text, release_while_waiting boolean)
-           where t.name = p_job.task
+           where t.name = p_job.task and p_job.compensates is null
           union all
-          select 'queue:' || q.name, q.job_limit, 'wait', false
+          -- An operator's brake on what runs: who waits, perhaps for others of the queue, runs nothing.
+          select 'queue:' || q.name, q.job_limit, 'wait', true
             from holdfast.queue q
            where q.name = p_job.queue and q.job_limit is not null) as l
    order by l.key, l.most
@@ -52,7 +54,7 @@ language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
                  make_interval(secs => d.per) as period
             from holdfast.task t
             cross join lateral jsonb_to_recordset(t.options -> 'rates') as d (key text, max int, per float8)
-           where t.name = p_job.task) as r
+           where t.name = p_job.task and p_job.compensates is null) as r
    order by r.key, r.most
 $$;
 
@@ -85,7 +87,7 @@ begin
   if holdfast.task_is_paused(v_task) then
     return 'task:' || v_task.name;
   end if;
-  if v_task.options ? 'flag' then
+  if v_task.options ? 'flag' and p_job.compensates is null then   -- what a rollout let in, it lets be undone
     v_share := holdfast.flag_share(v_task.options ->> 'flag');
     if v_share < 100
        and holdfast.rollout_position(coalesce(p_job.payload ->> (v_task.options ->> 'rollout_by'), p_job.id::text)) >= v_share then

@@ -131,7 +131,7 @@ begin
           from holdfast.job j
          where j.queue = q.name and j.claim_order is not null and not j.suspect
          limit 10000) as h
-     where (h.ties & 1 = 0 and h.task = any (v_gated))
+     where (h.ties & 1 = 0 and h.task = any (v_gated) and h.compensates is null)
         or (h.queue = any (v_limited) and not holdfast.has_slot(h.id, 'queue:' || h.queue))
      limit p_limit
   loop
@@ -280,7 +280,7 @@ begin
   perform holdfast.wake(array(select s.queue from holdfast.sleeper s));
 end $$;
 
--- What processes found in their environment. Written only where it is another word than the flag's: who enqueues must not wait for who enqueues.
+-- What processes found in their environment: off always counts, on not against a person who switched it off. Written only where it is another word than the flag's: who enqueues must not wait for who enqueues.
 create or replace function holdfast.flags_from_environment(p_tasks jsonb) returns void
 language sql set search_path = pg_catalog, holdfast, pg_temp as $$
   insert into holdfast.flag as f (name, enabled, set_by)
@@ -288,9 +288,26 @@ language sql set search_path = pg_catalog, holdfast, pg_temp as $$
     from jsonb_to_recordset(p_tasks) as d (options jsonb, flag_is_on boolean)
     left join holdfast.flag old on old.name = d.options ->> 'flag'
    where d.flag_is_on is not null and d.options ? 'flag' and old.enabled is distinct from d.flag_is_on
+     and (not d.flag_is_on or old.name is null or old.set_by = 'environment')
    order by d.options ->> 'flag'
   on conflict (name) do update set enabled = excluded.enabled, set_by = excluded.set_by, reason = null, at = excluded.at
 $$;
+
+-- The flag that these tasks' jobs are parked for is theirs no longer, or asks for another field: nobody would switch it for them.
+create or replace function holdfast.leave_flags(p_tasks text[]) returns void
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  if cardinality(p_tasks) > 0 then
+    update holdfast.job j
+       set held_by = null, due_at = coalesce(j.due_at, holdfast.clock())
+      from (select p.id
+              from holdfast.job p
+             where p.held_by collate "C" >= 'flag:' and p.held_by collate "C" < 'flag;' and p.held_by is not null and p.task = any (p_tasks)
+             order by p.id
+               for no key update) as l
+     where j.id = any (array[l.id::uuid]) and j.held_by like 'flag:%';
+  end if;
+end $$;
 
 -- Lets at most so many jobs of a queue run at once, over all workers; null takes the limit away.
 create or replace function holdfast.limit_queue(p_queue text, p_most int) returns void

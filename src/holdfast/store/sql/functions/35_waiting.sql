@@ -35,6 +35,7 @@ begin
   if v_until <= v_now then
     return false;
   end if;
+  delete from holdfast.wait w where w.job_id = p_job;   -- of an older release: its event would end the sleep
   perform holdfast.put_aside(v_job, v_until, null, format('sleeps until %s', v_until), p_logs);
   return true;
 end $$;

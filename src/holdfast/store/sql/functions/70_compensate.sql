@@ -82,6 +82,7 @@ begin
     from (select j.id::uuid
             from holdfast.job j
            where j.compensates is not null and j.finished_at is null and j.held_by is not null and j.status = 'PENDING'
+             and j.held_by ~ '^(worker|run):'   -- a pause is not ours to end
              and (j.due_at <= holdfast.clock()
                   or exists (select from holdfast.worker w where j.held_by = 'worker:' || w.id and w.died_at is not null))
            order by j.compensates, j.id   -- the order of the index that holds only these

@@ -199,7 +199,16 @@ begin
   return v_dropped;
 end $$;
 
--- Removes finished jobs that are older than their task's retention, with their history and attempts.
+-- Whether a job that has not ended, or can still be retried, needs to find this one: its results, its steps, or itself.
+create or replace function holdfast.is_needed(p_job uuid, p_parent uuid) returns boolean
+language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
+  select exists (select from holdfast.job r where r.retry_of = p_job and r.finished_at is null)
+      or exists (select from holdfast.job c where c.compensates = p_job and c.status not in ('COMPLETED', 'CANCELLED'))
+      or exists (select from holdfast.dependency d join holdfast.job f on f.id = any (array[d.job_id]) where d.needs = p_job and f.finished_at is null)
+      or exists (select from holdfast.job p where p.id = p_parent and p.finished_at is null)
+$$;
+
+-- Removes finished jobs that are older than their task's retention, with all that belongs to them.
 create or replace function holdfast.apply_retention(p_limit int) returns bigint
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
@@ -215,13 +224,7 @@ begin
              where j.task = v_task.name and j.status <> 'RUNNING'
                and j.id < holdfast.uuid_at(v_task.cutoff)   -- older than it finished: the index narrows it down
                and j.finished_at < v_task.cutoff
-               and not exists (select from holdfast.job newer where newer.retry_of = j.id and newer.finished_at is null)
-               -- Its steps say what is to be undone; a compensation that failed may be retried.
-               and not exists (select from holdfast.job undo where undo.compensates = j.id and undo.status not in ('COMPLETED', 'CANCELLED'))
-               -- Results that a job which goes on may still ask for.
-               and not exists (select from holdfast.dependency d
-                                where d.needs = j.id and (select f.finished_at is null from holdfast.job f where f.id = d.job_id))
-               and (select p.finished_at is null from holdfast.job p where p.id = j.parent_id) is not true
+               and not holdfast.is_needed(j.id, j.parent_id)
                and not holdfast.awaits_projection(j.id)   -- or usage would lose what it did
              order by j.id
              limit p_limit - v_count
