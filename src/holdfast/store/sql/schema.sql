@@ -1294,8 +1294,10 @@ declare
   v_now timestamptz := holdfast.clock();
   v_queues text[];
 begin
-  with ended as materialized (   -- by their ids alone: with anything else beside it the planner may read all jobs
-    select j.* from holdfast.job j where j.id = any (p_ids)),
+  with ended as materialized (   -- one by one, as tell_followers does
+    select p.*
+      from unnest(p_ids) as i (id)
+      cross join lateral (select j.* from holdfast.job j where j.id = i.id limit 1) as p),
   undone as materialized (
     select j.id, j.task, j.queue, j.priority, j.tenant, j.subject, j.label, j.requested_by, j.trace_parent, j.tags, j.metadata, j.payload, j.timeout,
            j.status, coalesce((o.options ->> 'compensation_retries')::int, 10) as retries, holdfast.still_held(j.last_holder) as held_by
@@ -6159,18 +6161,29 @@ declare
   v_queues text[];
   v_started uuid[];
 begin
+  -- Most that fail have neither followers nor children; what follows here may read all jobs while its plan is young.
+  if not exists (select from holdfast.dependency d where d.needs = any (p_ids))
+     and not exists (select from unnest(p_ids) as i (id) cross join lateral (select from holdfast.job c where c.parent_id = i.id limit 1) as child) then
+    return null;
+  end if;
   -- What never started is cancelled with what it needs, unless it says otherwise; children only when their parent is cancelled.
-  with doomed as materialized (
+  -- Looked up one by one, with a limit that no planner can turn into a join: a plan made while the table was small would read all of it.
+  with ended as materialized (
+    select p.id, p.status
+      from unnest(p_ids) as i (id)
+      cross join lateral (select j.id, j.status from holdfast.job j where j.id = i.id limit 1) as p
+     where p.status in ('FAILED', 'CANCELLED')),
+  doomed as materialized (
     select distinct on (x.job_id) x.job_id, x.needs, x.why
       from (select d.job_id, p.id as needs, format('job %s, which it needs, is %s', p.id, p.status) as why
-              from holdfast.job p
+              from ended p
               join holdfast.dependency d on d.needs = any (array[p.id::uuid])
-             where p.id = any (p_ids) and p.status in ('FAILED', 'CANCELLED') and d.policy = 'cancel'
+             where d.policy = 'cancel'
             union all
             select c.id, p.id, format('its parent %s was cancelled', p.id)
-              from holdfast.job p
-              join holdfast.job c on c.parent_id = any (array[p.id::uuid])
-             where p.id = any (p_ids) and p.status = 'CANCELLED' and c.status = 'PENDING') as x
+              from ended p
+              cross join lateral (select c.id from holdfast.job c where c.parent_id = p.id and c.status = 'PENDING' offset 0) as c
+             where p.status = 'CANCELLED') as x
      order by x.job_id),
   locked as materialized (
     select j.id, m.needs, m.why
@@ -6188,8 +6201,11 @@ begin
     returning j.id)
   select array_agg(g.id) into v_cancelled from gone g;
 
-  with ended as (
-    select p.id from holdfast.job p where p.id = any (p_ids) and p.ties & 2 > 0 and p.finished_at is not null),
+  with ended as materialized (
+    select p.id
+      from unnest(p_ids) as i (id)
+      cross join lateral (select j.id, j.ties, j.finished_at from holdfast.job j where j.id = i.id limit 1) as p
+     where p.ties & 2 > 0 and p.finished_at is not null),
   fewer as (
     select d.job_id, count(*) as n
       from ended e

@@ -8,8 +8,10 @@ declare
   v_now timestamptz := holdfast.clock();
   v_queues text[];
 begin
-  with ended as materialized (   -- by their ids alone: with anything else beside it the planner may read all jobs
-    select j.* from holdfast.job j where j.id = any (p_ids)),
+  with ended as materialized (   -- one by one, as tell_followers does
+    select p.*
+      from unnest(p_ids) as i (id)
+      cross join lateral (select j.* from holdfast.job j where j.id = i.id limit 1) as p),
   undone as materialized (
     select j.id, j.task, j.queue, j.priority, j.tenant, j.subject, j.label, j.requested_by, j.trace_parent, j.tags, j.metadata, j.payload, j.timeout,
            j.status, coalesce((o.options ->> 'compensation_retries')::int, 10) as retries, holdfast.still_held(j.last_holder) as held_by
