@@ -115,6 +115,18 @@ def test_a_cancel_whose_answer_is_lost_cancels(
 
 
 @pytest.mark.parametrize("cut", CUTS)
+def test_an_event_whose_answer_is_lost_is_emitted_once(
+    stage: Stage, through: Holdfast, proxy: Proxy, cut: Action
+) -> None:
+    strike = proxy.strike(cut, r"holdfast\.emit")
+
+    through.emit("paid", 1)
+
+    assert strike.landed == 1
+    assert stage.rows("select name, payload from holdfast.event") == [("paid", 1)]
+
+
+@pytest.mark.parametrize("cut", CUTS)
 def test_a_hosts_claim_whose_answer_is_lost_is_recovered(
     stage: Stage, through: Holdfast, proxy: Proxy, cut: Action
 ) -> None:

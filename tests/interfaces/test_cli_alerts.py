@@ -67,6 +67,12 @@ def test_rules_are_listed_and_muted(cli: Cli) -> None:
     assert [each["enabled"] for each in cli.json("alert", "rules")] == [True, True]
 
 
+@pytest.mark.usefixtures("watched")
+def test_holdfasts_own_tasks_are_listed_only_when_asked_for(cli: Cli) -> None:
+    assert [each["name"] for each in cli.json("task", "list")] == ["breaks"]
+    assert "holdfast.notify.ops" in [each["name"] for each in cli.json("task", "list", "--all")]
+
+
 def test_what_is_not_there_is_said_with_exit_code_4(cli: Cli) -> None:
     assert "alert list" in cli("alert", "show", str(uuid4()), code=4).stderr
     assert "alert rules" in cli("alert", "mute", "nothing", code=4).stderr

@@ -60,7 +60,9 @@ def test_doctor_refuses_a_weak_master_key_and_says_nothing_without_one(cli: Cli)
     assert "secret key" not in cli("doctor").stdout
 
 
-def test_looking_at_a_job_finds_that_its_run_fell_silent(cli: Cli, holdfast_db: ScratchDatabase) -> None:
+def test_looking_at_a_job_finds_that_its_run_fell_silent(
+    cli: Cli, holdfast_db: ScratchDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from executors.stage import SECRET
     from holdfast import Dispatch, Executor, RunRef
 
@@ -69,7 +71,8 @@ def test_looking_at_a_job_finds_that_its_run_fell_silent(cli: Cli, holdfast_db: 
             return RunRef(str(dispatch.id))
 
     holdfast_db.use(app)
-    app.executors["github"] = Silent("github", secret=SECRET, callback_url="https://jobs.example")
+    silent = Silent("github", secret=SECRET, callback_url="https://jobs.example")
+    monkeypatch.setitem(app.executors, "github", silent)
     handle = app.tasks["provision"].using(retries=0).enqueue()
     drain(app)
     assert "RUNNING on executor:github" in cli("job", "show", str(handle.id)).stdout

@@ -116,6 +116,25 @@ def test_a_failed_job_is_told_by_mail(
     assert states(owner) == ["delivered"]
 
 
+def test_failures_are_counted_by_the_projector_and_told_by_the_watch(
+    app: Holdfast, mailbox: Mailbox, owner: psycopg.Connection[Any]
+) -> None:
+    app.alerts.to(mail_to(mailbox))
+    app.alerts.rule("many", Failures(more_than=2))
+    breaks = broken_task(app)
+    for _ in range(3):
+        breaks.enqueue()
+    drain(app)
+
+    owner.execute("select holdfast.project()")
+    owner.execute("select holdfast.judge_rules()")
+    drain(app)
+
+    assert [str(mail["Subject"]) for mail in mailbox.accepted] == [
+        "[warning] many: 3 jobs of task breaks FAILED within 10 minutes"
+    ]
+
+
 def test_mail_that_the_server_puts_off_is_sent_again_with_the_same_id(
     app: Holdfast, mailbox: Mailbox, owner: psycopg.Connection[Any], holdfast_db: ScratchDatabase
 ) -> None:

@@ -1,3 +1,4 @@
+import asyncio
 from typing import Any
 
 import psycopg
@@ -111,6 +112,28 @@ def test_a_compensation_that_fails_is_tried_again_without_doing_what_is_done(
     drain(app)
 
     assert log == ["hotel", "flight", "flight"]
+
+
+def test_what_a_compensation_returns_is_nobodys_concern(app: Holdfast) -> None:
+    log: list[str] = []
+
+    def undo(what: str) -> object:
+        log.append(what)
+        return object()
+
+    def undo_task() -> object:
+        return undo("task")
+
+    @app.task(retries=0, compensate=undo_task)
+    async def trip(ctx: Context) -> None:
+        await ctx.step("flight", lambda: "flight", compensate=undo)
+        await ctx.step("hotel", lambda: "hotel", compensate=undo)
+        raise Fail("no car left")
+
+    trip.enqueue()
+    drain(app)
+
+    assert log == ["hotel", "flight", "task"]
 
 
 def test_what_did_not_succeed_is_not_undone(app: Holdfast, owner: psycopg.Connection[Any]) -> None:
@@ -255,6 +278,24 @@ def test_a_cancelled_job_is_undone_only_when_its_attempt_has_stopped(
     assert log == ["held by worker", "undo"]
 
 
+def test_an_attempt_that_ends_before_it_hears_of_its_cancel_is_undone_at_once(
+    app: Holdfast, owner: psycopg.Connection[Any]
+) -> None:
+    log: list[str] = []
+
+    @app.task(compensate_on_cancel=True)
+    async def trip(ctx: Context) -> None:
+        await ctx.step("flight", lambda: 1, compensate=lambda: log.append("undo"))
+        if not log:
+            # Without a turn of the loop: nobody can tell the attempt before it has ended.
+            owner.execute("select holdfast.cancel(%s)", (ctx.job_id,))
+
+    trip.enqueue()
+    drain(app)
+
+    assert log == ["undo"]
+
+
 def test_a_compensation_waits_ten_minutes_at_most(
     app: Holdfast, owner: psycopg.Connection[Any], holdfast_db: ScratchDatabase
 ) -> None:
@@ -269,3 +310,44 @@ def test_a_compensation_waits_ten_minutes_at_most(
     drain(app)
 
     assert log == ["run", "undo"]
+
+
+def test_what_was_done_instead_of_a_step_that_failed_is_undone(app: Holdfast) -> None:
+    log: list[str] = []
+
+    def declined() -> None:
+        raise RuntimeError("declined")
+
+    @app.task(retries=0)
+    async def pay(ctx: Context) -> None:
+        try:
+            await ctx.step("card", declined, compensate=lambda: log.append("card"))
+        except Exception:  # noqa: BLE001 - whatever it was, there is another way
+            await ctx.step("invoice", lambda: "I-1", compensate=lambda number: log.append(f"undo {number}"))
+        raise Fail("no stock")
+
+    pay.enqueue()
+    drain(app)
+
+    assert log == ["undo I-1"]
+
+
+def test_a_branch_beside_one_that_failed_is_undone(app: Holdfast) -> None:
+    log: list[str] = []
+
+    async def breaks() -> None:
+        await asyncio.sleep(0.05)
+        raise Fail("no car")
+
+    @app.task(retries=0)
+    async def trip(ctx: Context) -> None:
+        async def hotel() -> None:
+            await asyncio.sleep(0)
+            await ctx.step("hotel", lambda: 1, compensate=lambda: log.append("hotel"))
+
+        await asyncio.gather(ctx.step("car", breaks), hotel())
+
+    trip.enqueue()
+    drain(app)
+
+    assert log == ["hotel"]

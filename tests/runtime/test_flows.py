@@ -35,6 +35,27 @@ def test_a_fan_in_job_gets_the_results_of_its_group_in_order(app: Holdfast) -> N
     assert last.result() == [n * n for n in range(50)]
 
 
+def test_a_fan_in_job_that_is_retried_by_hand_gets_the_results_too(app: Holdfast) -> None:
+    bugs = ["one"]
+
+    @app.task()
+    async def square(n: int) -> int:
+        return n * n
+
+    @app.task(retries=0)
+    async def gather(ctx: Context) -> list[int]:
+        if bugs:
+            raise Fail(bugs.pop())
+        return await ctx.results()
+
+    *_, last = app.enqueue_many(group([square.job(n) for n in range(3)], then=gather.job()))
+    drain(app)
+    again = app.retry(last.id)
+    drain(app)
+
+    assert again.result() == [0, 1, 4]
+
+
 def test_ten_thousand_children_of_one_job_work(app: Holdfast, owner: psycopg.Connection) -> None:
     @app.task()
     async def child(n: int) -> int:

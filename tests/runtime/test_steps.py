@@ -1,4 +1,5 @@
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -306,6 +307,22 @@ def test_an_attempt_that_lost_its_job_saves_no_step(app: Holdfast, owner: psycop
 
     assert refused == ["LeaseLost"] * 8
     assert owner.execute("select count(*) from holdfast.step").fetchone() == (0,)
+
+
+def test_a_task_that_goes_on_when_it_is_told_to_end_begins_no_step(app: Holdfast) -> None:
+    ran: list[str] = []
+
+    @app.task()
+    async def deaf(ctx: Context) -> None:
+        await app.acancel(ctx.job_id)
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        await ctx.step("charge", ran.append, "charged")
+
+    handle = deaf.enqueue()
+    drain(app)
+
+    assert (handle.status(), ran) == (Status.CANCELLED, [])
 
 
 async def _nothing(connection: Any) -> None:

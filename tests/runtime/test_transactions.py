@@ -1,3 +1,5 @@
+import asyncio
+import threading
 from typing import Any
 
 import psycopg
@@ -69,6 +71,42 @@ def test_the_result_of_a_transaction_is_given_inside_it(app: Holdfast) -> None:
     drain(app)
 
     assert handle.result(timeout=5) == {"seats": 2}
+
+
+@pytest.mark.parametrize("many", [10, 12])
+def test_what_is_asked_inside_a_transaction_finds_a_connection_however_many_are_open(
+    app: Holdfast, many: int
+) -> None:
+    @app.task(retries=0, timeout=20)
+    async def book(ctx: Context) -> None:
+        async with ctx.transaction():
+            begun.append(ctx.job_id)
+            if len(begun) == 10:
+                all_open.set()
+            await all_open.wait()
+            await ctx.progress(1, 2)
+
+    begun: list[Any] = []
+    all_open = asyncio.Event()
+    handles = [book.enqueue() for _ in range(many)]
+    drain(app, concurrency=20)
+
+    assert {handle.status() for handle in handles} == {Status.COMPLETED}
+
+
+def test_what_is_asked_inside_a_sync_transaction_finds_a_connection_too(app: Holdfast) -> None:
+    together = threading.Barrier(10)
+
+    @app.task(retries=0, timeout=20)
+    def book(ctx: SyncContext) -> None:
+        with ctx.transaction():
+            together.wait(20)
+            ctx.progress(1, 2)
+
+    handles = [book.enqueue() for _ in range(10)]
+    drain(app, concurrency=20)
+
+    assert {handle.status() for handle in handles} == {Status.COMPLETED}
 
 
 def test_a_stale_attempts_transaction_cannot_commit(app: Holdfast, ledger: psycopg.Connection[Any]) -> None:

@@ -247,6 +247,25 @@ def test_a_task_group_that_a_wait_ends_is_no_failure(app: Holdfast, holdfast_db:
     assert handle.status() is Status.COMPLETED
 
 
+def test_no_step_begins_once_the_job_waits(app: Holdfast, holdfast_db: ScratchDatabase) -> None:
+    ran: list[str] = []
+
+    @app.task(retries=0)
+    async def careful(ctx: Context) -> None:
+        try:
+            await ctx.sleep(60)
+        finally:
+            await ctx.step("release", ran.append, "released")
+
+    handle = careful.enqueue()
+    drain(app)
+    assert (handle.status(), ran) == (Status.WAITING, [])
+    holdfast_db.clock.advance(61)
+    drain(app)
+
+    assert (handle.status(), ran) == (Status.COMPLETED, ["released"])
+
+
 def test_a_task_cannot_catch_its_own_wait(app: Holdfast, holdfast_db: ScratchDatabase) -> None:
     @app.task(retries=0)
     async def stubborn(ctx: Context) -> str:

@@ -158,6 +158,12 @@ class Machine:
             [result for _ in claimed], [logs for _ in claimed] if logs else None,
         )  # fmt: skip
 
+    def ask(self, function: str, claimed: Row, *arguments: Any) -> Row:
+        """Ask, as the attempt that has this claim."""
+        fence = (claimed["id"], claimed["attempt"], claimed["claim_id"])
+        places = ", ".join(["%s"] * (3 + len(arguments)))
+        return self.one(f"select * from holdfast.{function}({places})", *fence, *arguments)
+
     def settle(self, worker: UUID, *claimed: Row, **outcome: Any) -> list[Row]:
         settlements = [
             {"id": str(c["id"]), "attempt": c["attempt"], "claim_id": str(c["claim_id"]), **outcome}

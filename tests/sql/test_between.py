@@ -113,7 +113,7 @@ def test_a_job_cannot_wait_for_what_waits_for_it(machine: Machine, between: int)
     for _ in range(between + 1):
         last = machine.enqueue_many([{"task": "t", "payload": {}, "after": [str(last)]}])[0]["job_id"]
 
-    with machine.refused("HF005", "which waits for it"):
+    with machine.refused("HF005", "that wait for it"):
         machine.rows(
             "select * from holdfast.wait_for_jobs(%s, %s, %s, 'w', null, %s, null, null)",
             job_id, claimed["attempt"], claimed["claim_id"], [last],

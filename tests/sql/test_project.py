@@ -55,7 +55,7 @@ def project_all(machine: Machine, limit: int = 10_000) -> int:
     rows: int = 0
     while True:
         done = project(machine, limit)
-        rows += done["projected"]
+        rows += done["projected"] or 0  # nothing while another passes
         if not done["more"] and not done["projected"]:
             return rows
 

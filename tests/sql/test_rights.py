@@ -70,6 +70,7 @@ MAY_CALL: dict[str, set[str]] = {
     "evaluate_alerts": _KEEPERS,
     "notify": _ENQUEUERS,
     "mute_rule": _API,
+    "is_own_task": _API,
     "cancel": _API,
     "retry": _API,
     "pause_queue": _API,

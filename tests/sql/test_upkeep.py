@@ -290,6 +290,40 @@ def test_retention_keeps_a_job_while_its_retry_goes_on(
     assert lasting.status(failed) is Status.FAILED
 
 
+def test_retention_keeps_a_job_until_it_is_undone(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+    lasting.register("t", retention=86400, options={"compensate": True})
+    failed = lasting.job_in(Status.FAILED)
+    undoing = lasting.value("select id from holdfast.job where compensates = %s", failed)
+    holdfast_db.clock.advance(5 * DAY)
+    assert upkeep(lasting)["removed"] == 0
+
+    lasting.move(undoing, Status.RUNNING)
+    lasting.move(undoing, Status.FAILED)
+    assert upkeep(lasting)["removed"] == 0  # somebody may retry it
+
+    holdfast_db.clock.advance(5 * DAY)
+    assert [upkeep(lasting)["removed"] for _ in range(2)] == [1, 1]
+
+
+def test_retention_keeps_what_a_job_that_goes_on_wants_to_read(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    lasting.register("t", retention=86400)
+    done, late = lasting.job_in(Status.COMPLETED), lasting.enqueue()
+    lasting.enqueue_many([{"task": "t", "payload": {}, "after": [str(done), str(late)]}])
+    parent = lasting.job_in(Status.RUNNING)
+    (child,) = lasting.enqueue_many([{"task": "t", "payload": {}, "parent": str(parent)}])
+    lasting.move(child["job_id"], Status.RUNNING)
+    lasting.move(child["job_id"], Status.COMPLETED)
+    holdfast_db.clock.advance(5 * DAY)
+    assert upkeep(lasting)["removed"] == 0
+
+    lasting.move(parent, Status.COMPLETED)
+    lasting.move(late, Status.CANCELLED)
+
+    assert upkeep(lasting)["removed"] == 2
+
+
 def test_retention_works_in_bounded_steps(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
     lasting.register("t", retention=1)
     for _ in range(5):

@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, cast
 
+from holdfast.domain.errors import LeaseLost
 from holdfast.domain.failure import Failure
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Crashed, Failed, Lost, Outcome, Released
@@ -69,6 +70,13 @@ class Attempt:
                 return self.context.recorded
             # Without a word from us it is the task's own doing, and must not leave the job RUNNING for ever.
             return (
+                self._after_cancel()
+                if self._told_to_end()
+                else execute.failed(self._task, error, self.job.retry_count)
+            )
+        except LeaseLost as error:
+            # A task that goes on when it is told to end is told so by its next step.
+            return self.context.recorded or (
                 self._after_cancel()
                 if self._told_to_end()
                 else execute.failed(self._task, error, self.job.retry_count)

@@ -4,6 +4,7 @@ The functions that undo steps are named in the task's code and nowhere else, so 
 The replay ends with the last step that has something to undo: nothing after it is run.
 """
 
+import asyncio
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,9 @@ from holdfast.runtime.plans import Plan
 
 if TYPE_CHECKING:
     from holdfast.runtime.registry import AnyTask
+
+# A second for what runs beside: nothing in a replay waits for anything but the database.
+_TURNS, _TURN = 100, 0.01
 
 
 async def undo(task: "AnyTask", context: Context, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -33,7 +37,16 @@ async def undo(task: "AnyTask", context: Context, args: tuple[Any, ...], kwargs:
                 raise
             except Exception:  # noqa: BLE001, S110 - what failed the job fails its replay at the same place
                 pass
+        await _others(replay)
     await context.carry_out(_undo(task, context, replay, args, kwargs))
+
+
+async def _others(replay: Context) -> None:
+    """Let branches go on that the task has left behind: one that failed ends a gather, the others still have steps to name."""
+    for _ in range(_TURNS):
+        if replay.durable.all_collected:
+            return
+        await asyncio.sleep(_TURN)
 
 
 def undo_sync(task: "AnyTask", context: SyncContext, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -56,7 +69,7 @@ def undo_sync(task: "AnyTask", context: SyncContext, args: tuple[Any, ...], kwar
 def _history_of(context: Context | SyncContext, task: "AnyTask") -> Durable:
     compensated = context.compensates or context.job_id
     original = context.claimed._replace(id=compensated, attempt=2)  # so that its book is read
-    return Durable(original, task.settings, lambda: None, replayed=[])
+    return Durable(original, task.settings, lambda: None, lambda: context.stopped, replayed=[])
 
 
 def _undo(
@@ -70,7 +83,8 @@ def _undo(
     if function is None:
         return context.durable.undo(replay.durable, None)
     first = (context,) if task.undo_takes_context else ()
-    return context.durable.undo(replay.durable, Work(partial(function, *first, *args, **kwargs), ()))
+    undone = Work(partial(function, *first, *args, **kwargs), (), keeps_value=False)
+    return context.durable.undo(replay.durable, undone)
 
 
 def _unless_ended(group: BaseExceptionGroup[BaseException]) -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol, get_type_hints
 
 from holdfast.domain.backoff import BackoffRule
-from holdfast.domain.errors import BadInput, DatabaseUnavailable, LeaseLost
+from holdfast.domain.errors import BadInput, DatabaseUnavailable, HoldfastError, LeaseLost
 from holdfast.domain.failure import Rules
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Failed, outcome_of
@@ -35,6 +35,10 @@ class AttemptRecorded(BaseException):
     """The database knows what became of this attempt; nothing in the task may go on. Not an Exception: no task shall catch it."""
 
 
+class StepNotDone(HoldfastError):
+    """A replay has come to a step that had failed, or that was never reached."""
+
+
 class EndOfReplay(BaseException):
     """A replay has come to the first thing that had not been done; what follows never happened."""
 
@@ -50,6 +54,7 @@ class Work:
     timeout: float | None = None
     compensate: Callable[..., Any] | None = None
     returns: Any = None
+    keeps_value: bool = True
 
     @property
     def codec(self) -> StepCodec:
@@ -85,6 +90,7 @@ class Durable:
     job: ClaimedJob
     settings: HasSettings
     logs: Callable[[], str | None]
+    is_stopped: Callable[[], bool]
     steps: Steps = field(default_factory=Steps)
     beside: Beside = field(default_factory=Beside)
     recorded_as: Status | None = None
@@ -108,12 +114,21 @@ class Durable:
 
     def recall(self, place: Place) -> Plan[SavedStep | None]:
         """Find what an earlier attempt has saved here."""
+        self._refuse_after_end()
         if not self.steps.loaded:
             yield from self.load()
         saved = self.steps.recall(place)
         if saved is None and self.replayed is not None:
-            raise EndOfReplay
+            # A step that is not in the book may have failed and been caught: then the code went on, and so does its replay.
+            raise StepNotDone(place.name) if place.kind in {"step", "transaction"} else EndOfReplay
         return saved
+
+    def _refuse_after_end(self) -> None:
+        """Let nothing begin that could not be saved: a `finally` around a wait, a branch beside it, a task that goes on when told to end."""
+        if self.recorded_as is not None:
+            raise AttemptRecorded(self.recorded_as)
+        if self.is_stopped():
+            raise LeaseLost(self.job.id, self.job.attempt)
 
     def load(self) -> Plan[None]:
         """Read the book; a first attempt's is empty."""
@@ -147,22 +162,27 @@ class Durable:
             return self._replayed(place, work, saved)
         begun = time.monotonic()
         value, tries = yield from self._try(place.name, work)
-        text = work.codec.encode(value)
+        text = work.codec.encode(value) if work.keeps_value else "null"
         failpoints.reach("step_ran")
         took = time.monotonic() - begun
         yield book.save_step(
             self.job, place, text, undoable=work.compensate is not None, tries=tries, took=took
         )
         failpoints.reach("step_saved")
-        return work.codec.decode(text)
+        return work.codec.decode(text) if work.keeps_value else None
 
     def _replayed(self, place: Place, work: Work, saved: SavedStep) -> Any:
-        value = work.codec.decode(saved.value or "null")
+        value = work.codec.decode(saved.value or "null") if work.keeps_value else None
         if self.replayed is not None and work.compensate is not None:
             self.replayed.append(Undo(place.name, work.compensate, value))
-            if self.steps.undoable <= {one.name for one in self.replayed}:
+            if self.all_collected:
                 raise EndOfReplay
         return value
+
+    @property
+    def all_collected(self) -> bool:
+        """Whether a replay has found everything that is to be undone."""
+        return self.steps.undoable <= {one.name for one in self.replayed or ()}
 
     def _try(self, name: str, work: Work) -> Plan[tuple[Any, int]]:
         backoff = work.backoff or self.settings.backoff
@@ -236,7 +256,7 @@ class Durable:
         for one in reversed(undone):
             place = self.begin(f"undo {one.name}", "undo")
             arguments = (one.value,) if _takes_value(one.function) else ()
-            yield from self.step(place, Work(one.function, arguments))
+            yield from self.step(place, Work(one.function, arguments, keeps_value=False))
         if task_undo is not None:
             yield from self.step(self.begin("undo task", "undo"), task_undo)
 

@@ -49,9 +49,9 @@ class Finisher:
         self._settled.append((attempt, {**settlement, **fence, "logs": attempt.context.log_lines}))
         self._work.set()
 
-    def acknowledge(self, attempt: Attempt) -> None:
-        """Take the word of an attempt that had lost its job, that it has stopped: what undoes it may begin."""
-        self._stopped.append(attempt.job.id)
+    def acknowledge(self, job_id: UUID) -> None:
+        """Take the word that an attempt which had lost its job has stopped: what undoes it may begin."""
+        self._stopped.append(job_id)
         self._work.set()
 
     async def idle(self) -> None:

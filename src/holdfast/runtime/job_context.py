@@ -125,7 +125,7 @@ class JobContext:
     def durable(self) -> Durable:
         """The attempt's durable side, made when first needed: most jobs need none."""
         if self._durable is None:
-            self._durable = Durable(self._job, self._task.settings, self.captured_logs)
+            self._durable = Durable(self._job, self._task.settings, self.captured_logs, lambda: self._stopped)
         return self._durable
 
     def replay(self, durable: Durable) -> None:

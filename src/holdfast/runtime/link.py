@@ -85,13 +85,13 @@ class Link:
     @asynccontextmanager
     async def atransaction(self) -> AsyncIterator[AsyncTransaction]:
         """Open a transaction on a connection of our own; an answer to COMMIT that is lost is DatabaseUnavailable."""
-        async with self._async().session() as session, open_async(session) as transaction:
+        async with self._async().session(lasts=True) as session, open_async(session) as transaction:
             yield transaction
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         """Open a transaction on a connection of our own; an answer to COMMIT that is lost is DatabaseUnavailable."""
-        with self._sync().session() as session, open_sync(session) as transaction:
+        with self._sync().session(lasts=True) as session, open_sync(session) as transaction:
             yield transaction
 
     async def atogether(self, work: Callable[[Any], Awaitable[T]], then: Callable[[T], Call[Any]]) -> T:

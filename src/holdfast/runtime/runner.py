@@ -96,12 +96,15 @@ class Runner:
         if isinstance(outcome, Completed):
             self._finisher.complete(attempt, outcome.result)
         elif isinstance(outcome, Lost):
-            attempt.when_stopped(lambda: self._finisher.acknowledge(attempt))
+            self._acknowledge(attempt)
             self.recorded(attempt, None)
         elif isinstance(outcome, Recorded):
             self.recorded(attempt, Settled(attempt.job.id, outcome.status, recorded=True))
         else:
             self._finisher.settle(attempt, settlement(outcome))
+
+    def _acknowledge(self, attempt: Attempt) -> None:
+        attempt.when_stopped(lambda: self._finisher.acknowledge(attempt.job.id))
 
     def recorded(self, attempt: Attempt, settled: Settled | None) -> None:
         """Forget an attempt whose outcome the database has, or has refused."""
@@ -109,6 +112,7 @@ class Runner:
         attempt.lane.finishing -= 1
         attempt.lane.make_room()
         if settled is not None and not settled.recorded:
+            self._acknowledge(attempt)
             events.warning("job:lease_lost", extra={**_facts(attempt.job), "status": settled.status})
         elif events.isEnabledFor(logging.INFO) and not attempt.lost:
             _report(attempt, settled)
@@ -137,6 +141,9 @@ class Runner:
         for lane in self._lanes:
             kept = [job for job in lane.waiting if (job.id, job.claim_id) not in wanted]
             if len(kept) < len(lane.waiting):
+                for job in lane.waiting:
+                    if (job.id, job.claim_id) in wanted:
+                        self._finisher.acknowledge(job.id)
                 lane.waiting.clear()
                 lane.waiting.extend(kept)
                 lane.make_room()

@@ -301,12 +301,13 @@ class Sessions:
     def __init__(self, database: Database, most: int = 10) -> None:
         self._database = database
         self._places = threading.BoundedSemaphore(most)
+        self._lasting = threading.BoundedSemaphore(most)
         self._idle: list[Session] = []
 
     @contextmanager
-    def session(self) -> Iterator[Session]:
-        """Borrow a session."""
-        with self._places:
+    def session(self, *, lasts: bool = False) -> Iterator[Session]:
+        """Borrow a session. One that lasts as long as a task likes has a place apart: what is asked inside it must find another."""
+        with self._lasting if lasts else self._places:
             try:
                 session = self._idle.pop()
             except IndexError:
@@ -328,20 +329,26 @@ class AsyncSessions:
     def __init__(self, database: Database, most: int = 10) -> None:
         self._database = database
         self._places = asyncio.Semaphore(most)
+        self._lasting = asyncio.Semaphore(most)
         self._idle: list[AsyncSession] = []
+        self._closed = False
 
     @asynccontextmanager
-    async def session(self) -> AsyncIterator[AsyncSession]:
-        """Borrow a session."""
-        async with self._places:
+    async def session(self, *, lasts: bool = False) -> AsyncIterator[AsyncSession]:
+        """Borrow a session. One that lasts as long as a task likes has a place apart: what is asked inside it must find another."""
+        async with self._lasting if lasts else self._places:
             session = self._idle.pop() if self._idle else AsyncSession(self._database, "holdfast")
             try:
                 yield session
             finally:
-                self._idle.append(session)
+                if self._closed:  # somebody else of the same loop closed all while this one was in use
+                    await session.close()
+                else:
+                    self._idle.append(session)
 
     async def close(self) -> None:
-        """Close what is idle."""
+        """Close what is idle, and the others as they come back."""
+        self._closed = True
         while self._idle:
             await self._idle.pop().close()
 

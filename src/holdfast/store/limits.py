@@ -38,6 +38,6 @@ def flags() -> Call[list[FlagInfo]]:
     return query("flags", lambda rows: [FlagInfo(*row) for row in rows])
 
 
-def tasks() -> Call[list[TaskInfo]]:
-    """List registered tasks with what stands in front of them."""
-    return query("tasks", lambda rows: [TaskInfo(*row) for row in rows])
+def tasks(*, own: bool = False) -> Call[list[TaskInfo]]:
+    """List registered tasks with what stands in front of them; Holdfast's own only when asked."""
+    return query("tasks", lambda rows: [TaskInfo(*row) for row in rows], own=own)

@@ -9,6 +9,7 @@ from holdfast.domain.job import ClaimedJob
 from holdfast.domain.states import Status
 from holdfast.domain.step import Place, SavedStep
 from holdfast.store.call import Call, Row, function, nothing, single
+from holdfast.store.ids import new_id
 from holdfast.store.outcome import JobOutcome
 
 
@@ -104,10 +105,11 @@ def _read_awaited(rows: list[Row]) -> Awaited:
 
 
 def emit(event: str, payload: str, tenant: str | None, actor: str | None) -> Call[int]:
-    """Emit an event; answers how many jobs it woke."""
+    """Emit an event; answers how many jobs it woke. The call may be repeated: its token says that it is the same."""
     return function(
-        "emit", event, payload, tenant, actor, read=single, types=("text", "jsonb", "text", "text")
-    )
+        "emit", event, payload, tenant, actor, new_id(),
+        read=single, types=("text", "jsonb", "text", "text", ""),
+    )  # fmt: skip
 
 
 def job_outcomes(ids: Sequence[UUID]) -> Call[list[tuple[UUID, JobOutcome]]]:

@@ -17,11 +17,12 @@ def task() -> None:
 
 
 @task.command("list", cls=Command)
-def list_() -> None:
+@click.option("--all", "all_", is_flag=True, help="Holdfast's own too.")
+def list_(all_: bool) -> None:
     """List the tasks that this database knows, with their gates."""
     from holdfast.store.limits import tasks
 
-    found = current().link.perform_once(tasks())
+    found = current().link.perform_once(tasks(own=all_))
     columns = [Column("TASK"), Column("QUEUE"), Column("WORKERS", "right"), Column("STATUS"), Column("GATES")]
     cells = [
         [

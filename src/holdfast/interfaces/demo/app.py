@@ -2,10 +2,13 @@
 
 import asyncio
 import logging
+import os
+import subprocess
+import sys
 from dataclasses import dataclass
 from datetime import timedelta
 
-from holdfast import Context, Fail, Holdfast
+from holdfast import Context, Dispatch, Executor, Fail, Holdfast, RunRef
 
 app = Holdfast()
 log = logging.getLogger("shop")
@@ -94,3 +97,26 @@ async def refund(ctx: Context, amount: int) -> str:
         "large refund", question=f"Refund {amount} €?", facts={"amount": amount}, approvers=["ana", "ben"]
     )
     return f"refunded {amount}, approved by {decision.decided_by}"
+
+
+class Runner(Executor):
+    """Starts a program of its own for each job, as a CI system would; the program reports by signed callbacks."""
+
+    async def start(self, dispatch: Dispatch) -> RunRef | None:
+        """Start it and turn away: what becomes of it, it says itself."""
+        about = {
+            "DEMO_CALLBACK_URL": dispatch.callback_url,
+            "DEMO_CALLBACK_SECRET": self.secrets()[0],
+        }
+        command = [sys.executable, "-m", "holdfast.interfaces.demo.runner", dispatch.inputs["region"]]
+        subprocess.Popen(command, env={**os.environ, **about})  # noqa: ASYNC220 - it is not waited for
+        return None
+
+
+app.executor(Runner("runner"))
+
+
+@app.task(retries=0, heartbeat_limit=30, run_limit=60)
+async def install(ctx: Context, region: str) -> None:
+    """Hand the work to somebody outside, and occupy no worker until they report."""
+    await ctx.dispatch("runner", region=region)

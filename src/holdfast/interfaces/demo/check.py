@@ -6,9 +6,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from holdfast.interfaces.demo.app import app
+from holdfast.interfaces.demo.door import served
 from holdfast.interfaces.demo.stage import Stage
 from holdfast.interfaces.demo.stories import STORIES, Story
 from holdfast.interfaces.ending import undisturbed
+from holdfast.interfaces.http.callbacks import callbacks
 from holdfast.store import databases
 from holdfast.store.connection import Database
 from holdfast.store.migrate import migrate
@@ -34,19 +37,33 @@ def _play_one(stage: Stage, name: str, story: Story, tell: Tell) -> bool:
 
 
 @contextmanager
+def _door() -> Iterator[tuple[str, str]]:
+    """Open the door that outside runs report to; gives its address, and the key that their secrets are derived from."""
+    secret_key, before = secrets.token_hex(32), os.environ.get("HOLDFAST_SECRET_KEY")
+    os.environ["HOLDFAST_SECRET_KEY"] = secret_key
+    try:
+        with served(callbacks(app)) as address:
+            yield address, secret_key
+    finally:
+        del os.environ["HOLDFAST_SECRET_KEY"]
+        if before is not None:
+            os.environ["HOLDFAST_SECRET_KEY"] = before
+
+
+@contextmanager
 def _stage(admin_url: str) -> Iterator[Stage]:
     name = f"{databases.TEST_PREFIX}demo_{os.getpid()}_{secrets.token_hex(3)}"
     owner = Database(databases.create_database(admin_url, name), "demo")
     login = f"{name}_app"
     try:
         migrate(owner)
-        stage = Stage(
-            owner, Database(databases.create_login(owner.url, login, secrets.token_urlsafe(16)), "demo")
-        )
-        try:
-            yield stage
-        finally:
-            stage.close()
+        application = Database(databases.create_login(owner.url, login, secrets.token_urlsafe(16)), "demo")
+        with _door() as (address, secret_key):
+            stage = Stage(owner, application, address, secret_key)
+            try:
+                yield stage
+            finally:
+                stage.close()
     finally:
         with undisturbed():
             databases.drop_database(admin_url, name)

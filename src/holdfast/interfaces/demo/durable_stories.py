@@ -1,11 +1,16 @@
 """Stories of jobs that outlive their workers: steps that resume, waits, and what is undone."""
 
 import signal
+import urllib.error
+import urllib.request
+from http import HTTPStatus
+from uuid import UUID, uuid4
 
 from holdfast.domain.errors import ApprovalRefused
 from holdfast.domain.states import Status
-from holdfast.interfaces.demo.app import app, book_trip, refund
+from holdfast.interfaces.demo.app import app, book_trip, install, refund
 from holdfast.interfaces.demo.stage import PATIENCE, Stage, StoryFailed, verify
+from holdfast.store import inspect
 
 _LONG = 60.0
 
@@ -61,3 +66,27 @@ def ask_a_person(stage: Stage) -> str:
     told = (stage.history(handle.id)[-2].metadata or {}).get("approval", {})
     verify((told.get("by"), told.get("reason")) == ("ana", "seen the invoice"), f"its history says {told}")
     return "waited without a worker, its requester was refused, ana approved, and the history says so"
+
+
+def hear_from_outside(stage: Stage) -> str:
+    """Hand a job to an outside executor: it reports by signed callbacks, and a forged one is refused."""
+    handle = install.enqueue("fsn1")
+    result: object = handle.result(timeout=PATIENCE)
+    forged = _status_of(stage.door, handle.id)
+    verify(isinstance(result, dict) and result["region"] == "fsn1", f"it reported {result!r}")
+    kinds = [each.kind for each in stage.as_login.perform(inspect.activity(handle.id))]
+    verify({"dispatch.sent", "callback.started", "callback.completed"} <= set(kinds), f"it was told {kinds}")
+    verify(stage.history(handle.id)[-1].actor == "executor:runner", "somebody else completed it")
+    verify(forged == HTTPStatus.UNAUTHORIZED, f"a forged callback was answered {forged}")
+    return "handed over, run elsewhere, completed by the executor's signed callback; a forged one got 401"
+
+
+def _status_of(door: str, job_id: UUID) -> int:
+    url = f"{door}/callbacks/v1/runner/{job_id}/1/{uuid4()}"
+    headers = {"webhook-id": "x", "webhook-timestamp": "1", "webhook-signature": "v1,AA=="}
+    request = urllib.request.Request(url, b"{}", headers)  # noqa: S310 - our own
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 - our own
+            return int(answer.status)
+    except urllib.error.HTTPError as refused:
+        return refused.code

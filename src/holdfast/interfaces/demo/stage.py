@@ -33,8 +33,10 @@ def verify(holds: bool, otherwise: str) -> None:
 class Stage:
     """A migrated database, its owner and its application's login."""
 
-    def __init__(self, owner: Database, login: Database) -> None:
+    def __init__(self, owner: Database, login: Database, door: str, secret_key: str) -> None:
         self.login = login
+        self.door = door
+        self._secret_key = secret_key
         self.as_owner = Session(owner, "holdfast demo owner")
         self.as_login = Session(login, "holdfast demo")
         app.connect_to(login)
@@ -49,7 +51,12 @@ class Stage:
     def worker(self, *options: str) -> Iterator[subprocess.Popen[bytes]]:
         """Run a worker in a process of its own; it is ended afterwards if it has not ended."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
-        environment = {**kept, "HOLDFAST_DATABASE_URL": self.login.url}
+        environment = {
+            **kept,
+            "HOLDFAST_DATABASE_URL": self.login.url,
+            "HOLDFAST_CALLBACK_URL": self.door,
+            "HOLDFAST_SECRET_KEY": self._secret_key,
+        }
         command = worker_command("-a", APP, "worker", "--log-level", "error", *options)
         process = subprocess.Popen(command, env=environment, stdout=sys.stderr)
         try:

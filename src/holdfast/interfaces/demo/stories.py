@@ -18,7 +18,12 @@ from holdfast.interfaces.demo.app import (
     render_report,
     welcome,
 )
-from holdfast.interfaces.demo.durable_stories import ask_a_person, resume_at_the_step, undo_what_had_succeeded
+from holdfast.interfaces.demo.durable_stories import (
+    ask_a_person,
+    hear_from_outside,
+    resume_at_the_step,
+    undo_what_had_succeeded,
+)
 from holdfast.interfaces.demo.stage import PATIENCE, Stage, StoryFailed, verify
 from holdfast.store import overview, trespass
 from holdfast.store.call import Call
@@ -227,4 +232,5 @@ STORIES: dict[str, Story] = {
     "resume at the step": resume_at_the_step,
     "undo what had succeeded": undo_what_had_succeeded,
     "ask a person": ask_a_person,
+    "hear from outside": hear_from_outside,
 }

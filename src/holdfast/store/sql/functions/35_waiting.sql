@@ -31,6 +31,9 @@ declare
   v_now timestamptz := holdfast.clock();
   v_until timestamptz := coalesce(p_until, v_now + make_interval(secs => p_seconds));
 begin
+  if exists (select from holdfast.step s where s.job_id = p_job and s.name = p_name) then
+    return false;   -- the answer to the first call was lost: it still runs, so the time had come
+  end if;
   -- Saved at once: whoever claims the job afterwards does so because the time has come.
   insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
   values (p_job, p_name, 'sleep', p_after, p_attempt, v_now, greatest(v_now, v_until), to_jsonb(v_until));
@@ -59,9 +62,17 @@ declare
   v_since timestamptz;
   v_until timestamptz;
   v_event holdfast.event;
+  v_told jsonb;
 begin
   perform holdfast.lock_event(p_event);
   v_job := holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  select s.value into v_told from holdfast.step s where s.job_id = p_job and s.name = p_name;
+  if found then   -- the answer to the first call was lost: what it took is not taken twice
+    waits := false;
+    timed_out := (v_told ->> 'timed_out')::boolean;
+    payload := case when not timed_out then (v_told -> 'payload')::text end;
+    return;
+  end if;
   v_now := holdfast.clock();
   select w.since, w.until into v_since, v_until
     from holdfast.wait w
@@ -97,7 +108,9 @@ begin
 end $$;
 
 -- Emits an event: kept for later waits, and whoever waits for it now goes on. Answers how many do.
-create or replace function holdfast.emit(p_name text, p_payload jsonb default 'null', p_tenant text default null, p_actor text default null) returns bigint
+-- A call with a token may be repeated after a lost answer.
+create or replace function holdfast.emit(
+  p_name text, p_payload jsonb default 'null', p_tenant text default null, p_actor text default null, p_token uuid default null) returns bigint
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_now timestamptz;
@@ -112,15 +125,18 @@ begin
       using errcode = 'HF005', hint = 'Store the data elsewhere and send its id.';
   end if;
   perform holdfast.lock_event(p_name);
+  select e.woke into v_count from holdfast.event e where e.token = p_token;
+  if found then
+    return v_count;
+  end if;
   v_now := holdfast.clock();
-  insert into holdfast.event (name, tenant, payload, emitted_at, emitted_by)
-  values (p_name, p_tenant, coalesce(p_payload, 'null'), v_now, coalesce(p_actor, holdfast.actor()));
   with waiting as materialized (
     select j.id
-      from (select w.job_id from holdfast.wait w where w.event = p_name order by w.job_id) as w
+      from (select w.job_id, w.until from holdfast.wait w where w.event = p_name order by w.job_id) as w
       join holdfast.job j on j.id = any (array[w.job_id])
      where j.status = 'WAITING' and (p_tenant is null or j.tenant = p_tenant)
-     order by j.id
+       and j.due_at is not distinct from w.until   -- else it has been woken, and waits for something else now
+     order by w.job_id
        for no key update of j),
   woken as (
     update holdfast.job j
@@ -134,32 +150,27 @@ begin
     select w.id, v_now, pg_current_xact_id()::text::bigint, 'event', coalesce(p_actor, holdfast.actor()), jsonb_build_object('event', p_name)
       from woken w)
   select count(*), array_agg(distinct w.queue) into v_count, v_queues from woken w;
+  insert into holdfast.event (name, tenant, payload, emitted_at, emitted_by, token, woke)
+  values (p_name, p_tenant, coalesce(p_payload, 'null'), v_now, coalesce(p_actor, holdfast.actor()), p_token, v_count);
   if v_queues is not null then
     perform holdfast.wake(v_queues);
   end if;
   return v_count;
 end $$;
 
--- Which of these jobs, or of those they wait for in turn, waits for this one; null when none does.
-create or replace function holdfast.waits_back(p_job uuid, p_ids uuid[]) returns uuid
-language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp set enable_seqscan = off as $$
-declare
-  v_other uuid;
-begin
-  with recursive ahead as (
+-- Whether one of these jobs waits for this one, be it through others, and none of them would ever give up.
+create or replace function holdfast.is_awaited_by(p_job uuid, p_ids uuid[]) returns boolean
+language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
+  with recursive chain as (
     select i.id from unnest(p_ids) as i (id)
     union
     select d.needs
-      from ahead a
-      join holdfast.wait w on w.job_id = any (array[a.id]) and w.remaining > 0
-      join holdfast.dependency d on d.job_id = any (array[w.job_id]))
-  select d.job_id into v_other
-    from holdfast.dependency d
-    join holdfast.wait w on w.job_id = any (array[d.job_id]) and w.remaining > 0
-   where d.needs = p_job and d.job_id in (select a.id from ahead a)
-   limit 1;
-  return v_other;
-end $$;
+      from chain c
+      join holdfast.wait w on w.job_id = any (array[c.id]) and w.remaining > 0 and w.until is null
+      join holdfast.dependency d on d.job_id = w.job_id
+     where (select n.finished_at is null from holdfast.job n where n.id = d.needs))
+  select exists (select from chain c where c.id = p_job)
+$$;
 
 -- The jobs before the waiting one, in the order of their ids: their ends lock them first and then whoever waits.
 create or replace function holdfast.wait_for_jobs(
@@ -173,7 +184,6 @@ declare
   v_until timestamptz;
   v_known bigint;
   v_open uuid[];
-  v_other uuid;
 begin
   if p_job = any (p_ids) then
     raise exception 'job % cannot wait for itself', p_job using errcode = 'HF005';
@@ -184,6 +194,11 @@ begin
     raise exception 'job % cannot wait for jobs that do not exist', p_job using errcode = 'HF009';
   end if;
   v_job := holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  waits := false;
+  select (s.value ->> 'timed_out')::boolean into timed_out from holdfast.step s where s.job_id = p_job and s.name = p_name;
+  if found then
+    return;   -- the answer to the first call was lost
+  end if;
   v_now := holdfast.clock();
   select w.since, w.until into v_since, v_until
     from holdfast.wait w
@@ -194,12 +209,10 @@ begin
   end if;
   timed_out := v_open is not null and coalesce(v_until <= v_now, false);
   waits := v_open is not null and not timed_out;
+  if waits and v_until is null and holdfast.is_awaited_by(p_job, v_open) then
+    raise exception 'job % cannot wait for jobs that wait for it: they would wait for ever', p_job using errcode = 'HF005';
+  end if;
   if waits then
-    v_other := holdfast.waits_back(p_job, v_open);
-    if v_other is not null then
-      raise exception 'job % cannot wait for job %, which waits for it: neither would ever go on', p_job, v_other
-        using errcode = 'HF005', hint = 'Let one of them end first: a job that is to run after this one cannot be waited for here.';
-    end if;
     update holdfast.job j set ties = j.ties | 2 where j.id = any (v_open) and j.ties & 2 = 0;
     insert into holdfast.dependency (needs, job_id, position, policy)
     select o.id, p_job, -o.n, 'run'   -- counted downwards: what it was enqueued after counts upwards
@@ -239,11 +252,10 @@ declare
   v_now timestamptz;
 begin
   perform holdfast.hold_fence(p_job, p_attempt, p_claim_id);
-  select array_agg(e.value::uuid order by e.n) into v_ids
+  select array(select e.value::uuid from jsonb_array_elements_text(s.value) with ordinality as e (value, n) order by e.n) into v_ids
     from holdfast.step s
-    cross join lateral jsonb_array_elements_text(s.value) with ordinality as e (value, n)
    where s.job_id = p_job and s.name = p_name;
-  if found and v_ids is not null then
+  if found then
     return v_ids;   -- the answer to the first call was lost
   end if;
   select array_agg(e.job_id order by e.nth) into v_ids

@@ -244,7 +244,7 @@ begin
     raise exception 'job % cannot be retried: another job took its key at this moment', p_id
       using errcode = 'HF008', hint = 'See what became of that one.';
   end;
-  -- What it was enqueued after has ended; its results are the new one's too.
+  -- What the old one ran after has ended; the new one wants its results too.
   insert into holdfast.dependency (needs, job_id, position, policy)
   select d.needs, v_new, d.position, d.policy from holdfast.dependency d where d.job_id = p_id and d.position > 0;
   if v_gated then

@@ -57,7 +57,7 @@ begin
       from (select * from doomed order by job_id) as m
       join holdfast.job j on j.id = any (array[m.job_id])
      where j.status = 'PENDING'
-     order by j.id
+     order by m.job_id   -- not j.id: the planner would read all jobs in that order
        for no key update of j),
   gone as (
     update holdfast.job j
@@ -81,16 +81,17 @@ begin
        set remaining = w.remaining - f.n
       from (select f.job_id, f.n from fewer f join holdfast.wait w on w.job_id = any (array[f.job_id]) order by f.job_id for no key update of w) as f
      where w.job_id = any (array[f.job_id])
-    returning w.job_id, w.remaining, w.run_at, w.step),
+    returning w.job_id, w.remaining, w.run_at, w.step, w.until),
   -- A waiting attempt's row stays until the attempt has read it; one that never started needs it no more.
   freed as (
-    select c.job_id, c.step, greatest(c.run_at, v_now) as due from counted c where c.remaining <= 0),
+    select c.job_id, c.step, c.until, greatest(c.run_at, v_now) as due from counted c where c.remaining <= 0),
   ready as (
     update holdfast.job j
        set held_by = null, due_at = case when j.ties & 1 = 1 or f.due > v_now then f.due end,
            claim_order = case when j.ties & 1 = 0 and f.due <= v_now then holdfast.place_in_line(v_now, j.priority) end
-      from (select f.job_id, f.due from freed f join holdfast.job j on j.id = any (array[f.job_id]) order by f.job_id for no key update of j) as f
+      from (select f.job_id, f.due, f.until from freed f join holdfast.job j on j.id = any (array[f.job_id]) order by f.job_id for no key update of j) as f
      where j.id = any (array[f.job_id]) and j.status in ('PENDING', 'WAITING') and j.claim_order is null
+       and j.due_at is not distinct from f.until   -- else it has been woken, and waits for something else now
     returning j.queue)
   select (select array_agg(distinct r.queue) from ready r), (select array_agg(f.job_id) from freed f where f.step is null)
     into v_queues, v_started;

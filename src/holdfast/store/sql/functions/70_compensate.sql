@@ -8,15 +8,16 @@ declare
   v_now timestamptz := holdfast.clock();
   v_queues text[];
 begin
-  with undone as materialized (
+  with ended as materialized (   -- by their ids alone: with anything else beside it the planner may read all jobs
+    select j.* from holdfast.job j where j.id = any (p_ids)),
+  undone as materialized (
     select j.id, j.task, j.queue, j.priority, j.tenant, j.subject, j.label, j.requested_by, j.trace_parent, j.tags, j.metadata, j.payload, j.timeout,
-           j.status, coalesce((t.options ->> 'compensation_retries')::int, 10) as retries, holdfast.still_held(j.last_holder) as held_by
-      from unnest(p_ids) as i (id)
-      join holdfast.job j on j.id = any (array[i.id])
-      join holdfast.task t on t.name = j.task
+           j.status, coalesce((o.options ->> 'compensation_retries')::int, 10) as retries, holdfast.still_held(j.last_holder) as held_by
+      from ended j
+      cross join lateral (select (select t.options from holdfast.task t where t.name = j.task) as options) as o
      where j.compensates is null and j.attempt > 0
-       and (j.status = 'FAILED' or (j.status = 'CANCELLED' and (t.options ->> 'compensate_on_cancel')::boolean))
-       and ((t.options ->> 'compensate')::boolean
+       and (j.status = 'FAILED' or (j.status = 'CANCELLED' and (o.options ->> 'compensate_on_cancel')::boolean))
+       and ((o.options ->> 'compensate')::boolean
             or exists (select from holdfast.step s where s.job_id = j.id and s.undoable))
      order by j.id),
   born as (

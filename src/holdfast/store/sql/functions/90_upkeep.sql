@@ -234,10 +234,10 @@ begin
       delete from holdfast.callback_nonce n where n.job_id = any (v_ids);
       delete from holdfast.attempt a where a.job_id = any (v_ids);
       delete from holdfast.step s where s.job_id = any (v_ids);
-      delete from holdfast.wait w where w.job_id = any (v_ids);
       delete from holdfast.checkpoint c where c.job_id = any (v_ids);
       delete from holdfast.progress p where p.job_id = any (v_ids);
       delete from holdfast.activity a where a.job_id = any (v_ids);
+      delete from holdfast.wait w where w.job_id = any (v_ids);
       delete from holdfast.dependency d where d.job_id = any (v_ids) or d.needs = any (v_ids);
       delete from holdfast.job_history h where h.job_id = any (v_ids);
       perform holdfast.remove_approvals(v_ids);

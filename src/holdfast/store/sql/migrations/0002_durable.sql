@@ -81,7 +81,9 @@ create table holdfast.event (
   tenant  holdfast.name,                                 -- null: for jobs of any tenant
   payload jsonb not null,
   emitted_at timestamptz not null default holdfast.clock(),
-  emitted_by text not null
+  emitted_by text not null,
+  token   uuid unique,                                   -- of the call: a repeat after a lost answer emits nothing
+  woke    bigint not null default 0
 );
 create index event_by_name on holdfast.event (name, id);                                         -- take_event
 create index event_by_age on holdfast.event (emitted_at);                                        -- upkeep

@@ -71,6 +71,6 @@ begin
   grant execute on function holdfast.register_alerts, holdfast.begin_delivery, holdfast.end_delivery to holdfast_worker;
   grant execute on function holdfast.evaluate_alerts to holdfast_worker, holdfast_maint;
   grant execute on function holdfast.notify to holdfast_producer, holdfast_worker, holdfast_api;
-  grant execute on function holdfast.mute_rule to holdfast_api;
+  grant execute on function holdfast.mute_rule, holdfast.is_own_task to holdfast_api;
   grant select on holdfast.alert_channel, holdfast.alert_rule, holdfast.alert, holdfast.notification to holdfast_api;
 end $$;
