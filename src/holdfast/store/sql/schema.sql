@@ -483,10 +483,10 @@ begin
       delete from holdfast.callback_nonce n where n.job_id = any (v_ids);
       delete from holdfast.attempt a where a.job_id = any (v_ids);
       delete from holdfast.step s where s.job_id = any (v_ids);
-      delete from holdfast.wait w where w.job_id = any (v_ids);
       delete from holdfast.checkpoint c where c.job_id = any (v_ids);
       delete from holdfast.progress p where p.job_id = any (v_ids);
       delete from holdfast.activity a where a.job_id = any (v_ids);
+      delete from holdfast.wait w where w.job_id = any (v_ids);
       delete from holdfast.dependency d where d.job_id = any (v_ids) or d.needs = any (v_ids);
       delete from holdfast.job_history h where h.job_id = any (v_ids);
       perform holdfast.remove_approvals(v_ids);
@@ -1294,15 +1294,16 @@ declare
   v_now timestamptz := holdfast.clock();
   v_queues text[];
 begin
-  with undone as materialized (
+  with ended as materialized (   -- by their ids alone: with anything else beside it the planner may read all jobs
+    select j.* from holdfast.job j where j.id = any (p_ids)),
+  undone as materialized (
     select j.id, j.task, j.queue, j.priority, j.tenant, j.subject, j.label, j.requested_by, j.trace_parent, j.tags, j.metadata, j.payload, j.timeout,
-           j.status, coalesce((t.options ->> 'compensation_retries')::int, 10) as retries, holdfast.still_held(j.last_holder) as held_by
-      from unnest(p_ids) as i (id)
-      join holdfast.job j on j.id = any (array[i.id])
-      join holdfast.task t on t.name = j.task
+           j.status, coalesce((o.options ->> 'compensation_retries')::int, 10) as retries, holdfast.still_held(j.last_holder) as held_by
+      from ended j
+      cross join lateral (select (select t.options from holdfast.task t where t.name = j.task) as options) as o
      where j.compensates is null and j.attempt > 0
-       and (j.status = 'FAILED' or (j.status = 'CANCELLED' and (t.options ->> 'compensate_on_cancel')::boolean))
-       and ((t.options ->> 'compensate')::boolean
+       and (j.status = 'FAILED' or (j.status = 'CANCELLED' and (o.options ->> 'compensate_on_cancel')::boolean))
+       and ((o.options ->> 'compensate')::boolean
             or exists (select from holdfast.step s where s.job_id = j.id and s.undoable))
      order by j.id),
   born as (
@@ -1846,10 +1847,10 @@ begin
 end $$;
 
 --
--- Name: emit(text, jsonb, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: emit(text, jsonb, text, text, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.emit(p_name text, p_payload jsonb DEFAULT 'null'::jsonb, p_tenant text DEFAULT NULL::text, p_actor text DEFAULT NULL::text) RETURNS bigint
+CREATE FUNCTION holdfast.emit(p_name text, p_payload jsonb DEFAULT 'null'::jsonb, p_tenant text DEFAULT NULL::text, p_actor text DEFAULT NULL::text, p_token uuid DEFAULT NULL::uuid) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
@@ -1866,15 +1867,18 @@ begin
       using errcode = 'HF005', hint = 'Store the data elsewhere and send its id.';
   end if;
   perform holdfast.lock_event(p_name);
+  select e.woke into v_count from holdfast.event e where e.token = p_token;
+  if found then
+    return v_count;
+  end if;
   v_now := holdfast.clock();
-  insert into holdfast.event (name, tenant, payload, emitted_at, emitted_by)
-  values (p_name, p_tenant, coalesce(p_payload, 'null'), v_now, coalesce(p_actor, holdfast.actor()));
   with waiting as materialized (
     select j.id
-      from (select w.job_id from holdfast.wait w where w.event = p_name order by w.job_id) as w
+      from (select w.job_id, w.until from holdfast.wait w where w.event = p_name order by w.job_id) as w
       join holdfast.job j on j.id = any (array[w.job_id])
      where j.status = 'WAITING' and (p_tenant is null or j.tenant = p_tenant)
-     order by j.id
+       and j.due_at is not distinct from w.until   -- else it has been woken, and waits for something else now
+     order by w.job_id
        for no key update of j),
   woken as (
     update holdfast.job j
@@ -1888,6 +1892,8 @@ begin
     select w.id, v_now, pg_current_xact_id()::text::bigint, 'event', coalesce(p_actor, holdfast.actor()), jsonb_build_object('event', p_name)
       from woken w)
   select count(*), array_agg(distinct w.queue) into v_count, v_queues from woken w;
+  insert into holdfast.event (name, tenant, payload, emitted_at, emitted_by, token, woke)
+  values (p_name, p_tenant, coalesce(p_payload, 'null'), v_now, coalesce(p_actor, holdfast.actor()), p_token, v_count);
   if v_queues is not null then
     perform holdfast.wake(v_queues);
   end if;
@@ -2041,11 +2047,10 @@ declare
   v_now timestamptz;
 begin
   perform holdfast.hold_fence(p_job, p_attempt, p_claim_id);
-  select array_agg(e.value::uuid order by e.n) into v_ids
+  select array(select e.value::uuid from jsonb_array_elements_text(s.value) with ordinality as e (value, n) order by e.n) into v_ids
     from holdfast.step s
-    cross join lateral jsonb_array_elements_text(s.value) with ordinality as e (value, n)
    where s.job_id = p_job and s.name = p_name;
-  if found and v_ids is not null then
+  if found then
     return v_ids;   -- the answer to the first call was lost
   end if;
   select array_agg(e.job_id order by e.nth) into v_ids
@@ -3138,6 +3143,25 @@ $$;
 CREATE FUNCTION holdfast.is_address(p_name text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ((length(p_name) <= 254) AND (p_name ~ '^[A-Za-z0-9.!#$%&''*+/=?^_`{|}~-]+@([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$'::text));
+
+--
+-- Name: is_awaited_by(uuid, uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.is_awaited_by(p_job uuid, p_ids uuid[]) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  with recursive chain as (
+    select i.id from unnest(p_ids) as i (id)
+    union
+    select d.needs
+      from chain c
+      join holdfast.wait w on w.job_id = any (array[c.id]) and w.remaining > 0 and w.until is null
+      join holdfast.dependency d on d.job_id = w.job_id
+     where (select n.finished_at is null from holdfast.job n where n.id = d.needs))
+  select exists (select from chain c where c.id = p_job)
+$$;
 
 --
 -- Name: is_completed_by(uuid, integer, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -5442,7 +5466,7 @@ begin
     raise exception 'job % cannot be retried: another job took its key at this moment', p_id
       using errcode = 'HF008', hint = 'See what became of that one.';
   end;
-  -- What it was enqueued after has ended; its results are the new one's too.
+  -- What the old one ran after has ended; the new one wants its results too.
   insert into holdfast.dependency (needs, job_id, position, policy)
   select d.needs, v_new, d.position, d.policy from holdfast.dependency d where d.job_id = p_id and d.position > 0;
   if v_gated then
@@ -5947,6 +5971,9 @@ declare
   v_now timestamptz := holdfast.clock();
   v_until timestamptz := coalesce(p_until, v_now + make_interval(secs => p_seconds));
 begin
+  if exists (select from holdfast.step s where s.job_id = p_job and s.name = p_name) then
+    return false;   -- the answer to the first call was lost: it still runs, so the time had come
+  end if;
   -- Saved at once: whoever claims the job afterwards does so because the time has come.
   insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
   values (p_job, p_name, 'sleep', p_after, p_attempt, v_now, greatest(v_now, v_until), to_jsonb(v_until));
@@ -6158,7 +6185,7 @@ begin
       from (select * from doomed order by job_id) as m
       join holdfast.job j on j.id = any (array[m.job_id])
      where j.status = 'PENDING'
-     order by j.id
+     order by m.job_id   -- not j.id: the planner would read all jobs in that order
        for no key update of j),
   gone as (
     update holdfast.job j
@@ -6182,16 +6209,17 @@ begin
        set remaining = w.remaining - f.n
       from (select f.job_id, f.n from fewer f join holdfast.wait w on w.job_id = any (array[f.job_id]) order by f.job_id for no key update of w) as f
      where w.job_id = any (array[f.job_id])
-    returning w.job_id, w.remaining, w.run_at, w.step),
+    returning w.job_id, w.remaining, w.run_at, w.step, w.until),
   -- A waiting attempt's row stays until the attempt has read it; one that never started needs it no more.
   freed as (
-    select c.job_id, c.step, greatest(c.run_at, v_now) as due from counted c where c.remaining <= 0),
+    select c.job_id, c.step, c.until, greatest(c.run_at, v_now) as due from counted c where c.remaining <= 0),
   ready as (
     update holdfast.job j
        set held_by = null, due_at = case when j.ties & 1 = 1 or f.due > v_now then f.due end,
            claim_order = case when j.ties & 1 = 0 and f.due <= v_now then holdfast.place_in_line(v_now, j.priority) end
-      from (select f.job_id, f.due from freed f join holdfast.job j on j.id = any (array[f.job_id]) order by f.job_id for no key update of j) as f
+      from (select f.job_id, f.due, f.until from freed f join holdfast.job j on j.id = any (array[f.job_id]) order by f.job_id for no key update of j) as f
      where j.id = any (array[f.job_id]) and j.status in ('PENDING', 'WAITING') and j.claim_order is null
+       and j.due_at is not distinct from f.until   -- else it has been woken, and waits for something else now
     returning j.queue)
   select (select array_agg(distinct r.queue) from ready r), (select array_agg(f.job_id) from freed f where f.step is null)
     into v_queues, v_started;
@@ -6490,9 +6518,17 @@ declare
   v_since timestamptz;
   v_until timestamptz;
   v_event holdfast.event;
+  v_told jsonb;
 begin
   perform holdfast.lock_event(p_event);
   v_job := holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  select s.value into v_told from holdfast.step s where s.job_id = p_job and s.name = p_name;
+  if found then   -- the answer to the first call was lost: what it took is not taken twice
+    waits := false;
+    timed_out := (v_told ->> 'timed_out')::boolean;
+    payload := case when not timed_out then (v_told -> 'payload')::text end;
+    return;
+  end if;
   v_now := holdfast.clock();
   select w.since, w.until into v_since, v_until
     from holdfast.wait w
@@ -6542,7 +6578,6 @@ declare
   v_until timestamptz;
   v_known bigint;
   v_open uuid[];
-  v_other uuid;
 begin
   if p_job = any (p_ids) then
     raise exception 'job % cannot wait for itself', p_job using errcode = 'HF005';
@@ -6553,6 +6588,11 @@ begin
     raise exception 'job % cannot wait for jobs that do not exist', p_job using errcode = 'HF009';
   end if;
   v_job := holdfast.hold_fence(p_job, p_attempt, p_claim_id);
+  waits := false;
+  select (s.value ->> 'timed_out')::boolean into timed_out from holdfast.step s where s.job_id = p_job and s.name = p_name;
+  if found then
+    return;   -- the answer to the first call was lost
+  end if;
   v_now := holdfast.clock();
   select w.since, w.until into v_since, v_until
     from holdfast.wait w
@@ -6563,12 +6603,10 @@ begin
   end if;
   timed_out := v_open is not null and coalesce(v_until <= v_now, false);
   waits := v_open is not null and not timed_out;
+  if waits and v_until is null and holdfast.is_awaited_by(p_job, v_open) then
+    raise exception 'job % cannot wait for jobs that wait for it: they would wait for ever', p_job using errcode = 'HF005';
+  end if;
   if waits then
-    v_other := holdfast.waits_back(p_job, v_open);
-    if v_other is not null then
-      raise exception 'job % cannot wait for job %, which waits for it: neither would ever go on', p_job, v_other
-        using errcode = 'HF005', hint = 'Let one of them end first: a job that is to run after this one cannot be waited for here.';
-    end if;
     update holdfast.job j set ties = j.ties | 2 where j.id = any (v_open) and j.ties & 2 = 0;
     insert into holdfast.dependency (needs, job_id, position, policy)
     select o.id, p_job, -o.n, 'run'   -- counted downwards: what it was enqueued after counts upwards
@@ -6615,33 +6653,6 @@ CREATE FUNCTION holdfast.waiting_since(p_queue text) RETURNS timestamp with time
      where h.number < 1000)
   select min(h.since) from heads h
 $$;
-
---
--- Name: waits_back(uuid, uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
---
-
-CREATE FUNCTION holdfast.waits_back(p_job uuid, p_ids uuid[]) RETURNS uuid
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
-    SET enable_seqscan TO 'off'
-    AS $$
-declare
-  v_other uuid;
-begin
-  with recursive ahead as (
-    select i.id from unnest(p_ids) as i (id)
-    union
-    select d.needs
-      from ahead a
-      join holdfast.wait w on w.job_id = any (array[a.id]) and w.remaining > 0
-      join holdfast.dependency d on d.job_id = any (array[w.job_id]))
-  select d.job_id into v_other
-    from holdfast.dependency d
-    join holdfast.wait w on w.job_id = any (array[d.job_id]) and w.remaining > 0
-   where d.needs = p_job and d.job_id in (select a.id from ahead a)
-   limit 1;
-  return v_other;
-end $$;
 
 --
 -- Name: wake(text[]); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -6935,7 +6946,9 @@ CREATE TABLE holdfast.event (
     tenant holdfast.name,
     payload jsonb NOT NULL,
     emitted_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
-    emitted_by text NOT NULL
+    emitted_by text NOT NULL,
+    token uuid,
+    woke bigint DEFAULT 0 NOT NULL
 );
 
 --
@@ -7500,6 +7513,13 @@ ALTER TABLE ONLY holdfast.dispatch
 
 ALTER TABLE ONLY holdfast.event
     ADD CONSTRAINT event_pkey PRIMARY KEY (id);
+
+--
+-- Name: event event_token_key; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.event
+    ADD CONSTRAINT event_token_key UNIQUE (token);
 
 --
 -- Name: feed feed_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -8770,13 +8790,13 @@ REVOKE ALL ON FUNCTION holdfast.due_schedules(p_limit integer, p_except text[], 
 GRANT ALL ON FUNCTION holdfast.due_schedules(p_limit integer, p_except text[], OUT due jsonb, OUT next_in double precision) TO holdfast_worker;
 
 --
--- Name: FUNCTION emit(p_name text, p_payload jsonb, p_tenant text, p_actor text); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION emit(p_name text, p_payload jsonb, p_tenant text, p_actor text, p_token uuid); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text) FROM PUBLIC;
-GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text) TO holdfast_producer;
-GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text) TO holdfast_worker;
-GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text) TO holdfast_api;
+REVOKE ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text, p_token uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text, p_token uuid) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text, p_token uuid) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text, p_token uuid) TO holdfast_api;
 
 --
 -- Name: FUNCTION end_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -9075,6 +9095,12 @@ REVOKE ALL ON FUNCTION holdfast.insert_queues(p_tasks jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.is_address(p_name text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION is_awaited_by(p_job uuid, p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.is_awaited_by(p_job uuid, p_ids uuid[]) FROM PUBLIC;
+
+--
 -- Name: FUNCTION is_completed_by(p_job uuid, p_attempt integer, p_claim_id uuid); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -9116,6 +9142,7 @@ REVOKE ALL ON FUNCTION holdfast.is_needed(p_job uuid, p_parent uuid) FROM PUBLIC
 --
 
 REVOKE ALL ON FUNCTION holdfast.is_own_task(p_task text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.is_own_task(p_task text) TO holdfast_api;
 
 --
 -- Name: FUNCTION is_terminal(p_status holdfast.job_status); Type: ACL; Schema: holdfast; Owner: -
@@ -9982,12 +10009,6 @@ GRANT ALL ON FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_cl
 --
 
 REVOKE ALL ON FUNCTION holdfast.waiting_since(p_queue text) FROM PUBLIC;
-
---
--- Name: FUNCTION waits_back(p_job uuid, p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
---
-
-REVOKE ALL ON FUNCTION holdfast.waits_back(p_job uuid, p_ids uuid[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION wake(p_queues text[]); Type: ACL; Schema: holdfast; Owner: -
