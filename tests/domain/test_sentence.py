@@ -241,6 +241,16 @@ ENDED = replace(PENDING, attempt=3, in_line=False, finished_at=before(minutes=5)
         (
             replace(
                 PENDING,
+                status=Status.WAITING,
+                updated_at=before(hours=1),
+                held_by="event paid",
+                reason="waits for event paid",
+            ),
+            "WAITING for 1 h 00 min: waits for event paid",
+        ),
+        (
+            replace(
+                PENDING,
                 status=Status.WAITING_FOR_APPROVAL,
                 updated_at=before(minutes=3),
                 reason="refund over 500",

@@ -49,6 +49,7 @@ def test_events_are_read_followed_and_resumed(cli: Cli, holdfast_db: ScratchData
     assert [json.loads(line)["kind"] for line in lines] == ["job.enqueued", "job.started", "job.completed"]
     assert last.strip() == "3"
     assert "job.completed" in cli("events", "subject:order-7").stdout
+    assert cli("events", "subject:order-8").stderr == "channel subject:order-8 has no events\n"
 
 
 def test_a_quota_is_set_shown_and_enforced(cli: Cli, holdfast_db: ScratchDatabase) -> None:

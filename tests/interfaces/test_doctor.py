@@ -182,6 +182,22 @@ def test_rows_in_the_rest_partition_are_reported(cli: Cli, owner: psycopg.Connec
     assert checks(cli, 3, "history partitions")[0]["found"] == "rows have landed in job_history_rest"
 
 
+def test_an_executor_that_no_worker_calls_is_reported(
+    cli: Cli, owner: psycopg.Connection[Any], holdfast_db: ScratchDatabase
+) -> None:
+    assert checks(cli, 0, "executors")[0]["verdict"] == "ok"
+    owner.execute(
+        "insert into holdfast.dispatch (job_id, attempt, claim_id, executor, inputs, created_at, next_try_at, heartbeat_limit, run_limit, retry_in)"
+        " values (holdfast.new_id(), 1, gen_random_uuid(), 'ci', '{}', holdfast.clock(), holdfast.clock(), '1 minute', '1 minute', '0')"
+    )
+    holdfast_db.clock.advance(timedelta(minutes=3))
+
+    (called,) = checks(cli, 3, "executors")
+
+    assert called["verdict"] == "fail"
+    assert "1 call to ci" in called["found"]
+
+
 def test_an_unreachable_database_is_a_failed_check(cli: Cli) -> None:
     told = cli("doctor", "--database-url", "postgresql://nobody@127.0.0.1:1/none", code=3).stdout
 

@@ -161,6 +161,25 @@ def test_an_event_that_nobody_waits_for_any_more_does_not_end_a_sleep(machine: M
     assert machine.claim(worker) == []
 
 
+@pytest.mark.parametrize(
+    ("timeout", "told"), [(None, "waits for event paid"), (60, "waits for event paid until 20")]
+)
+def test_the_reason_of_a_wait_names_its_end_if_it_has_one(
+    machine: Machine, timeout: int | None, told: str
+) -> None:
+    machine.register()
+    job_id = machine.enqueue()
+    claimed = claim_one(machine, machine.worker())
+    machine.rows(
+        "select * from holdfast.wait_for_event(%s, %s, %s, 'paid', null, 'paid', %s::float8, null)",
+        job_id, claimed["attempt"], claimed["claim_id"], timeout,
+    )  # fmt: skip
+
+    reason = machine.job(job_id)["reason"]
+    assert reason.startswith(told)
+    assert reason.endswith("UTC" if timeout else "paid")
+
+
 # -- retention -----------------------------------------------------------------------------------------------------------------
 
 

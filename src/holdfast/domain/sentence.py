@@ -88,7 +88,9 @@ def _waiting(job: Job) -> str:
         if job.due_at is not None and job.due_at > job.now
         else ""
     )
-    held = f", {held_back(job)}" if job.held_by else ""
+    # What it waits for itself stands in its reason already.
+    is_told = job.reason is not None and job.held_by is not None and job.held_by in job.reason
+    held = f", {held_back(job)}" if job.held_by and not is_told else ""
     return f"WAITING {since}{until}{held}{_because(job.reason)}"
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from holdfast.domain.alert_health import judge_outbox
 from holdfast.domain.errors import Configuration, DatabaseUnavailable, HoldfastError, NotAllowed
+from holdfast.domain.executor_health import judge_calls
 from holdfast.domain.health import (
     FAILURE_WINDOW,
     Check,
@@ -19,6 +20,7 @@ from holdfast.domain.schedule_health import judge_schedules
 from holdfast.runtime.keys import MASTER_KEY, master_keys
 from holdfast.store import alert, overview
 from holdfast.store.connection import Database, Session
+from holdfast.store.dispatch import overdue_calls
 from holdfast.store.listen import hears_itself
 from holdfast.store.migrate import OLDEST_SERVER, SchemaState, read_state
 from holdfast.store.schedule import schedules
@@ -73,6 +75,7 @@ def _examine_server(
     try:
         yield from judge(_facts(session))
         yield from judge_schedules(session.perform(schedules()))
+        yield judge_calls(session.perform(overdue_calls()))
         yield from judge_outbox(session.perform(alert.outbox()))
     except HoldfastError as error:
         advice = "doctor needs a login with holdfast_api"

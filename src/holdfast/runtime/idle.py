@@ -18,7 +18,8 @@ async def until_idle(runner: Runner, lanes: Sequence[Lane], sweeper: Sweeper, di
             looked = False
         elif looked:
             return
-        else:  # the last job may have made others ready
+        else:  # the last job, or the word that it has stopped, may have made others ready
+            await runner.until_written()
             looked = await sweeper.admit() == 0 and await dispatcher.is_idle()
             for lane in lanes:
                 lane.look_again()

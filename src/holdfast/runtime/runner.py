@@ -124,6 +124,10 @@ class Runner:
         """Everything claimed and not yet recorded."""
         return len(self._attempts) + sum(len(lane.waiting) for lane in self._lanes)
 
+    async def until_written(self) -> None:
+        """Wait until the database knows all that attempts have come to."""
+        await self._finisher.idle()
+
     def fences(self, older_than: float) -> list[tuple[UUID, UUID]]:
         """Name the attempts that have been running for a while; called from the heartbeat's thread."""
         started_before = time.monotonic() - older_than

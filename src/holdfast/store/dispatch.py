@@ -8,7 +8,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
 from holdfast.domain.callback import Answer, Callback
-from holdfast.store.call import Call, Row, function, nothing, single
+from holdfast.domain.executor_health import OverdueCalls
+from holdfast.store.call import Call, Row, function, nothing, query, single
 
 Wanted: TypeAlias = Literal["start", "find", "cancel"]
 
@@ -104,3 +105,8 @@ def _read_answer(rows: list[Row]) -> Answer:
 def check_run(job_id: UUID) -> Call[bool]:
     """End the run of a job that has passed one of its limits; answers whether it did."""
     return function("check_run", job_id, read=single)
+
+
+def overdue_calls() -> Call[list[OverdueCalls]]:
+    """Look for calls that no worker makes."""
+    return query("overdue_calls", lambda rows: [OverdueCalls(*row) for row in rows])

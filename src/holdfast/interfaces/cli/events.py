@@ -6,7 +6,7 @@ import click
 
 from holdfast.domain.feed import FeedEvent
 from holdfast.interfaces.cli.commands import Command
-from holdfast.interfaces.cli.invocation import current
+from holdfast.interfaces.cli.invocation import current, say
 from holdfast.interfaces.cli.output import as_json, clock_time, plain
 
 if TYPE_CHECKING:
@@ -30,10 +30,13 @@ def events(channel: str, follow: bool, after: int, limit: int | None) -> None:
     if follow:
         run(_follow(feed, limit))
         return
+    number = 0
     for number, event in enumerate(feed, 1):
         _write(event)
         if number == limit:
             return
+    if not number:
+        say(f"channel {channel} has no events{f' after {after}' if after else ''}")
 
 
 async def _follow(feed: "Feed", limit: int | None) -> None:

@@ -1,5 +1,10 @@
 -- Waiting: an attempt gives its job up until a time, an event or other jobs' ends, and holds no worker meanwhile.
 
+-- A time as people read it in a reason, whatever the session's settings are.
+create or replace function holdfast.moment(p_at timestamptz) returns text
+language sql stable parallel safe
+return to_char(p_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"');
+
 create or replace function holdfast.put_aside(p_job holdfast.job, p_due_at timestamptz, p_held_by text, p_reason text, p_logs jsonb) returns void
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
@@ -36,7 +41,7 @@ begin
     return false;
   end if;
   delete from holdfast.wait w where w.job_id = p_job;   -- of an older release: its event would end the sleep
-  perform holdfast.put_aside(v_job, v_until, null, format('sleeps until %s', v_until), p_logs);
+  perform holdfast.put_aside(v_job, v_until, null, 'sleeps until ' || holdfast.moment(v_until), p_logs);
   return true;
 end $$;
 
@@ -93,7 +98,7 @@ begin
     on conflict (job_id) do update set step = excluded.step, after = excluded.after, event = excluded.event, remaining = null,
        until = excluded.until, since = excluded.since;
     perform holdfast.put_aside(v_job, v_until, case when v_until is null then 'event ' || p_event end,
-      'waits for event ' || p_event || coalesce(format(' until %s', v_until), ''), p_logs);
+      'waits for event ' || p_event || coalesce(' until ' || holdfast.moment(v_until), ''), p_logs);
   else
     delete from holdfast.wait w where w.job_id = p_job;
     insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
@@ -219,7 +224,7 @@ begin
     on conflict (job_id) do update set step = excluded.step, after = excluded.after, event = null, remaining = excluded.remaining,
        until = excluded.until, since = excluded.since;
     perform holdfast.put_aside(v_job, v_until, case when v_until is null then cardinality(v_open) || ' jobs' end,
-      format('waits for %s jobs', cardinality(v_open)) || coalesce(format(' until %s', v_until), ''), p_logs);
+      format('waits for %s jobs', cardinality(v_open)) || coalesce(' until ' || holdfast.moment(v_until), ''), p_logs);
   else
     delete from holdfast.wait w where w.job_id = p_job;
     delete from holdfast.dependency d where d.job_id = p_job and d.position < 0;
