@@ -3911,6 +3911,14 @@ CREATE FUNCTION holdfast.missed_schedules(p_rule holdfast.alert_rule, p_now time
 $$;
 
 --
+-- Name: moment(timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.moment(p_at timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN to_char((p_at AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD HH24:MI:SS "UTC"'::text);
+
+--
 -- Name: mute_rule(text, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5975,7 +5983,7 @@ begin
     return false;
   end if;
   delete from holdfast.wait w where w.job_id = p_job;   -- of an older release: its event would end the sleep
-  perform holdfast.put_aside(v_job, v_until, null, format('sleeps until %s', v_until), p_logs);
+  perform holdfast.put_aside(v_job, v_until, null, 'sleeps until ' || holdfast.moment(v_until), p_logs);
   return true;
 end $$;
 
@@ -6562,7 +6570,7 @@ begin
     on conflict (job_id) do update set step = excluded.step, after = excluded.after, event = excluded.event, remaining = null,
        until = excluded.until, since = excluded.since;
     perform holdfast.put_aside(v_job, v_until, case when v_until is null then 'event ' || p_event end,
-      'waits for event ' || p_event || coalesce(format(' until %s', v_until), ''), p_logs);
+      'waits for event ' || p_event || coalesce(' until ' || holdfast.moment(v_until), ''), p_logs);
   else
     delete from holdfast.wait w where w.job_id = p_job;
     insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
@@ -6626,7 +6634,7 @@ begin
     on conflict (job_id) do update set step = excluded.step, after = excluded.after, event = null, remaining = excluded.remaining,
        until = excluded.until, since = excluded.since;
     perform holdfast.put_aside(v_job, v_until, case when v_until is null then cardinality(v_open) || ' jobs' end,
-      format('waits for %s jobs', cardinality(v_open)) || coalesce(format(' until %s', v_until), ''), p_logs);
+      format('waits for %s jobs', cardinality(v_open)) || coalesce(' until ' || holdfast.moment(v_until), ''), p_logs);
   else
     delete from holdfast.wait w where w.job_id = p_job;
     delete from holdfast.dependency d where d.job_id = p_job and d.position < 0;
@@ -9330,6 +9338,12 @@ GRANT ALL ON FUNCTION holdfast.mint_token(p_approval uuid, p_approver text, p_to
 --
 
 REVOKE ALL ON FUNCTION holdfast.missed_schedules(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION moment(p_at timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.moment(p_at timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION mute_rule(p_rule text, p_muted boolean); Type: ACL; Schema: holdfast; Owner: -
