@@ -168,7 +168,8 @@ class Sweeper:
     async def _give_back_doubtful(self) -> None:
         """Look for claims that we gave up and the server committed later: nobody runs what they took."""
         for claim_id, (worker_id, until) in list(self._doubtful.items()):
-            jobs = await self.insist(lambda: claims.recover_claim(worker_id, claim_id))  # noqa: B023 - awaited here
+            # Refused is not an answer: it is asked again with the next round.
+            jobs = await self._unless_refused(lambda: claims.recover_claim(worker_id, claim_id))  # noqa: B023 - awaited here
             if jobs:
                 events.warning("claim:late", extra={"count": len(jobs)})
                 self._give_back(jobs)
