@@ -4,9 +4,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from psycopg.types.json import Jsonb
 
-from holdfast.domain.states import Status
 from sql.support import Machine, Row
 
 
@@ -74,20 +72,6 @@ def test_a_paused_compensation_stays_parked_until_its_task_resumes(machine: Mach
 # -- flows ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_retried_fan_in_gets_the_results_that_the_failed_one_got(machine: Machine) -> None:
-    machine.register()
-    worker = machine.worker()
-    first, second = machine.enqueue(), machine.enqueue()
-    (fan_in,) = machine.enqueue_many([{"task": "t", "payload": {}, "after": [str(second), str(first)]}])
-    machine.complete(worker, *machine.claim(worker), result="7")
-    fail(machine, worker, claim_one(machine, worker))
-
-    retried = machine.value("select holdfast.retry(%s)", fan_in["job_id"])
-
-    results = machine.rows("select * from holdfast.results_of(%s)", retried)
-    assert [(row["id"], row["result"]) for row in results] == [(second, "7"), (first, "7")]
-
-
 def test_jobs_of_a_limited_queue_can_wait_for_others_of_it(machine: Machine) -> None:
     machine.register()
     machine.value("select holdfast.limit_queue('default', 1)")
@@ -103,21 +87,6 @@ def test_jobs_of_a_limited_queue_can_wait_for_others_of_it(machine: Machine) -> 
     )  # fmt: skip
 
     assert [row["id"] for row in machine.claim(worker)] == [second]
-
-
-@pytest.mark.parametrize("between", [0, 2], ids=["directly", "through others"])
-def test_a_job_cannot_wait_for_what_waits_for_it(machine: Machine, between: int) -> None:
-    machine.register()
-    last = job_id = machine.enqueue()
-    claimed = claim_one(machine, machine.worker())
-    for _ in range(between + 1):
-        last = machine.enqueue_many([{"task": "t", "payload": {}, "after": [str(last)]}])[0]["job_id"]
-
-    with machine.refused("HF005", "that wait for it"):
-        machine.rows(
-            "select * from holdfast.wait_for_jobs(%s, %s, %s, 'w', null, %s, null, null)",
-            job_id, claimed["attempt"], claimed["claim_id"], [last],
-        )  # fmt: skip
 
 
 # -- flags ---------------------------------------------------------------------------------------------------------------------
@@ -140,25 +109,6 @@ def test_a_release_without_the_flag_frees_what_the_flag_held_back(
 
 
 # -- waits ---------------------------------------------------------------------------------------------------------------------
-
-
-def test_an_event_that_nobody_waits_for_any_more_does_not_end_a_sleep(machine: Machine) -> None:
-    machine.register()
-    worker = machine.worker()
-    job_id = machine.enqueue()
-    claimed = claim_one(machine, worker)
-    fence = (job_id, claimed["attempt"], claimed["claim_id"])
-    machine.rows("select * from holdfast.wait_for_event(%s, %s, %s, 'paid', null, 'paid', 10, null)", *fence)
-    machine.advance(11)
-    admit(machine)
-    claimed = claim_one(machine, worker)
-    fence = (job_id, claimed["attempt"], claimed["claim_id"])
-    # The release of today sleeps where that of yesterday waited.
-    machine.rows("select * from holdfast.sleep_until(%s, %s, %s, 'rest', null, 3600, null, null)", *fence)
-
-    machine.value("select holdfast.emit('paid')")
-
-    assert machine.claim(worker) == []
 
 
 @pytest.mark.parametrize(
@@ -193,47 +143,6 @@ def expire(machine: Machine) -> int:
     )
     removed: int = machine.value("select holdfast.apply_retention(1000)")
     return removed
-
-
-def test_retention_keeps_what_a_compensation_is_to_undo(machine: Machine) -> None:
-    undoing = failed_and_undone(machine)
-
-    assert expire(machine) == 0
-
-    worker = machine.worker("other")
-    fail(machine, worker, claim_one(machine, worker))
-    assert machine.status(undoing) is Status.FAILED
-    machine.value("select holdfast.retry(%s)", undoing)  # undoes the same job: it must still be known
-    assert expire(machine) == 0
-
-
-def test_retention_keeps_the_results_that_a_fan_in_still_waits_for(machine: Machine) -> None:
-    machine.register()
-    worker = machine.worker(lease=10**6)
-    quick, slow = machine.enqueue(), machine.enqueue(run_in="10 hours")
-    (fan_in,) = machine.enqueue_many([{"task": "t", "payload": {}, "after": [str(quick), str(slow)]}])
-    machine.complete(worker, claim_one(machine, worker), result="7")
-
-    assert expire(machine) == 0
-
-    results = machine.rows("select * from holdfast.results_of(%s)", fan_in["job_id"])
-    assert [row["id"] for row in results] == [quick, slow]
-
-
-def test_retention_keeps_the_children_of_a_job_that_has_not_ended(machine: Machine) -> None:
-    machine.register()
-    worker = machine.worker(lease=10**6)
-    machine.enqueue()
-    parent = claim_one(machine, worker)
-    child = machine.value(
-        "select holdfast.enqueue_children(%s, %s, %s, 'c', null, %s, null)",
-        parent["id"], parent["attempt"], parent["claim_id"], Jsonb([{"task": "t", "payload": {}}]),
-    )[0]  # fmt: skip
-    machine.complete(worker, claim_one(machine, worker))
-
-    assert expire(machine) == 0
-    machine.complete(worker, parent)
-    assert (expire(machine), machine.rows("select from holdfast.job where id = %s", child)) == (2, [])
 
 
 def test_retention_leaves_no_wait_behind(machine: Machine) -> None:

@@ -1,5 +1,6 @@
 """What is watched and what was found: rules as code declares them, alerts and notifications as the database keeps them."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,14 +16,14 @@ _LONGEST = timedelta(days=90)  # as long as statistics are kept
 
 
 @dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(ABC):
     """What all rules have in common: a kind, and how it is written for the database."""
 
     kind: ClassVar[str]
 
+    @abstractmethod
     def definition(self) -> dict[str, Any]:
         """Write it as holdfast.register_alerts reads it."""
-        raise NotImplementedError
 
 
 def _period(what: str, value: Any) -> float:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from holdfast.domain.spans import ago
+from holdfast.domain.spans import open_or_paused
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,7 @@ class TaskInfo:
     @property
     def status(self) -> str:
         """Open, or paused by whom since when."""
-        if self.paused_at is None:
-            return "open"
-        back = f", resumes {ago(self.resume_at, self.now)}" if self.resume_at else ""
-        why = f": {self.paused_for}" if self.paused_for else ""
-        return f"paused by {self.paused_by} {ago(self.paused_at, self.now)}{why}{back}"
+        return open_or_paused(self.paused_by, self.paused_at, self.paused_for, self.resume_at, self.now)
 
     @property
     def gates(self) -> str:

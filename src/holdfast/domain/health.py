@@ -9,6 +9,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.domain.sentence import ago, error_name, span
+from holdfast.domain.spans import open_or_paused
 
 COUNT_CAP = 10_000
 LONG_WAIT = timedelta(minutes=10)
@@ -94,11 +95,7 @@ class QueueInfo:
     @property
     def status(self) -> str:
         """Open, or paused by whom since when."""
-        if self.paused_at is None:
-            return "open"
-        back = f", resumes {ago(self.resume_at, self.now)}" if self.resume_at else ""
-        why = f": {self.paused_for}" if self.paused_for else ""
-        return f"paused by {self.paused_by} {ago(self.paused_at, self.now)}{why}{back}"
+        return open_or_paused(self.paused_by, self.paused_at, self.paused_for, self.resume_at, self.now)
 
     @property
     def oldest_wait(self) -> timedelta | None:

@@ -28,3 +28,18 @@ def span(time: timedelta | float) -> str:
 def ago(then: datetime, now: datetime) -> str:
     """Write how long ago a moment was, or in how long it will be."""
     return f"in {span(then - now)}" if then > now else f"{span(now - then)} ago"
+
+
+def open_or_paused(
+    paused_by: str | None,
+    since: datetime | None,
+    reason: str | None,
+    resume_at: datetime | None,
+    now: datetime,
+) -> str:
+    """Say whether a queue or a task is open, or paused by whom since when."""
+    if since is None:
+        return "open"
+    back = f", resumes {ago(resume_at, now)}" if resume_at else ""
+    why = f": {reason}" if reason else ""
+    return f"paused by {paused_by} {ago(since, now)}{why}{back}"

@@ -7,12 +7,12 @@ from typing import Any, TypeVar, assert_never
 from uuid import UUID
 
 from holdfast.domain.callback import Token
-from holdfast.domain.errors import DatabaseUnavailable, DispatchFailed, DispatchRefused, HoldfastError
+from holdfast.domain.errors import DispatchFailed, DispatchRefused, HoldfastError
 from holdfast.runtime import failpoints
 from holdfast.runtime.executors.protocol import Dispatch, Executor, RunRef
 from holdfast.runtime.logs import events
 from holdfast.runtime.loop import cancelled
-from holdfast.runtime.outage import Outage
+from holdfast.runtime.outage import insist
 from holdfast.store import dispatch as calls
 from holdfast.store.call import Call
 from holdfast.store.connection import AsyncSession, Database
@@ -182,16 +182,7 @@ class Dispatcher:
         )
 
     async def _insist(self, make: Callable[[], Call[T]]) -> T:
-        """Perform a call however long the database is away; every one of them may be repeated."""
-        outage = Outage("dispatch")
-        while True:
-            try:
-                answer = await self._session.perform(make())
-            except DatabaseUnavailable as error:
-                await asyncio.sleep(outage.failed(error))
-            else:
-                outage.ended()
-                return answer
+        return await insist(self._session, make, "dispatch")
 
 
 async def _within(work: Any) -> Any:

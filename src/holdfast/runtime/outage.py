@@ -1,9 +1,17 @@
 """Patience with a database that is away: pauses that grow, and a loud word now and then."""
 
+import asyncio
 import time
+from collections.abc import Callable
+from typing import TypeVar
 
+from holdfast.domain.errors import DatabaseUnavailable
 from holdfast.runtime import chance
 from holdfast.runtime.logs import events
+from holdfast.store.call import Call
+from holdfast.store.connection import AsyncSession
+
+T = TypeVar("T")
 
 LONGEST_PAUSE = 5.0
 SAY_EVERY = 30.0
@@ -42,3 +50,22 @@ class Outage:
         )
         self._failures = 0
         return True
+
+
+async def insist(
+    session: AsyncSession,
+    make: Callable[[], Call[T]],
+    what: str,
+    on_failure: Callable[[], None] = lambda: None,
+) -> T:
+    """Perform a call that may be repeated, however long the database is away."""
+    outage = Outage(what)
+    while True:
+        try:
+            answer = await session.perform(make())
+        except DatabaseUnavailable as error:
+            on_failure()
+            await asyncio.sleep(outage.failed(error))
+        else:
+            outage.ended()
+            return answer

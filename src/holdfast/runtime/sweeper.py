@@ -14,7 +14,7 @@ from holdfast.domain.job import ClaimedJob
 from holdfast.runtime import chance
 from holdfast.runtime.heartbeat import Heartbeat
 from holdfast.runtime.logs import events
-from holdfast.runtime.outage import Outage
+from holdfast.runtime.outage import insist
 from holdfast.runtime.projector import Projector
 from holdfast.store import alert, upkeep
 from holdfast.store.call import Call
@@ -54,16 +54,10 @@ class Sweeper:
 
     async def insist(self, make: Callable[[], Call[Any]]) -> Any:
         """Perform a call however long the database is away."""
-        outage = Outage("upkeep")
-        while True:
-            try:
-                answer = await self._session.perform(make())
-            except DatabaseUnavailable as error:
-                self._cut_off_at = time.monotonic()
-                await asyncio.sleep(outage.failed(error))
-            else:
-                outage.ended()
-                return answer
+        return await insist(self._session, make, "upkeep", self._note_cut_off)
+
+    def _note_cut_off(self) -> None:
+        self._cut_off_at = time.monotonic()
 
     async def close(self) -> None:
         """Hang up."""

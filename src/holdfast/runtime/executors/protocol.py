@@ -2,6 +2,7 @@
 
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -49,7 +50,7 @@ class Dispatch:
         return self.token.attempt
 
 
-class Executor:
+class Executor(ABC):
     """Runs jobs elsewhere. Derive from it, write `start`, and register it with `app.executor(…)`.
 
     `secret` is what its callbacks are signed with, a list while two overlap; without one it is derived from HOLDFAST_SECRET_KEY.
@@ -80,9 +81,9 @@ class Executor:
     def __repr__(self) -> str:
         return f"<executor {self.name}>"
 
+    @abstractmethod
     async def start(self, dispatch: Dispatch) -> RunRef | None:
         """Start a run. Raise DispatchRefused when it can never work, DispatchFailed when it may work later."""
-        raise NotImplementedError
 
     async def find(self, dispatch: Dispatch) -> RunRef | None:  # noqa: ARG002 - for those that can look
         """Look for the run of an attempt whose start nobody heard the answer to; None starts it again."""

@@ -736,11 +736,7 @@ begin
      set status = 'WAITING_FOR_APPROVAL', approval_id = p_gate.id, holder = null, deadline_at = null, claim_order = null, due_at = null,
          held_by = null, suspect = false, reason = 'asks for approval ' || p_gate.name
    where j.id = p_job.id;
-  if p_logs is not null then
-    insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
-    values (p_job.id, p_job.attempt, v_name, 'waiting', p_logs)
-    on conflict do nothing;
-  end if;
+  perform holdfast.keep_logs(p_job, v_name, 'waiting', p_logs);
   -- Neither the question nor the approvers: the feed's readers may not know what people are asked.
   perform holdfast.note(p_job.id, 'approval.asked', v_name, jsonb_strip_nulls(jsonb_build_object('approval', p_gate.id, 'name', p_gate.name,
             'quorum', p_gate.quorum, 'expires_at', p_gate.expires_at)));
@@ -1386,11 +1382,7 @@ begin
   update holdfast.job j
      set status = 'COMPLETED', result = p_result, holder = null, deadline_at = null, suspect = false
    where j.id = p_job;
-  if p_logs is not null then
-    insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
-    values (p_job, p_attempt, v_name, 'completed', p_logs)
-    on conflict do nothing;
-  end if;
+  perform holdfast.keep_logs(v_job, v_name, 'completed', p_logs);
   perform set_config('holdfast.actor', coalesce(v_actor, ''), true);   -- what follows in the caller's transaction is not ours
 end $$;
 
@@ -1857,8 +1849,7 @@ CREATE FUNCTION holdfast.emit(p_name text, p_payload jsonb DEFAULT 'null'::jsonb
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 declare
-  v_now timestamptz;
-  v_queues text[];
+  v_ids uuid[];
   v_count bigint;
 begin
   if coalesce(p_name, '') = '' or length(p_name) > 500 then
@@ -1873,32 +1864,19 @@ begin
   if found then
     return v_count;
   end if;
-  v_now := holdfast.clock();
-  with waiting as materialized (
-    select j.id
-      from (select w.job_id, w.until from holdfast.wait w where w.event = p_name order by w.job_id) as w
-      join holdfast.job j on j.id = any (array[w.job_id])
-     where j.status = 'WAITING' and (p_tenant is null or j.tenant = p_tenant)
-       and j.due_at is not distinct from w.until   -- else it has been woken, and waits for something else now
-     order by w.job_id
-       for no key update of j),
-  woken as (
-    update holdfast.job j
-       set held_by = null, due_at = case when j.ties & 1 = 1 then v_now end,
-           claim_order = case when j.ties & 1 = 0 then holdfast.place_in_line(v_now, j.priority) end
-      from waiting w
-     where j.id = any (array[w.id::uuid]) and j.status = 'WAITING' and j.claim_order is null
-    returning j.id, j.queue),
-  noted as (
-    insert into holdfast.activity (job_id, at, xid, kind, actor, data)
-    select w.id, v_now, pg_current_xact_id()::text::bigint, 'event', coalesce(p_actor, holdfast.actor()), jsonb_build_object('event', p_name)
-      from woken w)
-  select count(*), array_agg(distinct w.queue) into v_count, v_queues from woken w;
+  select array_agg(l.id) into v_ids
+    from (select j.id::uuid
+            from (select w.job_id, w.until from holdfast.wait w where w.event = p_name order by w.job_id) as w
+            join holdfast.job j on j.id = any (array[w.job_id])
+           where j.status = 'WAITING' and j.claim_order is null and (p_tenant is null or j.tenant = p_tenant)
+             and j.due_at is not distinct from w.until   -- else it has been woken, and waits for something else now
+           order by w.job_id
+             for no key update of j) as l;
+  v_count := coalesce(cardinality(v_ids), 0);
+  perform holdfast.let_go(v_ids);
+  perform holdfast.note(i.id, 'event', p_actor, jsonb_build_object('event', p_name)) from unnest(v_ids) as i (id);
   insert into holdfast.event (name, tenant, payload, emitted_at, emitted_by, token, woke)
-  values (p_name, p_tenant, coalesce(p_payload, 'null'), v_now, coalesce(p_actor, holdfast.actor()), p_token, v_count);
-  if v_queues is not null then
-    perform holdfast.wake(v_queues);
-  end if;
+  values (p_name, p_tenant, coalesce(p_payload, 'null'), holdfast.clock(), coalesce(p_actor, holdfast.actor()), p_token, v_count);
   return v_count;
 end $$;
 
@@ -3548,6 +3526,20 @@ CREATE FUNCTION holdfast.keep_attempt(p_run holdfast.dispatch, p_outcome text, p
 $$;
 
 --
+-- Name: keep_logs(holdfast.job, text, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.keep_logs(p_job holdfast.job, p_worker text, p_outcome text, p_logs jsonb) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
+  select p_job.id, p_job.attempt, p_worker, p_outcome, p_logs
+   where p_logs is not null
+  on conflict do nothing
+$$;
+
+--
 -- Name: keep_ring(text, interval); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3669,7 +3661,10 @@ begin
     update holdfast.job j
        set held_by = null, due_at = case when j.ties & 1 = 1 then v_now end,
            claim_order = case when j.ties & 1 = 0 then holdfast.place_in_line(v_now, j.priority) end
-      from (select j.id from holdfast.job j where j.id = any (p_ids) and j.held_by is not null and j.status = 'PENDING' order by j.id for no key update) as l
+      from (select j.id from holdfast.job j
+             where j.id = any (p_ids) and j.claim_order is null and j.status in ('PENDING', 'WAITING')
+             order by j.id
+               for no key update) as l
      where j.id = any (array[l.id::uuid])
     returning j.queue)
   select array_agg(distinct f.queue) into v_queues from free f;
@@ -3825,6 +3820,26 @@ CREATE FUNCTION holdfast.low_success_rates(p_rule holdfast.alert_rule, p_now tim
    group by s.task
   having sum(s.completed + s.failed) >= p_rule.least and sum(s.completed) < p_rule.threshold * sum(s.completed + s.failed)
 $$;
+
+--
+-- Name: make_append_only(regclass, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.make_append_only(p_table regclass, p_name text, p_words text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  execute format('create or replace trigger %I before update on %s for each row execute function holdfast.refuse(%L)',
+                 p_name || '_is_append_only', p_table, p_words || ' append-only: UPDATE is refused');
+  execute format('create or replace trigger %I before delete on %s for each row execute function holdfast.guard_removal(%L)',
+                 p_name || '_is_kept', p_table, p_words || ' append-only: DELETE is for retention only');
+  execute format('create or replace trigger %I before truncate on %s for each statement execute function holdfast.refuse(%L)',
+                 p_name || '_is_not_truncated', p_table, p_words || ' append-only: TRUNCATE is refused');
+  execute format('alter table %s enable always trigger %I', p_table, p_name || '_is_append_only');
+  execute format('alter table %s enable always trigger %I', p_table, p_name || '_is_kept');
+  execute format('alter table %s enable always trigger %I', p_table, p_name || '_is_not_truncated');
+end $$;
 
 --
 -- Name: might_conflict(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -4678,11 +4693,7 @@ begin
      set status = 'WAITING', holder = null, deadline_at = null, suspect = false, claim_order = null, due_at = p_due_at, held_by = p_held_by,
          reason = p_reason
    where j.id = p_job.id;
-  if p_logs is not null then
-    insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
-    values (p_job.id, p_job.attempt, v_name, 'waiting', p_logs)
-    on conflict do nothing;
-  end if;
+  perform holdfast.keep_logs(p_job, v_name, 'waiting', p_logs);
 end $$;
 
 --
@@ -8319,7 +8330,7 @@ ALTER TABLE holdfast.job ENABLE ALWAYS TRIGGER record_moves;
 -- Name: schedule_run schedule_run_is_append_only; Type: TRIGGER; Schema: holdfast; Owner: -
 --
 
-CREATE TRIGGER schedule_run_is_append_only BEFORE UPDATE ON holdfast.schedule_run FOR EACH ROW EXECUTE FUNCTION holdfast.refuse('what became of a schedule''s times never changes: UPDATE is refused');
+CREATE TRIGGER schedule_run_is_append_only BEFORE UPDATE ON holdfast.schedule_run FOR EACH ROW EXECUTE FUNCTION holdfast.refuse('runs of schedules are append-only: UPDATE is refused');
 
 ALTER TABLE holdfast.schedule_run ENABLE ALWAYS TRIGGER schedule_run_is_append_only;
 
@@ -8327,7 +8338,7 @@ ALTER TABLE holdfast.schedule_run ENABLE ALWAYS TRIGGER schedule_run_is_append_o
 -- Name: schedule_run schedule_run_is_kept; Type: TRIGGER; Schema: holdfast; Owner: -
 --
 
-CREATE TRIGGER schedule_run_is_kept BEFORE DELETE ON holdfast.schedule_run FOR EACH ROW EXECUTE FUNCTION holdfast.guard_removal('what became of a schedule''s times is kept: DELETE is for upkeep only');
+CREATE TRIGGER schedule_run_is_kept BEFORE DELETE ON holdfast.schedule_run FOR EACH ROW EXECUTE FUNCTION holdfast.guard_removal('runs of schedules are append-only: DELETE is for retention only');
 
 ALTER TABLE holdfast.schedule_run ENABLE ALWAYS TRIGGER schedule_run_is_kept;
 
@@ -8335,7 +8346,7 @@ ALTER TABLE holdfast.schedule_run ENABLE ALWAYS TRIGGER schedule_run_is_kept;
 -- Name: schedule_run schedule_run_is_not_truncated; Type: TRIGGER; Schema: holdfast; Owner: -
 --
 
-CREATE TRIGGER schedule_run_is_not_truncated BEFORE TRUNCATE ON holdfast.schedule_run FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('what became of a schedule''s times is kept: TRUNCATE is refused');
+CREATE TRIGGER schedule_run_is_not_truncated BEFORE TRUNCATE ON holdfast.schedule_run FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('runs of schedules are append-only: TRUNCATE is refused');
 
 ALTER TABLE holdfast.schedule_run ENABLE ALWAYS TRIGGER schedule_run_is_not_truncated;
 
@@ -8343,7 +8354,7 @@ ALTER TABLE holdfast.schedule_run ENABLE ALWAYS TRIGGER schedule_run_is_not_trun
 -- Name: step step_is_append_only; Type: TRIGGER; Schema: holdfast; Owner: -
 --
 
-CREATE TRIGGER step_is_append_only BEFORE UPDATE ON holdfast.step FOR EACH ROW EXECUTE FUNCTION holdfast.refuse('a saved step never changes: UPDATE is refused');
+CREATE TRIGGER step_is_append_only BEFORE UPDATE ON holdfast.step FOR EACH ROW EXECUTE FUNCTION holdfast.refuse('saved steps are append-only: UPDATE is refused');
 
 ALTER TABLE holdfast.step ENABLE ALWAYS TRIGGER step_is_append_only;
 
@@ -8351,7 +8362,7 @@ ALTER TABLE holdfast.step ENABLE ALWAYS TRIGGER step_is_append_only;
 -- Name: step step_is_kept; Type: TRIGGER; Schema: holdfast; Owner: -
 --
 
-CREATE TRIGGER step_is_kept BEFORE DELETE ON holdfast.step FOR EACH ROW EXECUTE FUNCTION holdfast.guard_removal('a saved step is kept: DELETE is for retention only');
+CREATE TRIGGER step_is_kept BEFORE DELETE ON holdfast.step FOR EACH ROW EXECUTE FUNCTION holdfast.guard_removal('saved steps are append-only: DELETE is for retention only');
 
 ALTER TABLE holdfast.step ENABLE ALWAYS TRIGGER step_is_kept;
 
@@ -8359,7 +8370,7 @@ ALTER TABLE holdfast.step ENABLE ALWAYS TRIGGER step_is_kept;
 -- Name: step step_is_not_truncated; Type: TRIGGER; Schema: holdfast; Owner: -
 --
 
-CREATE TRIGGER step_is_not_truncated BEFORE TRUNCATE ON holdfast.step FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('saved steps are kept: TRUNCATE is refused');
+CREATE TRIGGER step_is_not_truncated BEFORE TRUNCATE ON holdfast.step FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('saved steps are append-only: TRUNCATE is refused');
 
 ALTER TABLE holdfast.step ENABLE ALWAYS TRIGGER step_is_not_truncated;
 
@@ -9228,6 +9239,12 @@ REVOKE ALL ON FUNCTION holdfast.judge_rules(OUT opened bigint, OUT closed bigint
 REVOKE ALL ON FUNCTION holdfast.keep_attempt(p_run holdfast.dispatch, p_outcome text, p_error jsonb) FROM PUBLIC;
 
 --
+-- Name: FUNCTION keep_logs(p_job holdfast.job, p_worker text, p_outcome text, p_logs jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.keep_logs(p_job holdfast.job, p_worker text, p_outcome text, p_logs jsonb) FROM PUBLIC;
+
+--
 -- Name: FUNCTION keep_ring(p_queue text, p_took interval); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -9318,6 +9335,12 @@ REVOKE ALL ON FUNCTION holdfast.long_waits(p_rule holdfast.alert_rule, p_now tim
 --
 
 REVOKE ALL ON FUNCTION holdfast.low_success_rates(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION make_append_only(p_table regclass, p_name text, p_words text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.make_append_only(p_table regclass, p_name text, p_words text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION might_conflict(p_jobs jsonb); Type: ACL; Schema: holdfast; Owner: -

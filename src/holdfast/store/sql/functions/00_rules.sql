@@ -262,47 +262,29 @@ alter table holdfast.job enable always trigger guard_truncate;
 alter table holdfast.job enable always trigger record_births;
 alter table holdfast.job enable always trigger record_moves;
 
-create or replace trigger history_is_append_only before update on holdfast.job_history
-  for each row execute function holdfast.refuse('history is append-only: UPDATE is refused');
-create or replace trigger history_is_kept before delete on holdfast.job_history
-  for each row execute function holdfast.guard_removal('history is append-only: DELETE is for retention only');
-create or replace trigger history_is_not_truncated before truncate on holdfast.job_history
-  for each statement execute function holdfast.refuse('history is append-only: TRUNCATE is refused');
+-- What is written is never changed, and only retention removes it. ALWAYS, as above.
+create or replace function holdfast.make_append_only(p_table regclass, p_name text, p_words text) returns void
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  execute format('create or replace trigger %I before update on %s for each row execute function holdfast.refuse(%L)',
+                 p_name || '_is_append_only', p_table, p_words || ' append-only: UPDATE is refused');
+  execute format('create or replace trigger %I before delete on %s for each row execute function holdfast.guard_removal(%L)',
+                 p_name || '_is_kept', p_table, p_words || ' append-only: DELETE is for retention only');
+  execute format('create or replace trigger %I before truncate on %s for each statement execute function holdfast.refuse(%L)',
+                 p_name || '_is_not_truncated', p_table, p_words || ' append-only: TRUNCATE is refused');
+  execute format('alter table %s enable always trigger %I', p_table, p_name || '_is_append_only');
+  execute format('alter table %s enable always trigger %I', p_table, p_name || '_is_kept');
+  execute format('alter table %s enable always trigger %I', p_table, p_name || '_is_not_truncated');
+end $$;
+
+select holdfast.make_append_only('holdfast.job_history', 'history', 'history is');
+select holdfast.make_append_only('holdfast.attempt', 'attempt', 'attempts are');
+select holdfast.make_append_only('holdfast.step', 'step', 'saved steps are');
+select holdfast.make_append_only('holdfast.activity', 'activity', 'activity is');
 create or replace trigger history_is_written_by_moves before insert on holdfast.job_history
   for each statement when (pg_trigger_depth() = 0)
   execute function holdfast.refuse('history is written by the moves themselves: INSERT is refused');
 alter table holdfast.job_history enable always trigger history_is_written_by_moves;
-create or replace trigger attempt_is_append_only before update on holdfast.attempt
-  for each row execute function holdfast.refuse('attempts are append-only: UPDATE is refused');
-create or replace trigger attempt_is_kept before delete on holdfast.attempt
-  for each row execute function holdfast.guard_removal('attempts are append-only: DELETE is for retention only');
-create or replace trigger attempt_is_not_truncated before truncate on holdfast.attempt
-  for each statement execute function holdfast.refuse('attempts are append-only: TRUNCATE is refused');
-alter table holdfast.attempt enable always trigger attempt_is_append_only;
-alter table holdfast.attempt enable always trigger attempt_is_kept;
-alter table holdfast.attempt enable always trigger attempt_is_not_truncated;
-alter table holdfast.job_history enable always trigger history_is_append_only;
-alter table holdfast.job_history enable always trigger history_is_kept;
-alter table holdfast.job_history enable always trigger history_is_not_truncated;
-
-create or replace trigger step_is_append_only before update on holdfast.step
-  for each row execute function holdfast.refuse('a saved step never changes: UPDATE is refused');
-create or replace trigger step_is_kept before delete on holdfast.step
-  for each row execute function holdfast.guard_removal('a saved step is kept: DELETE is for retention only');
-create or replace trigger step_is_not_truncated before truncate on holdfast.step
-  for each statement execute function holdfast.refuse('saved steps are kept: TRUNCATE is refused');
-alter table holdfast.step enable always trigger step_is_append_only;
-alter table holdfast.step enable always trigger step_is_kept;
-alter table holdfast.step enable always trigger step_is_not_truncated;
-create or replace trigger activity_is_append_only before update on holdfast.activity
-  for each row execute function holdfast.refuse('activity is append-only: UPDATE is refused');
-create or replace trigger activity_is_kept before delete on holdfast.activity
-  for each row execute function holdfast.guard_removal('activity is append-only: DELETE is for retention only');
-create or replace trigger activity_is_not_truncated before truncate on holdfast.activity
-  for each statement execute function holdfast.refuse('activity is append-only: TRUNCATE is refused');
-alter table holdfast.activity enable always trigger activity_is_append_only;
-alter table holdfast.activity enable always trigger activity_is_kept;
-alter table holdfast.activity enable always trigger activity_is_not_truncated;
 
 -- A partition's own TRUNCATE and its copies of the row triggers are guarded one by one: the parent's state does not reach them.
 create or replace function holdfast.guard_history_partition(p_partition regclass) returns void

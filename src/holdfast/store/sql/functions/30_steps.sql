@@ -85,13 +85,18 @@ begin
   update holdfast.job j
      set status = 'COMPLETED', result = p_result, holder = null, deadline_at = null, suspect = false
    where j.id = p_job;
-  if p_logs is not null then
-    insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
-    values (p_job, p_attempt, v_name, 'completed', p_logs)
-    on conflict do nothing;
-  end if;
+  perform holdfast.keep_logs(v_job, v_name, 'completed', p_logs);
   perform set_config('holdfast.actor', coalesce(v_actor, ''), true);   -- what follows in the caller's transaction is not ours
 end $$;
+
+-- What an attempt logged that ends in a transaction of its own.
+create or replace function holdfast.keep_logs(p_job holdfast.job, p_worker text, p_outcome text, p_logs jsonb) returns void
+language sql set search_path = pg_catalog, holdfast, pg_temp as $$
+  insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
+  select p_job.id, p_job.attempt, p_worker, p_outcome, p_logs
+   where p_logs is not null
+  on conflict do nothing
+$$;
 
 create or replace function holdfast.is_completed_by(p_job uuid, p_attempt int, p_claim_id uuid) returns boolean
 language sql stable security definer set search_path = pg_catalog, holdfast, pg_temp as $$

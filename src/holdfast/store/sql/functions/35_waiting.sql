@@ -15,11 +15,7 @@ begin
      set status = 'WAITING', holder = null, deadline_at = null, suspect = false, claim_order = null, due_at = p_due_at, held_by = p_held_by,
          reason = p_reason
    where j.id = p_job.id;
-  if p_logs is not null then
-    insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
-    values (p_job.id, p_job.attempt, v_name, 'waiting', p_logs)
-    on conflict do nothing;
-  end if;
+  perform holdfast.keep_logs(p_job, v_name, 'waiting', p_logs);
 end $$;
 
 -- Answers whether the job now waits; a time that has come is no wait.
@@ -113,8 +109,7 @@ create or replace function holdfast.emit(
   p_name text, p_payload jsonb default 'null', p_tenant text default null, p_actor text default null, p_token uuid default null) returns bigint
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
-  v_now timestamptz;
-  v_queues text[];
+  v_ids uuid[];
   v_count bigint;
 begin
   if coalesce(p_name, '') = '' or length(p_name) > 500 then
@@ -129,32 +124,19 @@ begin
   if found then
     return v_count;
   end if;
-  v_now := holdfast.clock();
-  with waiting as materialized (
-    select j.id
-      from (select w.job_id, w.until from holdfast.wait w where w.event = p_name order by w.job_id) as w
-      join holdfast.job j on j.id = any (array[w.job_id])
-     where j.status = 'WAITING' and (p_tenant is null or j.tenant = p_tenant)
-       and j.due_at is not distinct from w.until   -- else it has been woken, and waits for something else now
-     order by w.job_id
-       for no key update of j),
-  woken as (
-    update holdfast.job j
-       set held_by = null, due_at = case when j.ties & 1 = 1 then v_now end,
-           claim_order = case when j.ties & 1 = 0 then holdfast.place_in_line(v_now, j.priority) end
-      from waiting w
-     where j.id = any (array[w.id::uuid]) and j.status = 'WAITING' and j.claim_order is null
-    returning j.id, j.queue),
-  noted as (
-    insert into holdfast.activity (job_id, at, xid, kind, actor, data)
-    select w.id, v_now, pg_current_xact_id()::text::bigint, 'event', coalesce(p_actor, holdfast.actor()), jsonb_build_object('event', p_name)
-      from woken w)
-  select count(*), array_agg(distinct w.queue) into v_count, v_queues from woken w;
+  select array_agg(l.id) into v_ids
+    from (select j.id::uuid
+            from (select w.job_id, w.until from holdfast.wait w where w.event = p_name order by w.job_id) as w
+            join holdfast.job j on j.id = any (array[w.job_id])
+           where j.status = 'WAITING' and j.claim_order is null and (p_tenant is null or j.tenant = p_tenant)
+             and j.due_at is not distinct from w.until   -- else it has been woken, and waits for something else now
+           order by w.job_id
+             for no key update of j) as l;
+  v_count := coalesce(cardinality(v_ids), 0);
+  perform holdfast.let_go(v_ids);
+  perform holdfast.note(i.id, 'event', p_actor, jsonb_build_object('event', p_name)) from unnest(v_ids) as i (id);
   insert into holdfast.event (name, tenant, payload, emitted_at, emitted_by, token, woke)
-  values (p_name, p_tenant, coalesce(p_payload, 'null'), v_now, coalesce(p_actor, holdfast.actor()), p_token, v_count);
-  if v_queues is not null then
-    perform holdfast.wake(v_queues);
-  end if;
+  values (p_name, p_tenant, coalesce(p_payload, 'null'), holdfast.clock(), coalesce(p_actor, holdfast.actor()), p_token, v_count);
   return v_count;
 end $$;
 

@@ -24,21 +24,13 @@ create or replace trigger approver_is_kept before delete on holdfast.approver
   for each row execute function holdfast.guard_removal('approvers are kept: DELETE is for retention only');
 create or replace trigger approver_is_not_truncated before truncate on holdfast.approver
   for each statement execute function holdfast.refuse('approvers are kept: TRUNCATE is refused');
-create or replace trigger decision_is_append_only before update on holdfast.approval_decision
-  for each row execute function holdfast.refuse('decisions are append-only: UPDATE is refused');
-create or replace trigger decision_is_kept before delete on holdfast.approval_decision
-  for each row execute function holdfast.guard_removal('decisions are append-only: DELETE is for retention only');
-create or replace trigger decision_is_not_truncated before truncate on holdfast.approval_decision
-  for each statement execute function holdfast.refuse('decisions are append-only: TRUNCATE is refused');
+select holdfast.make_append_only('holdfast.approval_decision', 'decision', 'decisions are');
 alter table holdfast.approval enable always trigger approval_question_is_immutable;
 alter table holdfast.approval enable always trigger approval_is_decided_once;
 alter table holdfast.approval enable always trigger approval_is_kept;
 alter table holdfast.approval enable always trigger approval_is_not_truncated;
 alter table holdfast.approver enable always trigger approver_is_kept;
 alter table holdfast.approver enable always trigger approver_is_not_truncated;
-alter table holdfast.approval_decision enable always trigger decision_is_append_only;
-alter table holdfast.approval_decision enable always trigger decision_is_kept;
-alter table holdfast.approval_decision enable always trigger decision_is_not_truncated;
 
 -- Names as they are compared: "Ann " must not be a second pair of eyes beside "ann".
 create or replace function holdfast.person(p_name text) returns text
@@ -191,11 +183,7 @@ begin
      set status = 'WAITING_FOR_APPROVAL', approval_id = p_gate.id, holder = null, deadline_at = null, claim_order = null, due_at = null,
          held_by = null, suspect = false, reason = 'asks for approval ' || p_gate.name
    where j.id = p_job.id;
-  if p_logs is not null then
-    insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
-    values (p_job.id, p_job.attempt, v_name, 'waiting', p_logs)
-    on conflict do nothing;
-  end if;
+  perform holdfast.keep_logs(p_job, v_name, 'waiting', p_logs);
   -- Neither the question nor the approvers: the feed's readers may not know what people are asked.
   perform holdfast.note(p_job.id, 'approval.asked', v_name, jsonb_strip_nulls(jsonb_build_object('approval', p_gate.id, 'name', p_gate.name,
             'quorum', p_gate.quorum, 'expires_at', p_gate.expires_at)));

@@ -47,7 +47,7 @@ language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
    where d.id = p_holder and d.cancel_wanted_at is not null and d.ended_at is null   -- an outside run that was told to stop
 $$;
 
--- Held compensations and retries enter the line.
+-- What was held back or waited enters the line, or is due for admission.
 create or replace function holdfast.let_go(p_ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
@@ -58,7 +58,10 @@ begin
     update holdfast.job j
        set held_by = null, due_at = case when j.ties & 1 = 1 then v_now end,
            claim_order = case when j.ties & 1 = 0 then holdfast.place_in_line(v_now, j.priority) end
-      from (select j.id from holdfast.job j where j.id = any (p_ids) and j.held_by is not null and j.status = 'PENDING' order by j.id for no key update) as l
+      from (select j.id from holdfast.job j
+             where j.id = any (p_ids) and j.claim_order is null and j.status in ('PENDING', 'WAITING')
+             order by j.id
+               for no key update) as l
      where j.id = any (array[l.id::uuid])
     returning j.queue)
   select array_agg(distinct f.queue) into v_queues from free f;

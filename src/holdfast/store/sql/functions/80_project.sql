@@ -433,15 +433,7 @@ language sql stable security definer set search_path = pg_catalog, holdfast, pg_
    limit least(p_limit, 10000)
 $$;
 
-create or replace trigger feed_is_append_only before update on holdfast.feed
-  for each row execute function holdfast.refuse('the feed is append-only: UPDATE is refused');
-create or replace trigger feed_is_kept before delete on holdfast.feed
-  for each row execute function holdfast.guard_removal('the feed is append-only: DELETE is for retention only');
-create or replace trigger feed_is_not_truncated before truncate on holdfast.feed
-  for each statement execute function holdfast.refuse('the feed is append-only: TRUNCATE is refused');
-alter table holdfast.feed enable always trigger feed_is_append_only;
-alter table holdfast.feed enable always trigger feed_is_kept;
-alter table holdfast.feed enable always trigger feed_is_not_truncated;
+select holdfast.make_append_only('holdfast.feed', 'feed', 'the feed is');
 
 -- Old events and minutes, and channels without either. A channel that comes back after it was forgotten goes on behind the floor:
 -- no reader's last id is ever given again. Usage stays.

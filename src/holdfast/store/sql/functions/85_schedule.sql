@@ -333,12 +333,4 @@ begin
   return v_count;
 end $$;
 
-create or replace trigger schedule_run_is_append_only before update on holdfast.schedule_run
-  for each row execute function holdfast.refuse('what became of a schedule''s times never changes: UPDATE is refused');
-create or replace trigger schedule_run_is_kept before delete on holdfast.schedule_run
-  for each row execute function holdfast.guard_removal('what became of a schedule''s times is kept: DELETE is for upkeep only');
-create or replace trigger schedule_run_is_not_truncated before truncate on holdfast.schedule_run
-  for each statement execute function holdfast.refuse('what became of a schedule''s times is kept: TRUNCATE is refused');
-alter table holdfast.schedule_run enable always trigger schedule_run_is_append_only;
-alter table holdfast.schedule_run enable always trigger schedule_run_is_kept;
-alter table holdfast.schedule_run enable always trigger schedule_run_is_not_truncated;
+select holdfast.make_append_only('holdfast.schedule_run', 'schedule_run', 'runs of schedules are');
