@@ -187,8 +187,12 @@ def test_nothing_is_parked_behind_a_job_that_is_ending(pair: tuple[Racer, Racer]
     until("it is admitted", admitting.admit_and_claim)
 
 
-def test_an_end_waits_for_who_is_parking_and_lets_that_job_in(pair: tuple[Racer, Racer]) -> None:
+def test_an_end_waits_for_who_is_parking_and_lets_that_job_in(
+    pair: tuple[Racer, Racer], connect: Callable[[], psycopg.Connection[Any]]
+) -> None:
     ending, parking = pair
+    # A third session looks: inside a transaction pg_stat_activity answers what it answered first.
+    onlooker = connect()
     ending.enqueue_with({})
     ending.admit()
     (job,) = ending.claim()
@@ -199,8 +203,9 @@ def test_an_end_waits_for_who_is_parking_and_lets_that_job_in(pair: tuple[Racer,
         assert parking.held_by(waiter) == "limit:one"
         end = threading.Thread(target=ending.complete, args=(job,))
         end.start()
-        waits = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%%holdfast.complete%%'"
-        until("the end waits", lambda: parking._one(waits) == 1)
+        parker = parking.connection.info.backend_pid
+        waits = "select count(*) from pg_stat_activity where %s = any (pg_blocking_pids(pid))"
+        until("the end waits", lambda: onlooker.execute(waits, (parker,)).fetchone() == (1,))
     end.join(PATIENCE)
 
     assert [one["id"] for one in ending.claim()] == [waiter]
