@@ -56,6 +56,35 @@ def test_every_row_carries_the_transaction_that_wrote_it(each_machine: Machine) 
     assert {row["xid"] for row in each_machine.history(job_id)} == {xid}
 
 
+def test_a_start_says_since_when_it_could_and_an_end_since_when_it_ran(each_machine: Machine) -> None:
+    worker = each_machine.worker()
+    job_id = each_machine.enqueue(priority=7)
+    born = each_machine.job(job_id)["created_at"]
+    each_machine.advance(5)
+    (claimed,) = each_machine.claim(worker)
+    started = each_machine.job(job_id)["updated_at"]
+    each_machine.advance(60)
+    each_machine.run(
+        "update holdfast.job set deadline_at = null where id = %s", job_id
+    )  # an update in between
+    each_machine.complete(worker, claimed)
+
+    job = each_machine.job(job_id)
+    assert (job["ready_at"], job["started_at"]) == (born, started)
+    assert [row["since"] for row in each_machine.history(job_id)] == [None, born, started]
+
+
+def test_a_delayed_job_is_ready_when_it_is_due(each_machine: Machine) -> None:
+    worker = each_machine.worker()
+    job_id = each_machine.enqueue(run_in="1 hour")
+    each_machine.advance(3700)
+    each_machine.run("select holdfast.admit_due(10)")
+    each_machine.claim(worker)
+
+    job = each_machine.job(job_id)
+    assert (job["ready_at"] - job["created_at"]).total_seconds() == 3600
+
+
 def test_a_subtransaction_is_recorded_under_its_transaction(machine: Machine) -> None:
     job_id = machine.enqueue()
 

@@ -163,6 +163,8 @@ def test_the_numbers_of_a_job_change_only_with_its_status(machine: Machine, stat
         "seq = seq + 1",
         "claim_id = gen_random_uuid()",
         "retry_count = 1",
+        "ready_at = now()",
+        "started_at = now()",
         "crash_count = 1",
     ):
         with machine.refused("HF001", "change only with its status"):
@@ -194,6 +196,8 @@ def test_a_hand_written_insert_gets_an_id_times_and_a_history(machine: Machine) 
         "attempt => 1",
         "seq => 2",
         "retry_count => 1",
+        "ready_at => clock_timestamp()",
+        "started_at => clock_timestamp()",
         "crash_count => 1",
         "suspect => true",
         "claim_id => gen_random_uuid()",

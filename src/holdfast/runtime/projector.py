@@ -13,8 +13,8 @@ from holdfast.store.project import Projected, project
 
 SLICE = 10_000
 BUSY_PAUSE = 0.1
-# Jobs go first: of one core's time the projector takes at most a third. In a faster drain than that allows it falls behind, and catches up.
-REST = 2.0
+# Jobs go first: of one core's time the projector takes at most a fifth. In a faster drain than that allows it falls behind, and catches up.
+REST = 4.0
 IDLE_PAUSE = 1.0
 # After an answer that is no outage: somebody has to mend something, and the jobs go on meanwhile.
 REFUSED_PAUSE = 5.0

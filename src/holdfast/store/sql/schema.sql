@@ -299,7 +299,9 @@ CREATE TABLE holdfast.job (
     ties smallint DEFAULT 0 NOT NULL,
     parent_id uuid,
     compensates uuid,
-    last_holder uuid
+    last_holder uuid,
+    ready_at timestamp with time zone,
+    started_at timestamp with time zone
 )
 WITH (fillfactor='85', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.2', autovacuum_analyze_scale_factor='0.1', autovacuum_vacuum_cost_delay='0');
 
@@ -1049,7 +1051,7 @@ begin
        limit v_left)
     update holdfast.job j
        set status = 'RUNNING', came_from = j.status, seq = j.seq + 1, attempt = j.attempt + 1, updated_at = v_now,
-           claim_order = null, due_at = null, approval_id = null, holder = p_worker, claim_id = p_claim_id, reason = null,
+           ready_at = holdfast.ready_since(j.claim_order, j.priority), started_at = v_now, claim_order = null, due_at = null, approval_id = null, holder = p_worker, claim_id = p_claim_id, reason = null,
            deadline_at = v_now + j.timeout + interval '10 seconds'
       from taken
      where j.id = any (array[taken.id::uuid])
@@ -1915,34 +1917,21 @@ begin
 end $$;
 
 --
--- Name: end_of_slice(bigint, bigint, bigint[], integer); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: end_of_slice(bigint, bigint, integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.end_of_slice(p_from bigint, p_to bigint, p_running bigint[], p_limit integer) RETURNS bigint
+CREATE FUNCTION holdfast.end_of_slice(p_from bigint, p_to bigint, p_limit integer) RETURNS bigint
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
+    SET max_parallel_workers_per_gather TO '0'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
-declare
-  v_cut bigint;
-  v_later bigint;
 begin
-  select least((select h.xid from holdfast.job_history h where h.xid >= p_from and h.xid < p_to order by h.xid offset p_limit limit 1),
-               (select a.xid from holdfast.activity a where a.xid >= p_from and a.xid < p_to order by a.xid offset p_limit limit 1)) + 1
-    into v_cut;
-  while v_cut < p_to loop
-    select max(b.xid) + 1 into v_later
-      from holdfast.job_history h
-      join holdfast.job_history b on b.job_id = h.job_id and b.seq = h.seq - 1
-     where h.xid >= p_from and h.xid < v_cut and h.xid <> all (p_running) and b.xid >= v_cut and b.xid < p_to;
-    exit when v_later is null;
-    v_cut := v_later;
-  end loop;
-  return coalesce(v_cut, p_to);
+  return least((select h.xid from holdfast.job_history h where h.xid >= p_from and h.xid < p_to order by h.xid offset p_limit limit 1) + 1,
+               (select a.xid from holdfast.activity a where a.xid >= p_from and a.xid < p_to order by a.xid offset p_limit limit 1) + 1,
+               p_to);
 end $$;
 
 --
@@ -2794,9 +2783,13 @@ begin
       raise exception 'job % was claimed without a claim id of its own', old.id using errcode = 'HF001';
     end if;
     new.attempt := old.attempt + 1;
+    new.ready_at := holdfast.ready_since(old.claim_order, old.priority);
+    new.started_at := new.updated_at;
   else
     new.attempt := old.attempt;
     new.claim_id := old.claim_id;
+    new.ready_at := old.ready_at;
+    new.started_at := old.started_at;
   end if;
   if new.status in ('FAILED', 'CANCELLED') then
     new.last_holder := old.holder;
@@ -2851,8 +2844,8 @@ begin
     return new;
   end if;
   new.came_from := null;
-  if (new.attempt, new.seq, new.claim_id, new.retry_count, new.crash_count, new.finished_at)
-     is distinct from (old.attempt, old.seq, old.claim_id, old.retry_count, old.crash_count, old.finished_at) then
+  if (new.attempt, new.seq, new.claim_id, new.retry_count, new.crash_count, new.ready_at, new.started_at, new.finished_at)
+     is distinct from (old.attempt, old.seq, old.claim_id, old.retry_count, old.crash_count, old.ready_at, old.started_at, old.finished_at) then
     raise exception 'job %: attempt, seq, claim, counters and times change only with its status', old.id using errcode = 'HF001';
   end if;
   new.updated_at := greatest(holdfast.clock(), old.updated_at);
@@ -4441,6 +4434,7 @@ declare
   v_from bigint;
   v_to bigint;
   v_cut bigint;
+  v_further text;
 begin
   projected := 0;
   events := 0;
@@ -4462,7 +4456,7 @@ begin
   end if;
 
   if exists (select from holdfast.left_over) then   -- before all that came later
-    select * into projected, events from holdfast.project_slice(0, 0, '{}', '{}', p_limit, v_cursor);
+    select * into projected, events from holdfast.project_slice(0, 0, 0, '{}', '{}', p_limit, v_cursor);
     more := true;
     return;
   end if;
@@ -4471,28 +4465,37 @@ begin
     into v_running, v_to
     from pg_current_snapshot() as s;
   v_from := pg_snapshot_xmax(v_cursor.snapshot)::text::bigint;
-  v_cut := holdfast.end_of_slice(v_from, v_to, v_running, p_limit);
-  select * into projected, events
-    from holdfast.project_slice(
-      v_from, v_cut, v_running,
-      array(select x from unnest(holdfast.running_in(v_cursor.snapshot)) as x where x <> all (v_running)),
-      p_limit, v_cursor);
+  v_cut := holdfast.end_of_slice(v_from, v_to, p_limit);
+  loop
+    begin
+      select * into projected, events
+        from holdfast.project_slice(
+          v_from, v_cut, v_to, v_running,
+          array(select x from unnest(holdfast.running_in(v_cursor.snapshot)) as x where x <> all (v_running)),
+          p_limit, v_cursor);
+      exit;
+    exception when sqlstate 'HF014' then   -- too short: again, as far as it says
+      get stacked diagnostics v_further = pg_exception_detail;
+      v_cut := v_further::bigint;
+    end;
+  end loop;
   update holdfast.projection p
      set snapshot = holdfast.as_snapshot(v_cut, v_running), ran_at = holdfast.clock();
   more := v_cut < v_to;
 end $$;
 
 --
--- Name: project_slice(bigint, bigint, bigint[], bigint[], integer, holdfast.projection); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: project_slice(bigint, bigint, bigint, bigint[], bigint[], integer, holdfast.projection); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.project_slice(p_from bigint, p_to bigint, p_running bigint[], p_ended bigint[], p_limit integer, p_cursor holdfast.projection, OUT projected bigint, OUT events bigint) RETURNS record
+CREATE FUNCTION holdfast.project_slice(p_from bigint, p_to bigint, p_end bigint, p_running bigint[], p_ended bigint[], p_limit integer, p_cursor holdfast.projection, OUT projected bigint, OUT events bigint) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET max_parallel_workers_per_gather TO '0'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 declare
@@ -4500,34 +4503,36 @@ declare
   v_floor bigint := p_cursor.channel_floor;
   v_channels text[];
   v_tenants text[];
+  v_further bigint;
 begin
   with taken as (
     delete from holdfast.left_over l
      where l.ctid = any (array(select o.ctid from holdfast.left_over o order by o.at, o.job_id, o.seq limit p_limit))
     returning l.job_id, l.seq, l.activity),
   fresh as (
-    select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
+    select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.since, h.at, h.metadata
       from holdfast.job_history h
      where h.xid >= p_from and h.xid < p_to and h.xid <> all (p_running) and holdfast.is_native(h.xid, h.xmin, h.at, v_adopted_at)
     union all
-    select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
+    select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.since, h.at, h.metadata
       from holdfast.job_history h
      where h.xid = any (p_ended) and holdfast.is_native(h.xid, h.xmin, h.at, v_adopted_at)
     union all
-    select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
+    select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.since, h.at, h.metadata
       from taken
       join holdfast.job_history h on h.job_id = taken.job_id and h.seq = taken.seq),
   moves as materialized (
     select f.job_id, f.seq, f.from_status, f.to_status, f.attempt, f.at, f.metadata,
            j.queue::text, j.task::text, j.tenant::text, j.subject::text, j.retry_count,
-           case when f.from_status = 'RUNNING' then f.at - b.at end as ran,
-           case when f.from_status = 'RUNNING' and o.since is not null then f.at - greatest(o.since, b.at) end as ran_outside,
-           -- Ready since it was enqueued or due. Of a job that waited for others, an event or a person nobody noted the moment.
-           case when f.to_status = 'RUNNING' and f.from_status in ('PENDING', 'RETRY') and (b.metadata ? 'held_by') is not true
-                then greatest(f.at - greatest(b.at, (b.metadata ->> 'due_at')::timestamptz), interval '0') end as waited
-      from fresh f
+           case when f.from_status = 'RUNNING' then f.at - f.began end as ran,
+           case when f.from_status = 'RUNNING' and o.since is not null then f.at - greatest(o.since, f.began) end as ran_outside,
+           case when f.to_status = 'RUNNING' then greatest(f.at - f.since, interval '0') end as waited
+      from (select fresh.*,
+                   -- A row from before 0002 does not say when its attempt began; the row before it does.
+                   coalesce(fresh.since, case when fresh.from_status = 'RUNNING' then (
+                     select b.at from holdfast.job_history b where b.job_id = fresh.job_id and b.seq = fresh.seq - 1) end) as began
+              from fresh) as f
       join holdfast.job j on j.id = f.job_id
-      left join holdfast.job_history b on b.job_id = case when f.seq > 1 then f.job_id end and b.seq = f.seq - 1
       left join lateral holdfast.held_outside(case when f.from_status = 'RUNNING' then f.job_id end, f.attempt) as o on o.since is not null),
   happenings as materialized (
     select a.id, a.job_id, a.at, a.kind, a.data, j.task::text, j.tenant::text, j.subject::text
@@ -4648,10 +4653,18 @@ begin
            a.job_id, a.at, a.kind, a.data
       from addressed a
     returning 1)
-  select (select count(*) from moves) + (select count(*) from happenings) + (select count(*) from released), (select count(*) from numbered),
+  select (select coalesce(sum(l.n), 0) from lots l) + (select count(*) from happenings) + (select count(*) from released), (select count(*) from numbered),
          (select array_agg(o.name) from opened o where o.listened_at is not null),
-         (select array_agg(distinct u.tenant) from used u where u.tenant is not null)
-    into projected, events, v_channels, v_tenants;
+         (select array_agg(distinct u.tenant) from used u where u.tenant is not null),
+         -- Transactions may have got their numbers in another order than they moved one job: what it did before lies behind the cut.
+         (select max(b.xid) + 1
+            from addressed a
+            join holdfast.job_history b on b.job_id = a.job_id and b.seq = a.place - 1
+           where p_to < p_end and a.source = 0 and b.xid >= p_to and b.xid < p_end)
+    into projected, events, v_channels, v_tenants, v_further;
+  if v_further is not null then
+    raise exception 'the slice ends between two moves of a job' using errcode = 'HF014', detail = v_further;
+  end if;
   perform pg_notify('holdfast_feed', c) from unnest(v_channels) as c;
   if exists (select from holdfast.quota q where q.tenant = any (v_tenants)) then
     perform holdfast.judge_quotas(v_tenants);
@@ -4911,6 +4924,14 @@ begin
 end $$;
 
 --
+-- Name: ready_since(timestamp with time zone, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.ready_since(p_claim_order timestamp with time zone, p_priority integer) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN (p_claim_order + ((p_priority)::double precision * '00:00:36'::interval));
+
+--
 -- Name: record_births(); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -4927,7 +4948,7 @@ begin
   select b.id into v_wrong
     from born b
    where b.status <> 'PENDING' or b.attempt <> 0 or b.seq <> 1 or b.retry_count <> 0 or b.crash_count <> 0 or b.suspect
-      or b.claim_id is not null or b.came_from is not null
+      or coalesce(b.ready_at, b.started_at) is not null or b.claim_id is not null or b.came_from is not null
       or b.updated_at not between b.created_at and holdfast.clock()   -- two defaults read the clock twice
       or b.created_at not between holdfast.clock() - (clock_timestamp() - statement_timestamp()) and holdfast.clock()
    limit 1;
@@ -4969,8 +4990,10 @@ begin
          case when m.status = 'WAITING_FOR_APPROVAL' and coalesce(m.claim_order, m.due_at) is not null then holdfast.unapproved(m.approval_id) end) as rule
              from moved m) as r
     where r.rule is not null;
-  insert into holdfast.job_history (job_id, seq, from_status, to_status, attempt, at, xid, actor, reason, metadata)
-  select n.id, n.seq, n.came_from, n.status, n.attempt, n.updated_at, v_xid, v_actor, n.reason,
+  insert into holdfast.job_history (job_id, seq, from_status, to_status, attempt, since, at, xid, actor, reason, metadata)
+  select n.id, n.seq, n.came_from, n.status, n.attempt,
+         case when n.status = 'RUNNING' then n.ready_at when n.came_from = 'RUNNING' then n.started_at end,
+         n.updated_at, v_xid, v_actor, n.reason,
          case n.status
            when 'FAILED' then n.error - 'traceback'
              || case when n.came_from = 'WAITING_FOR_APPROVAL' then coalesce(holdfast.told_of_decision(n.id), '{}') else '{}' end
@@ -7042,7 +7065,8 @@ CREATE TABLE holdfast.job_history (
     xid bigint NOT NULL,
     actor text NOT NULL,
     reason text,
-    metadata jsonb
+    metadata jsonb,
+    since timestamp with time zone
 )
 PARTITION BY RANGE (job_id);
 
@@ -7084,7 +7108,8 @@ CREATE TABLE holdfast.job_history_rest (
     xid bigint CONSTRAINT job_history_xid_not_null NOT NULL,
     actor text CONSTRAINT job_history_actor_not_null NOT NULL,
     reason text,
-    metadata jsonb
+    metadata jsonb,
+    since timestamp with time zone
 );
 
 --
@@ -8224,8 +8249,8 @@ ALTER TABLE holdfast.feed ENABLE ALWAYS TRIGGER feed_is_not_truncated;
 
 CREATE TRIGGER guard_move BEFORE UPDATE ON holdfast.job FOR EACH ROW WHEN (((old.status <> new.status) AND ((holdfast.is_legal(old.status, new.status) AND (new.seq = (old.seq + 1)) AND (new.came_from = old.status) AND (new.updated_at >= old.updated_at) AND ((new.updated_at >= (holdfast.clock() - (clock_timestamp() - statement_timestamp()))) AND (new.updated_at <= holdfast.clock())) AND (old.key_held OR (NOT new.key_held)) AND
         CASE
-            WHEN (new.status = 'RUNNING'::holdfast.job_status) THEN ((new.attempt = (old.attempt + 1)) AND (new.claim_id IS NOT NULL) AND (new.claim_id IS DISTINCT FROM old.claim_id) AND (new.finished_at IS NULL))
-            ELSE ((new.attempt = old.attempt) AND (NOT (new.claim_id IS DISTINCT FROM old.claim_id)) AND (new.status = 'COMPLETED'::holdfast.job_status) AND (new.finished_at = new.updated_at) AND (NOT new.key_held))
+            WHEN (new.status = 'RUNNING'::holdfast.job_status) THEN ((new.attempt = (old.attempt + 1)) AND (new.claim_id IS NOT NULL) AND (new.claim_id IS DISTINCT FROM old.claim_id) AND (new.ready_at = holdfast.ready_since(old.claim_order, (old.priority)::integer)) AND (new.started_at = new.updated_at) AND (new.finished_at IS NULL))
+            ELSE ((new.attempt = old.attempt) AND (NOT (new.claim_id IS DISTINCT FROM old.claim_id)) AND (new.ready_at = old.ready_at) AND (new.started_at = old.started_at) AND (new.status = 'COMPLETED'::holdfast.job_status) AND (new.finished_at = new.updated_at) AND (NOT new.key_held))
         END) IS NOT TRUE))) EXECUTE FUNCTION holdfast.guard_move();
 
 ALTER TABLE holdfast.job ENABLE ALWAYS TRIGGER guard_move;
@@ -8839,10 +8864,10 @@ GRANT ALL ON FUNCTION holdfast.end_delivery(p_job uuid, p_attempt integer, p_cla
 REVOKE ALL ON FUNCTION holdfast.end_dispatch(p_id uuid, p_stop boolean) FROM PUBLIC;
 
 --
--- Name: FUNCTION end_of_slice(p_from bigint, p_to bigint, p_running bigint[], p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION end_of_slice(p_from bigint, p_to bigint, p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.end_of_slice(p_from bigint, p_to bigint, p_running bigint[], p_limit integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION holdfast.end_of_slice(p_from bigint, p_to bigint, p_limit integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION end_overdue(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
@@ -9529,10 +9554,10 @@ GRANT ALL ON FUNCTION holdfast.project(p_limit integer, OUT projected bigint, OU
 GRANT ALL ON FUNCTION holdfast.project(p_limit integer, OUT projected bigint, OUT events bigint, OUT more boolean) TO holdfast_maint;
 
 --
--- Name: FUNCTION project_slice(p_from bigint, p_to bigint, p_running bigint[], p_ended bigint[], p_limit integer, p_cursor holdfast.projection, OUT projected bigint, OUT events bigint); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION project_slice(p_from bigint, p_to bigint, p_end bigint, p_running bigint[], p_ended bigint[], p_limit integer, p_cursor holdfast.projection, OUT projected bigint, OUT events bigint); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.project_slice(p_from bigint, p_to bigint, p_running bigint[], p_ended bigint[], p_limit integer, p_cursor holdfast.projection, OUT projected bigint, OUT events bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION holdfast.project_slice(p_from bigint, p_to bigint, p_end bigint, p_running bigint[], p_ended bigint[], p_limit integer, p_cursor holdfast.projection, OUT projected bigint, OUT events bigint) FROM PUBLIC;
 
 --
 -- Name: FUNCTION publish(p_channel text, p_kind text, p_data jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -9602,6 +9627,12 @@ GRANT ALL ON FUNCTION holdfast.read_feed(p_channel text, p_after bigint, p_limit
 --
 
 REVOKE ALL ON FUNCTION holdfast.read_gate(p_job holdfast.job, p_attempt integer, p_name text, p_gate jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION ready_since(p_claim_order timestamp with time zone, p_priority integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.ready_since(p_claim_order timestamp with time zone, p_priority integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION record_births(); Type: ACL; Schema: holdfast; Owner: -

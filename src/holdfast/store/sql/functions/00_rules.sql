@@ -20,6 +20,11 @@ create or replace function holdfast.place_in_line(p_due timestamptz, p_priority 
 language sql stable parallel safe
 return p_due - p_priority * interval '36 seconds';
 
+-- Since when a job in line could have been taken.
+create or replace function holdfast.ready_since(p_claim_order timestamptz, p_priority int) returns timestamptz
+language sql stable parallel safe
+return p_claim_order + p_priority * interval '36 seconds';
+
 -- The rule between a job's columns that is broken, or null. Not check constraints, which PostgreSQL prepares anew for every
 -- statement (33 µs here); and those can say only their name, and show the row.
 create or replace function holdfast.broken_rule(
@@ -83,9 +88,13 @@ begin
       raise exception 'job % was claimed without a claim id of its own', old.id using errcode = 'HF001';
     end if;
     new.attempt := old.attempt + 1;
+    new.ready_at := holdfast.ready_since(old.claim_order, old.priority);
+    new.started_at := new.updated_at;
   else
     new.attempt := old.attempt;
     new.claim_id := old.claim_id;
+    new.ready_at := old.ready_at;
+    new.started_at := old.started_at;
   end if;
   if new.status in ('FAILED', 'CANCELLED') then
     new.last_holder := old.holder;
@@ -115,8 +124,8 @@ begin
     return new;
   end if;
   new.came_from := null;
-  if (new.attempt, new.seq, new.claim_id, new.retry_count, new.crash_count, new.finished_at)
-     is distinct from (old.attempt, old.seq, old.claim_id, old.retry_count, old.crash_count, old.finished_at) then
+  if (new.attempt, new.seq, new.claim_id, new.retry_count, new.crash_count, new.ready_at, new.started_at, new.finished_at)
+     is distinct from (old.attempt, old.seq, old.claim_id, old.retry_count, old.crash_count, old.ready_at, old.started_at, old.finished_at) then
     raise exception 'job %: attempt, seq, claim, counters and times change only with its status', old.id using errcode = 'HF001';
   end if;
   new.updated_at := greatest(holdfast.clock(), old.updated_at);
@@ -156,7 +165,7 @@ begin
   select b.id into v_wrong
     from born b
    where b.status <> 'PENDING' or b.attempt <> 0 or b.seq <> 1 or b.retry_count <> 0 or b.crash_count <> 0 or b.suspect
-      or b.claim_id is not null or b.came_from is not null
+      or coalesce(b.ready_at, b.started_at) is not null or b.claim_id is not null or b.came_from is not null
       or b.updated_at not between b.created_at and holdfast.clock()   -- two defaults read the clock twice
       or b.created_at not between holdfast.clock() - (clock_timestamp() - statement_timestamp()) and holdfast.clock()
    limit 1;
@@ -192,8 +201,10 @@ begin
          case when m.status = 'WAITING_FOR_APPROVAL' and coalesce(m.claim_order, m.due_at) is not null then holdfast.unapproved(m.approval_id) end) as rule
              from moved m) as r
     where r.rule is not null;
-  insert into holdfast.job_history (job_id, seq, from_status, to_status, attempt, at, xid, actor, reason, metadata)
-  select n.id, n.seq, n.came_from, n.status, n.attempt, n.updated_at, v_xid, v_actor, n.reason,
+  insert into holdfast.job_history (job_id, seq, from_status, to_status, attempt, since, at, xid, actor, reason, metadata)
+  select n.id, n.seq, n.came_from, n.status, n.attempt,
+         case when n.status = 'RUNNING' then n.ready_at when n.came_from = 'RUNNING' then n.started_at end,
+         n.updated_at, v_xid, v_actor, n.reason,
          case n.status
            when 'FAILED' then n.error - 'traceback'
              || case when n.came_from = 'WAITING_FOR_APPROVAL' then coalesce(holdfast.told_of_decision(n.id), '{}') else '{}' end
@@ -227,8 +238,10 @@ create or replace trigger guard_move before update on holdfast.job
              and (old.key_held or not new.key_held)
              and case when new.status = 'RUNNING'
                       then new.attempt = old.attempt + 1 and new.claim_id is not null and new.claim_id is distinct from old.claim_id
+                           and new.ready_at = holdfast.ready_since(old.claim_order, old.priority) and new.started_at = new.updated_at
                            and new.finished_at is null
                       else new.attempt = old.attempt and new.claim_id is not distinct from old.claim_id
+                           and new.ready_at = old.ready_at and new.started_at = old.started_at
                            and new.status = 'COMPLETED' and new.finished_at = new.updated_at and not new.key_held
                  end) is not true)   -- not "not (…)": with a null in it the guard would not be called at all
   execute function holdfast.guard_move();

@@ -270,7 +270,7 @@ begin
        limit v_left)
     update holdfast.job j
        set status = 'RUNNING', came_from = j.status, seq = j.seq + 1, attempt = j.attempt + 1, updated_at = v_now,
-           claim_order = null, due_at = null, approval_id = null, holder = p_worker, claim_id = p_claim_id, reason = null,
+           ready_at = holdfast.ready_since(j.claim_order, j.priority), started_at = v_now, claim_order = null, due_at = null, approval_id = null, holder = p_worker, claim_id = p_claim_id, reason = null,
            deadline_at = v_now + j.timeout + interval '10 seconds'
       from taken
      where j.id = any (array[taken.id::uuid])

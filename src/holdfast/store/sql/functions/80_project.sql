@@ -152,28 +152,14 @@ begin
          adopted_at = holdfast.clock();
 end $$;
 
--- Where a slice of at most about p_limit rows ends: behind a whole transaction, and not between two moves of one job whose
--- transactions got their numbers in another order than they moved it.
-create or replace function holdfast.end_of_slice(p_from bigint, p_to bigint, p_running bigint[], p_limit int) returns bigint
+-- Where a slice of about p_limit rows ends: behind a whole transaction.
+create or replace function holdfast.end_of_slice(p_from bigint, p_to bigint, p_limit int) returns bigint
 language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
-  set plan_cache_mode = force_generic_plan as $$
-declare
-  v_cut bigint;
-  v_later bigint;
+  set enable_seqscan = off set enable_bitmapscan = off set max_parallel_workers_per_gather = 0 set plan_cache_mode = force_generic_plan as $$
 begin
-  select least((select h.xid from holdfast.job_history h where h.xid >= p_from and h.xid < p_to order by h.xid offset p_limit limit 1),
-               (select a.xid from holdfast.activity a where a.xid >= p_from and a.xid < p_to order by a.xid offset p_limit limit 1)) + 1
-    into v_cut;
-  while v_cut < p_to loop
-    select max(b.xid) + 1 into v_later
-      from holdfast.job_history h
-      join holdfast.job_history b on b.job_id = h.job_id and b.seq = h.seq - 1
-     where h.xid >= p_from and h.xid < v_cut and h.xid <> all (p_running) and b.xid >= v_cut and b.xid < p_to;
-    exit when v_later is null;
-    v_cut := v_later;
-  end loop;
-  return coalesce(v_cut, p_to);
+  return least((select h.xid from holdfast.job_history h where h.xid >= p_from and h.xid < p_to order by h.xid offset p_limit limit 1) + 1,
+               (select a.xid from holdfast.activity a where a.xid >= p_from and a.xid < p_to order by a.xid offset p_limit limit 1) + 1,
+               p_to);
 end $$;
 
 -- Projects what was committed since the last pass, or a slice of it; null: another process is at it.
@@ -187,6 +173,7 @@ declare
   v_from bigint;
   v_to bigint;
   v_cut bigint;
+  v_further text;
 begin
   projected := 0;
   events := 0;
@@ -208,7 +195,7 @@ begin
   end if;
 
   if exists (select from holdfast.left_over) then   -- before all that came later
-    select * into projected, events from holdfast.project_slice(0, 0, '{}', '{}', p_limit, v_cursor);
+    select * into projected, events from holdfast.project_slice(0, 0, 0, '{}', '{}', p_limit, v_cursor);
     more := true;
     return;
   end if;
@@ -217,12 +204,20 @@ begin
     into v_running, v_to
     from pg_current_snapshot() as s;
   v_from := pg_snapshot_xmax(v_cursor.snapshot)::text::bigint;
-  v_cut := holdfast.end_of_slice(v_from, v_to, v_running, p_limit);
-  select * into projected, events
-    from holdfast.project_slice(
-      v_from, v_cut, v_running,
-      array(select x from unnest(holdfast.running_in(v_cursor.snapshot)) as x where x <> all (v_running)),
-      p_limit, v_cursor);
+  v_cut := holdfast.end_of_slice(v_from, v_to, p_limit);
+  loop
+    begin
+      select * into projected, events
+        from holdfast.project_slice(
+          v_from, v_cut, v_to, v_running,
+          array(select x from unnest(holdfast.running_in(v_cursor.snapshot)) as x where x <> all (v_running)),
+          p_limit, v_cursor);
+      exit;
+    exception when sqlstate 'HF014' then   -- too short: again, as far as it says
+      get stacked diagnostics v_further = pg_exception_detail;
+      v_cut := v_further::bigint;
+    end;
+  end loop;
   update holdfast.projection p
      set snapshot = holdfast.as_snapshot(v_cut, v_running), ran_at = holdfast.clock();
   more := v_cut < v_to;
@@ -231,43 +226,46 @@ end $$;
 -- The rows of a slice, added up and numbered. Nested loops along primary keys only, and a plan that is kept: with all partitions
 -- of the history in it, making one takes longer than most passes.
 create or replace function holdfast.project_slice(
-  p_from bigint, p_to bigint, p_running bigint[], p_ended bigint[], p_limit int, p_cursor holdfast.projection, out projected bigint, out events bigint)
+  p_from bigint, p_to bigint, p_end bigint, p_running bigint[], p_ended bigint[], p_limit int, p_cursor holdfast.projection,
+  out projected bigint, out events bigint)
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
-  set plan_cache_mode = force_generic_plan as $$
+  set max_parallel_workers_per_gather = 0 set plan_cache_mode = force_generic_plan as $$
 declare
   v_adopted_at timestamptz := p_cursor.adopted_at;
   v_floor bigint := p_cursor.channel_floor;
   v_channels text[];
   v_tenants text[];
+  v_further bigint;
 begin
   with taken as (
     delete from holdfast.left_over l
      where l.ctid = any (array(select o.ctid from holdfast.left_over o order by o.at, o.job_id, o.seq limit p_limit))
     returning l.job_id, l.seq, l.activity),
   fresh as (
-    select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
+    select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.since, h.at, h.metadata
       from holdfast.job_history h
      where h.xid >= p_from and h.xid < p_to and h.xid <> all (p_running) and holdfast.is_native(h.xid, h.xmin, h.at, v_adopted_at)
     union all
-    select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
+    select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.since, h.at, h.metadata
       from holdfast.job_history h
      where h.xid = any (p_ended) and holdfast.is_native(h.xid, h.xmin, h.at, v_adopted_at)
     union all
-    select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
+    select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.since, h.at, h.metadata
       from taken
       join holdfast.job_history h on h.job_id = taken.job_id and h.seq = taken.seq),
   moves as materialized (
     select f.job_id, f.seq, f.from_status, f.to_status, f.attempt, f.at, f.metadata,
            j.queue::text, j.task::text, j.tenant::text, j.subject::text, j.retry_count,
-           case when f.from_status = 'RUNNING' then f.at - b.at end as ran,
-           case when f.from_status = 'RUNNING' and o.since is not null then f.at - greatest(o.since, b.at) end as ran_outside,
-           -- Ready since it was enqueued or due. Of a job that waited for others, an event or a person nobody noted the moment.
-           case when f.to_status = 'RUNNING' and f.from_status in ('PENDING', 'RETRY') and (b.metadata ? 'held_by') is not true
-                then greatest(f.at - greatest(b.at, (b.metadata ->> 'due_at')::timestamptz), interval '0') end as waited
-      from fresh f
+           case when f.from_status = 'RUNNING' then f.at - f.began end as ran,
+           case when f.from_status = 'RUNNING' and o.since is not null then f.at - greatest(o.since, f.began) end as ran_outside,
+           case when f.to_status = 'RUNNING' then greatest(f.at - f.since, interval '0') end as waited
+      from (select fresh.*,
+                   -- A row from before 0002 does not say when its attempt began; the row before it does.
+                   coalesce(fresh.since, case when fresh.from_status = 'RUNNING' then (
+                     select b.at from holdfast.job_history b where b.job_id = fresh.job_id and b.seq = fresh.seq - 1) end) as began
+              from fresh) as f
       join holdfast.job j on j.id = f.job_id
-      left join holdfast.job_history b on b.job_id = case when f.seq > 1 then f.job_id end and b.seq = f.seq - 1
       left join lateral holdfast.held_outside(case when f.from_status = 'RUNNING' then f.job_id end, f.attempt) as o on o.since is not null),
   happenings as materialized (
     select a.id, a.job_id, a.at, a.kind, a.data, j.task::text, j.tenant::text, j.subject::text
@@ -388,10 +386,18 @@ begin
            a.job_id, a.at, a.kind, a.data
       from addressed a
     returning 1)
-  select (select count(*) from moves) + (select count(*) from happenings) + (select count(*) from released), (select count(*) from numbered),
+  select (select coalesce(sum(l.n), 0) from lots l) + (select count(*) from happenings) + (select count(*) from released), (select count(*) from numbered),
          (select array_agg(o.name) from opened o where o.listened_at is not null),
-         (select array_agg(distinct u.tenant) from used u where u.tenant is not null)
-    into projected, events, v_channels, v_tenants;
+         (select array_agg(distinct u.tenant) from used u where u.tenant is not null),
+         -- Transactions may have got their numbers in another order than they moved one job: what it did before lies behind the cut.
+         (select max(b.xid) + 1
+            from addressed a
+            join holdfast.job_history b on b.job_id = a.job_id and b.seq = a.place - 1
+           where p_to < p_end and a.source = 0 and b.xid >= p_to and b.xid < p_end)
+    into projected, events, v_channels, v_tenants, v_further;
+  if v_further is not null then
+    raise exception 'the slice ends between two moves of a job' using errcode = 'HF014', detail = v_further;
+  end if;
   perform pg_notify('holdfast_feed', c) from unnest(v_channels) as c;
   if exists (select from holdfast.quota q where q.tenant = any (v_tenants)) then
     perform holdfast.judge_quotas(v_tenants);

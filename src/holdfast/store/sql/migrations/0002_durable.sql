@@ -7,7 +7,13 @@ alter table holdfast.job
   add column ties smallint not null default 0,           -- what its moves set in motion (holdfast.follow_up); 0 for most jobs
   add column parent_id uuid,                             -- the job whose attempt enqueued it
   add column compensates uuid,                           -- the job whose effects it undoes
-  add column last_holder uuid;                           -- who held it when it failed or was cancelled, and may not know yet
+  add column last_holder uuid,                           -- who held it when it failed or was cancelled, and may not know yet
+  add column ready_at timestamptz,                       -- since when its newest attempt could have started
+  add column started_at timestamptz;                     -- and when it did
+
+-- Null in rows from before.
+alter table holdfast.job_history
+  add column since timestamptz;                          -- when that began which this move ended: its readiness, or its attempt
 
 create index job_undoing on holdfast.job (compensates, id)
   where compensates is not null and finished_at is null and held_by is not null;                -- release_compensations
