@@ -95,6 +95,9 @@ MAY_CALL: dict[str, set[str]] = {
     "decide": _API,
     "decide_by_token": _API,
     "mint_token": {"holdfast_worker", "holdfast_api"},
+    **dict.fromkeys(
+        ("find_key", "create_key", "enter", "begin_request", "keep_answer", "record_action"), _API
+    ),
     "project": _KEEPERS,
     "publish": _ENQUEUERS,
     "read_feed": {"holdfast_viewer", "holdfast_api"},
@@ -136,6 +139,7 @@ MAY_READ: dict[str, set[str]] = {
     "approval": _API,
     "approval_decision": _API,
     **dict.fromkeys(("alert_channel", "alert_rule", "alert", "notification"), _API),
+    "audit": _API,
     "job_overview": {"holdfast_viewer", "holdfast_api"},
     "history_overview": {"holdfast_viewer", "holdfast_api"},
     "tenant": {"holdfast_viewer", "holdfast_api"},

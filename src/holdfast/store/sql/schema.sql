@@ -684,6 +684,23 @@ begin
 end $$;
 
 --
+-- Name: begin_request(text, text, bytea); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.begin_request(p_tenant text, p_key text, p_digest bytea) RETURNS TABLE(is_same boolean, status integer, answer text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  delete from holdfast.request r where r.tenant = p_tenant and r.key = p_key and r.at < holdfast.clock() - interval '24 hours';
+  insert into holdfast.request (tenant, key, digest) values (p_tenant, p_key, p_digest) on conflict do nothing;
+  if not found then
+    return query
+      select r.digest = p_digest, r.status, r.answer from holdfast.request r where r.tenant = p_tenant and r.key = p_key;
+  end if;
+end $$;
+
+--
 -- Name: approval; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -1511,6 +1528,18 @@ begin
 end $$;
 
 --
+-- Name: create_key(text, bytea, text, text, text[], timestamp with time zone, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.create_key(p_id text, p_digest bytea, p_name text, p_tenant text, p_scopes text[], p_expires_at timestamp with time zone, p_actor text) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  insert into holdfast.api_key (id, digest, name, tenant, scopes, expires_at, created_by)
+  values (p_id, p_digest, p_name, p_tenant, p_scopes, p_expires_at, p_actor)
+$$;
+
+--
 -- Name: create_schedule(jsonb, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2187,6 +2216,17 @@ begin
 end $$;
 
 --
+-- Name: enter(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.enter(p_tenant text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select set_config('holdfast.tenant', p_tenant, true)
+$$;
+
+--
 -- Name: error_class(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2355,6 +2395,27 @@ CREATE FUNCTION holdfast.filled_key(p_template text, p_payload jsonb, p_tenant t
                    end, '' order by nth), '') as key
             from regexp_matches(p_template, '\{[^{}]*\}|[^{}]+', 'g') with ordinality as m (part, nth)) as k
 $$;
+
+--
+-- Name: find_key(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.find_key(p_id text) RETURNS TABLE(digest bytea, name text, tenant text, scopes text[])
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+begin
+  update holdfast.api_key k
+     set used_at = v_now
+   where k.id = p_id and k.revoked_at is null and coalesce(k.expires_at, 'infinity') > v_now
+     and coalesce(k.used_at, '-infinity') < v_now - interval '1 minute';
+  return query
+    select k.digest, k.name::text, k.tenant::text, k.scopes
+      from holdfast.api_key k
+     where k.id = p_id and k.revoked_at is null and coalesce(k.expires_at, 'infinity') > v_now;
+end $$;
 
 --
 -- Name: fire_schedule(text, integer, timestamp with time zone, timestamp with time zone[], timestamp with time zone[], integer, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -3503,6 +3564,17 @@ begin
   end loop;
   closed := holdfast.close_alerts(v_now);
 end $$;
+
+--
+-- Name: keep_answer(text, text, integer, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.keep_answer(p_tenant text, p_key text, p_status integer, p_answer text) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  update holdfast.request r set status = p_status, answer = p_answer where r.tenant = p_tenant and r.key = p_key
+$$;
 
 --
 -- Name: keep_attempt(holdfast.dispatch, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -4930,6 +5002,18 @@ end $$;
 CREATE FUNCTION holdfast.ready_since(p_claim_order timestamp with time zone, p_priority integer) RETURNS timestamp with time zone
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN (p_claim_order + ((p_priority)::double precision * '00:00:36'::interval));
+
+--
+-- Name: record_action(text, text, text, text, text, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.record_action(p_actor text, p_address text, p_action text, p_target text, p_tenant text, p_reason text, p_data jsonb) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  insert into holdfast.audit (actor, address, action, target, tenant, reason, data)
+  values (p_actor, p_address, p_action, p_target, p_tenant, p_reason, p_data)
+$$;
 
 --
 -- Name: record_births(); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -6495,6 +6579,7 @@ begin
   perform holdfast.forget_nonces(p_limit);
   perform holdfast.forget_projected(p_limit);
   delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
+  delete from holdfast.request r where r.at < holdfast.clock() - interval '24 hours';
   perform holdfast.forget_schedule_runs(p_limit);
   perform holdfast.forget_alerts(p_limit);
   perform holdfast.drop_empty_history_partitions();
@@ -6893,6 +6978,25 @@ CREATE TABLE holdfast.alert_watch (
 WITH (fillfactor='10');
 
 --
+-- Name: api_key; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.api_key (
+    id text NOT NULL,
+    digest bytea NOT NULL,
+    name holdfast.name NOT NULL,
+    tenant holdfast.name,
+    scopes text[] NOT NULL,
+    created_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    created_by text NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    used_at timestamp with time zone,
+    CONSTRAINT api_key_digest_is_sha256 CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT api_key_has_known_scopes CHECK (((scopes <@ ARRAY['enqueue'::text, 'read'::text, 'operate'::text, 'approve'::text, 'admin'::text]) AND (cardinality(scopes) > 0)))
+);
+
+--
 -- Name: approval_decision; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -6935,6 +7039,36 @@ CREATE TABLE holdfast.attempt (
     error jsonb,
     logs jsonb,
     at timestamp with time zone DEFAULT holdfast.clock() NOT NULL
+);
+
+--
+-- Name: audit; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.audit (
+    id bigint NOT NULL,
+    at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    actor text NOT NULL,
+    address text,
+    action text NOT NULL,
+    target text,
+    tenant text,
+    reason text,
+    data jsonb,
+    CONSTRAINT audit_reason_has_500_characters_at_most CHECK ((length(reason) <= 500))
+);
+
+--
+-- Name: audit_id_seq; Type: SEQUENCE; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.audit ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME holdfast.audit_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
 );
 
 --
@@ -7242,6 +7376,20 @@ CREATE TABLE holdfast.rate_wait (
 );
 
 --
+-- Name: request; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.request (
+    tenant text NOT NULL,
+    key text NOT NULL,
+    digest bytea NOT NULL,
+    status integer,
+    answer text,
+    at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    CONSTRAINT request_key_has_1_to_255_characters CHECK (((key <> ''::text) AND (length(key) <= 255)))
+);
+
+--
 -- Name: schedule_run; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -7483,6 +7631,13 @@ ALTER TABLE ONLY holdfast.alert_watch
     ADD CONSTRAINT alert_watch_pkey PRIMARY KEY (only_one);
 
 --
+-- Name: api_key api_key_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.api_key
+    ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
+
+--
 -- Name: approval_decision approval_decision_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -7516,6 +7671,13 @@ ALTER TABLE ONLY holdfast.approver
 
 ALTER TABLE ONLY holdfast.attempt
     ADD CONSTRAINT attempt_pkey PRIMARY KEY (job_id, attempt);
+
+--
+-- Name: audit audit_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.audit
+    ADD CONSTRAINT audit_pkey PRIMARY KEY (id);
 
 --
 -- Name: callback_nonce callback_nonce_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -7679,6 +7841,13 @@ ALTER TABLE ONLY holdfast.rate_wait
     ADD CONSTRAINT rate_wait_pkey PRIMARY KEY (key);
 
 --
+-- Name: request request_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.request
+    ADD CONSTRAINT request_pkey PRIMARY KEY (tenant, key);
+
+--
 -- Name: ring ring_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -7832,6 +8001,18 @@ CREATE INDEX approval_expiring ON holdfast.approval USING btree (expires_at) WHE
 --
 
 CREATE INDEX approval_open ON holdfast.approval USING btree (id DESC) WHERE (decided_at IS NULL);
+
+--
+-- Name: audit_of_target; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX audit_of_target ON holdfast.audit USING btree (target, id DESC) WHERE (target IS NOT NULL);
+
+--
+-- Name: audit_of_tenant; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX audit_of_tenant ON holdfast.audit USING btree (tenant, id DESC) WHERE (tenant IS NOT NULL);
 
 --
 -- Name: callback_nonce_by_age; Type: INDEX; Schema: holdfast; Owner: -
@@ -8044,6 +8225,12 @@ CREATE INDEX rate_slot_granted ON holdfast.rate_slot USING btree (job_id) WHERE 
 CREATE INDEX rate_wait_by_time ON holdfast.rate_wait USING btree (next_at);
 
 --
+-- Name: request_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX request_by_age ON holdfast.request USING btree (at);
+
+--
 -- Name: schedule_in_order; Type: INDEX; Schema: holdfast; Owner: -
 --
 
@@ -8194,6 +8381,30 @@ ALTER TABLE holdfast.attempt ENABLE ALWAYS TRIGGER attempt_is_kept;
 CREATE TRIGGER attempt_is_not_truncated BEFORE TRUNCATE ON holdfast.attempt FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('attempts are append-only: TRUNCATE is refused');
 
 ALTER TABLE holdfast.attempt ENABLE ALWAYS TRIGGER attempt_is_not_truncated;
+
+--
+-- Name: audit audit_is_append_only; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER audit_is_append_only BEFORE UPDATE ON holdfast.audit FOR EACH ROW EXECUTE FUNCTION holdfast.refuse('the audit is append-only: UPDATE is refused');
+
+ALTER TABLE holdfast.audit ENABLE ALWAYS TRIGGER audit_is_append_only;
+
+--
+-- Name: audit audit_is_kept; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER audit_is_kept BEFORE DELETE ON holdfast.audit FOR EACH ROW EXECUTE FUNCTION holdfast.guard_removal('the audit is append-only: DELETE is for retention only');
+
+ALTER TABLE holdfast.audit ENABLE ALWAYS TRIGGER audit_is_kept;
+
+--
+-- Name: audit audit_is_not_truncated; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER audit_is_not_truncated BEFORE TRUNCATE ON holdfast.audit FOR EACH STATEMENT EXECUTE FUNCTION holdfast.refuse('the audit is append-only: TRUNCATE is refused');
+
+ALTER TABLE holdfast.audit ENABLE ALWAYS TRIGGER audit_is_not_truncated;
 
 --
 -- Name: approval_decision decision_is_append_only; Type: TRIGGER; Schema: holdfast; Owner: -
@@ -8559,6 +8770,13 @@ REVOKE ALL ON FUNCTION holdfast.begin_delivery(p_job uuid, p_attempt integer, p_
 GRANT ALL ON FUNCTION holdfast.begin_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid, p_token_hash bytea) TO holdfast_worker;
 
 --
+-- Name: FUNCTION begin_request(p_tenant text, p_key text, p_digest bytea); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.begin_request(p_tenant text, p_key text, p_digest bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.begin_request(p_tenant text, p_key text, p_digest bytea) TO holdfast_api;
+
+--
 -- Name: TABLE approval; Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -8753,6 +8971,13 @@ REVOKE ALL ON FUNCTION holdfast.conclude(p_gate holdfast.approval, p_decision te
 REVOKE ALL ON FUNCTION holdfast.count_running(p_queue text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION create_key(p_id text, p_digest bytea, p_name text, p_tenant text, p_scopes text[], p_expires_at timestamp with time zone, p_actor text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.create_key(p_id text, p_digest bytea, p_name text, p_tenant text, p_scopes text[], p_expires_at timestamp with time zone, p_actor text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.create_key(p_id text, p_digest bytea, p_name text, p_tenant text, p_scopes text[], p_expires_at timestamp with time zone, p_actor text) TO holdfast_api;
+
+--
 -- Name: FUNCTION create_schedule(p_definition jsonb, p_replace boolean); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -8913,6 +9138,13 @@ REVOKE ALL ON FUNCTION holdfast.ensure_history_partition(p_month timestamp with 
 REVOKE ALL ON FUNCTION holdfast.ensure_history_partitions(p_months_ahead integer) FROM PUBLIC;
 
 --
+-- Name: FUNCTION enter(p_tenant text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.enter(p_tenant text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.enter(p_tenant text) TO holdfast_api;
+
+--
 -- Name: FUNCTION error_class(p_metadata jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -8968,6 +9200,13 @@ GRANT ALL ON FUNCTION holdfast.fall_asleep(p_worker uuid, p_queues text[]) TO ho
 --
 
 REVOKE ALL ON FUNCTION holdfast.filled_key(p_template text, p_payload jsonb, p_tenant text, p_subject text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION find_key(p_id text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.find_key(p_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.find_key(p_id text) TO holdfast_api;
 
 --
 -- Name: FUNCTION fire_schedule(p_name text, p_version integer, p_settled_to timestamp with time zone, p_slots timestamp with time zone[], p_missed timestamp with time zone[], p_times integer, p_next timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -9256,6 +9495,13 @@ REVOKE ALL ON FUNCTION holdfast.judge_quotas(p_tenants text[]) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.judge_rules(OUT opened bigint, OUT closed bigint) FROM PUBLIC;
+
+--
+-- Name: FUNCTION keep_answer(p_tenant text, p_key text, p_status integer, p_answer text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.keep_answer(p_tenant text, p_key text, p_status integer, p_answer text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.keep_answer(p_tenant text, p_key text, p_status integer, p_answer text) TO holdfast_api;
 
 --
 -- Name: FUNCTION keep_attempt(p_run holdfast.dispatch, p_outcome text, p_error jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -9633,6 +9879,13 @@ REVOKE ALL ON FUNCTION holdfast.read_gate(p_job holdfast.job, p_attempt integer,
 --
 
 REVOKE ALL ON FUNCTION holdfast.ready_since(p_claim_order timestamp with time zone, p_priority integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION record_action(p_actor text, p_address text, p_action text, p_target text, p_tenant text, p_reason text, p_data jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.record_action(p_actor text, p_address text, p_action text, p_target text, p_tenant text, p_reason text, p_data jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.record_action(p_actor text, p_address text, p_action text, p_target text, p_tenant text, p_reason text, p_data jsonb) TO holdfast_api;
 
 --
 -- Name: FUNCTION record_births(); Type: ACL; Schema: holdfast; Owner: -
@@ -10134,6 +10387,12 @@ GRANT SELECT ON TABLE holdfast.approval_decision TO holdfast_api;
 --
 
 GRANT SELECT ON TABLE holdfast.attempt TO holdfast_api;
+
+--
+-- Name: TABLE audit; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.audit TO holdfast_api;
 
 --
 -- Name: TABLE checkpoint; Type: ACL; Schema: holdfast; Owner: -

@@ -1,0 +1,82 @@
+"""Who may do what: scopes, roles, and keys that say who comes."""
+
+import hashlib
+import hmac
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Scope(StrEnum):
+    """What a caller may do."""
+
+    ENQUEUE = "enqueue"
+    READ = "read"
+    OPERATE = "operate"
+    APPROVE = "approve"
+    ADMIN = "admin"
+
+
+class Role(StrEnum):
+    """What a person is to the system."""
+
+    VIEWER = "viewer"
+    APPROVER = "approver"
+    OPERATOR = "operator"
+    ADMIN = "admin"
+
+
+SCOPES_OF: dict[Role, frozenset[Scope]] = {
+    Role.VIEWER: frozenset({Scope.READ}),
+    Role.APPROVER: frozenset({Scope.READ, Scope.APPROVE}),
+    Role.OPERATOR: frozenset({Scope.READ, Scope.ENQUEUE, Scope.OPERATE, Scope.APPROVE}),
+    Role.ADMIN: frozenset(Scope),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who makes a request, as the audit will name them."""
+
+    name: str
+    scopes: frozenset[Scope]
+    tenant: str | None = None  # None: bound to none, reaches all
+
+    @property
+    def sees(self) -> str:
+        """What the database is told about whose rows this caller may touch."""
+        return "*" if self.tenant is None else self.tenant
+
+    def may(self, scope: Scope) -> bool:
+        """Whether the caller has a scope; admin has them all."""
+        return scope in self.scopes or Scope.ADMIN in self.scopes
+
+
+KEY_PREFIX = "hfk"
+_KEY = re.compile(r"hfk_([A-Za-z0-9]{12})_([A-Za-z0-9]{43})")
+
+
+class KeyParts(NamedTuple):
+    """A key as it was shown: a public id to find it by, and a secret that only its digest is kept of."""
+
+    id: str
+    secret: str
+
+    @property
+    def digest(self) -> bytes:
+        """What is stored of the secret."""
+        return hashlib.sha256(self.secret.encode()).digest()
+
+    def matches(self, digest: bytes) -> bool:
+        """Whether this is the secret of that digest, told in constant time."""
+        return hmac.compare_digest(self.digest, digest)
+
+    def __str__(self) -> str:
+        return f"{KEY_PREFIX}_{self.id}_{self.secret}"
+
+
+def read_key(text: str) -> KeyParts | None:
+    """Take a key apart, if it is one."""
+    found = _KEY.fullmatch(text)
+    return KeyParts(*found.groups()) if found else None

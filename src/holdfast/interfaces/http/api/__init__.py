@@ -1,0 +1,1 @@
+"""The API's operations, a module a kind of thing."""

@@ -1,0 +1,45 @@
+"""All doors together: one ASGI application, of which any parts can be served apart."""
+
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute, Mount
+
+from holdfast.domain.errors import Configuration
+from holdfast.interfaces.http.access import Access, Authenticate
+from holdfast.interfaces.http.api.jobs import jobs
+from holdfast.interfaces.http.serve import not_found, routes
+
+if TYPE_CHECKING:
+    from holdfast.runtime.app import Holdfast
+
+OPERATIONS = [jobs]
+
+
+def _api(app: "Holdfast", access: Access) -> list[BaseRoute]:
+    operations = [operation for group in OPERATIONS for operation in group.all]
+    return [Mount("/api/v1", routes=routes(app, access, operations))]
+
+
+# What each part brings; the order is the order in which paths are looked at.
+PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {"api": _api}
+
+
+def asgi(
+    app: "Holdfast", parts: Collection[str] | None = None, authenticate: Authenticate | None = None
+) -> Starlette:
+    """Make the application of these parts; all of them unless told."""
+    chosen = list(PARTS) if parts is None else list(parts)
+    if unknown := sorted(set(chosen) - set(PARTS)):
+        raise Configuration(f"there is no part {unknown[0]!r}; there are: {', '.join(PARTS)}")
+    access = Access(app, authenticate)
+
+    @asynccontextmanager
+    async def lifespan(_served: Starlette) -> AsyncIterator[None]:
+        yield
+        await app.link.aclose()
+
+    made = [route for part in PARTS if part in chosen for route in PARTS[part](app, access)]
+    return Starlette(routes=made, lifespan=lifespan, exception_handlers={404: not_found, 405: not_found})

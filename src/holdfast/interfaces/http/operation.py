@@ -1,0 +1,190 @@
+"""One operation of the API: what it takes, who may call it, what it answers. Everything else is read off its function."""
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+from holdfast.domain.access import Principal, Scope
+from holdfast.interfaces.http.problem import NOT_FOUND, ProblemType, Refusal
+from holdfast.store.access import record_action
+from holdfast.store.call import Call
+from holdfast.store.transaction import AsyncTransaction
+
+if TYPE_CHECKING:
+    from holdfast.runtime.app import Holdfast
+
+T = TypeVar("T")
+Handler = Callable[..., Awaitable[Any]]
+H = TypeVar("H", bound=Handler)
+_PARAMETER = re.compile(r"{(\w+)}")
+
+
+class Body(BaseModel):
+    """Base of what requests bring: nothing is guessed, and nothing is ignored."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Query(BaseModel):
+    """Base of what stands behind the question mark."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class View(BaseModel):
+    """Base of what is answered."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class Page(View):
+    """A part of a list; `next` goes into ?after= for the part that follows."""
+
+    next: str | None = None
+
+
+@dataclass(slots=True)
+class ApiCall:
+    """One request on its way through the API: who asks, and the transaction in which everything it does happens."""
+
+    app: "Holdfast"
+    principal: Principal
+    address: str | None
+    transaction: AsyncTransaction
+    headers: Mapping[str, str]
+    answer_headers: dict[str, str] = field(default_factory=dict)
+
+    async def ask(self, call: Call[T]) -> T:
+        """Ask the database, which sees to it that only the caller's own tenant is touched."""
+        return await self.transaction.perform(call)
+
+    async def record(
+        self, action: str, target: str | None = None, reason: str | None = None, **data: Any
+    ) -> None:
+        """Write down in the audit what this request does; it is kept exactly when it is done."""
+        await self.ask(record_action(self.principal, self.address, action, target, reason, data or None))
+
+    def require_tenant(self, asked: str | None) -> str | None:
+        """Give the tenant to act for: a bound caller's own, another's only for who is bound to none."""
+        if self.principal.tenant is None:
+            return asked
+        if asked not in {None, self.principal.tenant}:
+            raise Refusal(NOT_FOUND, f"there is no tenant {asked!r}")
+        return self.principal.tenant
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A method on a path."""
+
+    method: str
+    path: str
+    scope: Scope
+    handler: Handler
+    status: HTTPStatus
+    problems: tuple[ProblemType, ...]
+    parameters: Mapping[str, type]
+    query: type[Query] | None
+    body: type[Body] | None
+    answer: Any
+    tag: str
+
+    @property
+    def name(self) -> str:
+        """Its operationId."""
+        return self.handler.__name__
+
+    @property
+    def summary(self) -> str:
+        """What it does, in a sentence."""
+        return (inspect.getdoc(self.handler) or "").partition("\n")[0]
+
+    @property
+    def repeats_are_kept(self) -> bool:
+        """Whether an Idempotency-Key is obeyed."""
+        return self.method == "POST"
+
+    def read_parameters(self, given: Mapping[str, str]) -> dict[str, Any]:
+        """Understand the parts of the path; what is no id names nothing."""
+        try:
+            return {name: _PARSERS[kind](given[name]) for name, kind in self.parameters.items()}
+        except ValueError:
+            raise Refusal(NOT_FOUND) from None
+
+
+def _name(text: str) -> str:
+    if not text or "\x00" in text:
+        raise ValueError(text)
+    return text
+
+
+_PARSERS: dict[type, Callable[[str], Any]] = {
+    UUID: UUID,
+    int: int,
+    str: _name,
+    datetime: datetime.fromisoformat,
+}
+
+
+class Operations:
+    """A group of operations, collected by decorators."""
+
+    def __init__(self, tag: str) -> None:
+        self.tag = tag
+        self.all: list[Operation] = []
+
+    def get(
+        self, path: str, *, scope: Scope = Scope.READ, problems: tuple[ProblemType, ...] = ()
+    ) -> Callable[[H], H]:
+        """Declare something to read."""
+        return self._declare("GET", path, scope, HTTPStatus.OK, problems)
+
+    def post(
+        self,
+        path: str,
+        *,
+        scope: Scope,
+        status: HTTPStatus = HTTPStatus.OK,
+        problems: tuple[ProblemType, ...] = (),
+    ) -> Callable[[H], H]:
+        """Declare something to do; with an Idempotency-Key it is done once."""
+        return self._declare("POST", path, scope, status, problems)
+
+    def put(self, path: str, *, scope: Scope, problems: tuple[ProblemType, ...] = ()) -> Callable[[H], H]:
+        """Declare something to set, which may be repeated."""
+        return self._declare("PUT", path, scope, HTTPStatus.OK, problems)
+
+    def delete(self, path: str, *, scope: Scope, problems: tuple[ProblemType, ...] = ()) -> Callable[[H], H]:
+        """Declare something to take away, which may be repeated."""
+        return self._declare("DELETE", path, scope, HTTPStatus.OK, problems)
+
+    def _declare(
+        self, method: str, path: str, scope: Scope, status: HTTPStatus, problems: tuple[ProblemType, ...]
+    ) -> Callable[[H], H]:
+        def declare(handler: H) -> H:
+            hints = get_type_hints(handler)
+            self.all.append(
+                Operation(
+                    method=method,
+                    path=path,
+                    scope=scope,
+                    handler=handler,
+                    status=status,
+                    problems=problems,
+                    parameters={name: hints[name] for name in _PARAMETER.findall(path)},
+                    query=hints.get("query"),
+                    body=hints.get("body"),
+                    answer=hints["return"],
+                    tag=self.tag,
+                )
+            )
+            return handler
+
+        return declare

@@ -1,0 +1,84 @@
+"""Keys, kept answers and the audit."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from holdfast.domain.access import KeyParts, Principal, Scope
+from holdfast.store.call import Call, Row, function, nothing
+
+
+class StoredKey(NamedTuple):
+    """A key that counts, as the database has it."""
+
+    digest: bytes
+    name: str
+    tenant: str | None
+    scopes: list[str]
+
+    @property
+    def principal(self) -> Principal:
+        """Who comes with this key."""
+        return Principal(f"key:{self.name}", frozenset(Scope(scope) for scope in self.scopes), self.tenant)
+
+
+class KeptAnswer(NamedTuple):
+    """What a request with this Idempotency-Key was answered before."""
+
+    is_same: bool
+    status: int
+    answer: str
+
+
+def find_key(key_id: str) -> Call[StoredKey | None]:
+    """Look a key up by its public id."""
+    return function("find_key", key_id, read=lambda rows: StoredKey(*rows[0]) if rows else None)
+
+
+def create_key(
+    key: KeyParts,
+    name: str,
+    tenant: str | None,
+    scopes: frozenset[Scope],
+    expires_at: datetime | None,
+    actor: str,
+) -> Call[None]:
+    """Store a key's digest."""
+    return function(
+        "create_key", key.id, key.digest, name, tenant, sorted(scopes), expires_at, actor, read=nothing
+    )
+
+
+def enter(sees: str) -> Call[None]:
+    """Limit the rest of a transaction to a tenant's rows."""
+    return function("enter", sees, read=nothing)
+
+
+def begin_request(tenant: str | None, key: str, digest: bytes) -> Call[KeptAnswer | None]:
+    """Ask whether this request was answered before; if not, its answer is to be kept in this transaction."""
+    return function("begin_request", tenant or "", key, digest, read=_read_kept)
+
+
+def _read_kept(rows: list[Row]) -> KeptAnswer | None:
+    return KeptAnswer(*rows[0]) if rows else None
+
+
+def keep_answer(tenant: str | None, key: str, status: int, answer: str) -> Call[None]:
+    """Keep the answer of the request that this transaction began."""
+    return function("keep_answer", tenant or "", key, status, answer, read=nothing)
+
+
+def record_action(
+    principal: Principal,
+    address: str | None,
+    action: str,
+    target: str | None,
+    reason: str | None,
+    data: Mapping[str, Any] | None,
+) -> Call[None]:
+    """Write down who did what."""
+    return function(
+        "record_action", principal.name, address, action, target, principal.tenant, reason,
+        None if data is None else json.dumps(data), read=nothing, types=("", "", "", "", "", "", "jsonb"),
+    )  # fmt: skip

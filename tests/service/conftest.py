@@ -1,0 +1,49 @@
+"""An app's service, called through httpx without a network in between, by callers with keys of their own."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TypeAlias
+
+import httpx
+import pytest
+
+from holdfast import Holdfast
+from holdfast.domain.access import Scope
+from holdfast.interfaces.http.asgi import asgi
+from holdfast.runtime.access import create_key
+from holdfast.testing import ScratchDatabase
+
+Calling: TypeAlias = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
+
+
+@pytest.fixture
+def shop(holdfast_db: ScratchDatabase) -> Iterator[Holdfast]:
+    """Give an app with one task, which the database knows."""
+    app = holdfast_db.use(Holdfast())
+
+    @app.task()
+    async def greet(name: str) -> str:
+        return f"Hello {name}"
+
+    greet.enqueue("first")
+    yield app
+    app.close()
+
+
+@pytest.fixture
+def calling(shop: Holdfast) -> Calling:
+    """Call the service as somebody: `async with calling("read", tenant="acme") as client: …`."""
+
+    @asynccontextmanager
+    async def calling(
+        *scopes: str, tenant: str | None = None, key: str | None = None
+    ) -> AsyncIterator[httpx.AsyncClient]:
+        if scopes:
+            key = create_key(shop, "test", scopes=[Scope(scope) for scope in scopes], tenant=tenant)
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        transport = httpx.ASGITransport(asgi(shop))
+        async with httpx.AsyncClient(transport=transport, base_url="http://test", headers=headers) as client:
+            yield client
+        await shop.link.aclose()
+
+    return calling
