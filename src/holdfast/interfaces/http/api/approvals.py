@@ -111,20 +111,20 @@ async def show_approval(call: ApiCall, approval_id: UUID) -> ApprovalView:
 )
 async def decide_approval(call: ApiCall, approval_id: UUID, body: DecisionBody) -> ApprovalView:
     """Approve or deny, once; who comes second is told who was first."""
-    await show_approval(call, approval_id)
+    shown = await show_approval(call, approval_id)
     if body.decision == "deny" and body.reason is None:
         raise Refusal(INVALID, "say why: denying needs a reason")
-    seen = call.headers.get("if-match")
+    if not _fits(call.headers.get("if-match"), shown.version):
+        raise Refusal(CHANGED, "what you saw is not what is asked: look at it again")
     answer = await call.ask(
         store.decide(
-            approval_id,
-            call.principal.name,
-            body.decision,
-            body.reason,
-            call.address,
-            None if seen in {None, "*"} else str(seen).strip().removeprefix("W/").strip('"'),
+            approval_id, call.principal.name, body.decision, body.reason, call.address, shown.version
         )
     )
     accepted(approval_id, answer, call.principal.name, body.decision)
     await call.record(f"approval.{body.decision}", str(approval_id), body.reason)
     return await show_approval(call, approval_id)
+
+
+def _fits(if_match: str | None, version: str) -> bool:
+    return if_match in {None, "*"} or f'"{version}"' in [tag.strip() for tag in str(if_match).split(",")]
