@@ -3206,6 +3206,8 @@ CREATE FUNCTION holdfast.is_needed(p_job uuid, p_parent uuid) RETURNS boolean
       or exists (select from holdfast.job c where c.compensates = p_job and c.status not in ('COMPLETED', 'CANCELLED'))
       or exists (select from holdfast.dependency d join holdfast.job f on f.id = any (array[d.job_id]) where d.needs = p_job and f.finished_at is null)
       or exists (select from holdfast.job p where p.id = p_parent and p.finished_at is null)
+      or exists (select from holdfast.dispatch d
+                  where d.job_id = p_job and d.next_try_at is not null and d.cancel_wanted_at > holdfast.clock() - interval '30 days')
 $$;
 
 --
