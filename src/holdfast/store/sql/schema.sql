@@ -1296,7 +1296,8 @@ begin
       cross join lateral (select j.* from holdfast.job j where j.id = i.id limit 1) as p),
   undone as materialized (
     select j.id, j.task, j.queue, j.priority, j.tenant, j.subject, j.label, j.requested_by, j.trace_parent, j.tags, j.metadata, j.payload, j.timeout,
-           j.status, coalesce((o.options ->> 'compensation_retries')::int, 10) as retries, holdfast.still_held(j.last_holder) as held_by
+           j.status, coalesce((o.options ->> 'compensation_retries')::int, 10) as retries,
+           coalesce(holdfast.still_held(j.last_holder), holdfast.running_on(j.id, j.last_holder)) as held_by
       from ended j
       cross join lateral (select (select t.options from holdfast.task t where t.name = j.task) as options) as o
      where j.compensates is null and j.attempt > 0
@@ -5634,6 +5635,17 @@ CREATE FUNCTION holdfast.running_in(p_snapshot pg_snapshot) RETURNS bigint[]
 $$;
 
 --
+-- Name: running_on(uuid, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.running_on(p_job uuid, p_holder uuid) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select 'worker:' || p_holder where p_job::text = any (string_to_array(current_setting('holdfast.running_on', true), ','))
+$$;
+
+--
 -- Name: save_checkpoint(uuid, integer, uuid, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5773,6 +5785,9 @@ begin
   select w.name into v_name from holdfast.worker w where w.id = p_worker;
   v_name := coalesce(v_name, p_worker::text);
   perform set_config('holdfast.actor', v_name, true);
+  perform set_config('holdfast.running_on', coalesce(string_agg(o ->> 'id', ','), ''), true)
+     from jsonb_array_elements(p_settlements) as o
+    where (o ->> 'runs_on')::boolean;
   return query
   with outcome as materialized (
     select o.id, o.attempt, o.claim_id, o.outcome, o.error, o.delay, o.reason, o.logs, coalesce(o.recoverable, true) as recoverable
@@ -9793,6 +9808,12 @@ GRANT ALL ON FUNCTION holdfast.run_schedule(p_name text, p_actor text, p_id uuid
 --
 
 REVOKE ALL ON FUNCTION holdfast.running_in(p_snapshot pg_snapshot) FROM PUBLIC;
+
+--
+-- Name: FUNCTION running_on(p_job uuid, p_holder uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.running_on(p_job uuid, p_holder uuid) FROM PUBLIC;
 
 --
 -- Name: FUNCTION save_checkpoint(p_job uuid, p_attempt integer, p_claim_id uuid, p_value jsonb); Type: ACL; Schema: holdfast; Owner: -
