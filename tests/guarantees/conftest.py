@@ -1,6 +1,7 @@
 """A stage for the guarantee tests: a database, workers in processes of their own, a ledger, a way to let jobs go on."""
 
 import json
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from guarantees.audit import broken_rules
 from guarantees.proxy import Proxy, proxied
 from guarantees.waiting import PATIENCE, until
-from guarantees.workers import Launcher, WorkerProcess
+from guarantees.workers import DEFAULTS, Launcher, WorkerProcess
 from holdfast import Holdfast
 from holdfast.testing import ScratchDatabase
 
@@ -44,6 +45,15 @@ class Stage:
     def worker(self, **options: Any) -> WorkerProcess:
         """Start a worker and wait until it works."""
         return self.start_worker(**options).until_ready()
+
+    def killed_at(self, point: str, *, env: dict[str, str] | None = None, **options: Any) -> None:
+        """Start a worker, and see it killed when it comes to this point; an AssertionError when it never does."""
+        armed = {"HOLDFAST_TESTING": "1", "HOLDFAST_CRASH_AT": point, **(env or {})}
+        assert self.start_worker(env=armed, **options).until_gone() == -signal.SIGKILL
+
+    def end_leases(self) -> None:
+        """Let time pass until nobody takes the killed for alive."""
+        self.database.clock.advance(DEFAULTS["lease"] + 1)
 
     # -- jobs ----------------------------------------------------------------------------------------------------------
 

@@ -278,7 +278,7 @@ async def stepped(ctx: Context, name: str) -> str:
     await ctx.step("first", _effect, ctx, "first")
     await ctx.step_transaction("row", _write_row, f"row {name}")
     await ctx.sleep(0.05)
-    (child,) = await ctx.enqueue("child", [note.job(7)])
+    (child,) = await ctx.enqueue("child", [note.using(queue=name).job(7)])
     answer = await ctx.event(f"go {name}")
     (seven,) = await ctx.wait_for([child])
     await ctx.step("last", _effect, ctx, "last")
