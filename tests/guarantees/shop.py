@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import Cancel, Context, Delays, Fail, Holdfast, Retry
+from holdfast.domain.approval import OnExpiry
 
 app = Holdfast()
 
@@ -297,16 +298,21 @@ async def saga(ctx: Context) -> None:
 
 
 @app.task(retries=0)
-async def refund(ctx: Context, amount: int) -> str:
-    """Ask between two steps."""
+async def refund(ctx: Context, amount: int, on_expiry: OnExpiry | None = None) -> str:
+    """Ask between two steps; for an hour, when it is said what happens then."""
 
     def done(what: str) -> str:
         write(what, ctx, amount=amount)
         return what
 
-    await ctx.step("look up", done, "look up")
+    await ctx.step("look up", done, "look up", compensate=lambda: write("put back", ctx))
     decision = await ctx.approval(
-        "large", question=f"Refund {amount}?", facts={"amount": amount}, approvers=["ann", "ben"]
+        "large",
+        question=f"Refund {amount}?",
+        facts={"amount": amount},
+        approvers=["ann", "ben"],
+        expires_in=None if on_expiry is None else 3600,
+        on_expiry=on_expiry or "fail",
     )
     await ctx.step("pay", done, "pay")
     return decision.decided_by

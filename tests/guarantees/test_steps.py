@@ -48,9 +48,9 @@ def test_a_stepped_job_resumes_at_its_step_wherever_its_worker_is_killed(
     ]
     # An outside effect whose step was not yet saved is repeated, and only that one.
     repeated = {"step_ran:1": ["first", "first", "last"], "step_ran:2": ["first", "last", "last"]}
-    assert {point: [one["what"] for one in stage.ledger("effect", job.id)] for point, job in jobs.items()} == {
-        point: repeated.get(point, ["first", "last"]) for point in POINTS
-    }
+    assert {
+        point: [one["what"] for one in stage.ledger("effect", job.id)] for point, job in jobs.items()
+    } == {point: repeated.get(point, ["first", "last"]) for point in POINTS}
     stage.audit()
 
 
