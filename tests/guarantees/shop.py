@@ -316,3 +316,22 @@ async def refund(ctx: Context, amount: int, on_expiry: OnExpiry | None = None) -
     )
     await ctx.step("pay", done, "pay")
     return decision.decided_by
+
+
+@app.task(retries=0)
+async def add(ctx: Context, n: int) -> int:
+    """Add to what the jobs before it came to."""
+    write("start", ctx, n=n)
+    total = n + sum(one or 0 for one in await ctx.results())
+    write("end", ctx, n=n)
+    return total
+
+
+@app.task(retries=0)
+async def family(ctx: Context, queue: str) -> int:
+    """Add what two children come to."""
+    (before,) = await ctx.results()
+    children = await ctx.enqueue("children", [note.using(queue=queue).job(n) for n in (7, 8)])
+    results = await ctx.wait_for(children)
+    write("end", ctx)
+    return before + sum(results)  # type: ignore[no-any-return]
