@@ -15,7 +15,18 @@ import time
 from pathlib import Path
 from typing import Any
 
-from holdfast import Cancel, Context, Delays, Fail, Holdfast, Retry
+from holdfast import (
+    AnyFailure,
+    Cancel,
+    Context,
+    Delays,
+    Email,
+    Fail,
+    Holdfast,
+    NoWorker,
+    Retry,
+    SignedWebhook,
+)
 from holdfast.domain.approval import OnExpiry
 
 app = Holdfast()
@@ -335,3 +346,17 @@ async def family(ctx: Context, queue: str) -> int:
     results = await ctx.wait_for(children)
     write("end", ctx)
     return before + sum(results)  # type: ignore[no-any-return]
+
+
+def declare_alerts() -> None:
+    """Tell the receivers that the test has opened what goes wrong; without them there is nothing to declare."""
+    if "GUARANTEES_WEBHOOK" in os.environ:
+        secret = "0123456789abcdef0123456789abcdef"
+        app.alerts.to(SignedWebhook(os.environ["GUARANTEES_WEBHOOK"], secret, allow=["127.0.0.1"]))
+        port = int(os.environ["GUARANTEES_MAIL_PORT"])
+        app.alerts.to(Email("127.0.0.1", port, sender="ops@example.com", to=["duty@example.com"]))
+        app.alerts.rule("broken", AnyFailure())
+        app.alerts.rule("unserved", NoWorker(queue="unserved"))
+
+
+declare_alerts()  # in a child process, which imports the app anew
