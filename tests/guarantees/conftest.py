@@ -14,11 +14,14 @@ import pytest
 from guarantees.audit import broken_rules
 from guarantees.proxy import Proxy, proxied
 from guarantees.waiting import PATIENCE, until
-from guarantees.workers import DEFAULTS, Launcher, WorkerProcess
+from guarantees.workers import Launcher, WorkerProcess
 from holdfast import Holdfast
 from holdfast.testing import ScratchDatabase
 
 Row = dict[str, Any]
+
+# Nobody takes a slow worker for a dead one. Where a lease has to end, the clock is moved.
+LONG_LEASE = 600.0
 
 
 class Stage:
@@ -46,14 +49,16 @@ class Stage:
         """Start a worker and wait until it works."""
         return self.start_worker(**options).until_ready()
 
-    def killed_at(self, point: str, *, env: dict[str, str] | None = None, **options: Any) -> None:
+    def kill_at(self, point: str, *, env: dict[str, str] | None = None, **options: Any) -> None:
         """Start a worker, and see it killed when it comes to this point; an AssertionError when it never does."""
         armed = {"HOLDFAST_TESTING": "1", "HOLDFAST_CRASH_AT": point, **(env or {})}
-        assert self.start_worker(env=armed, **options).until_gone() == -signal.SIGKILL
+        worker = self.start_worker(env=armed, **{"lease": LONG_LEASE, **options})
+        assert worker.until_gone() == -signal.SIGKILL
 
-    def end_leases(self) -> None:
-        """Let time pass until nobody takes the killed for alive."""
-        self.database.clock.advance(DEFAULTS["lease"] + 1)
+    def worker_after_kills(self, **options: Any) -> WorkerProcess:
+        """Let the leases of the killed end, and start a worker that takes over what they held."""
+        self.database.clock.advance(LONG_LEASE + 1)
+        return self.worker(lease=LONG_LEASE, **options)
 
     # -- jobs ----------------------------------------------------------------------------------------------------------
 

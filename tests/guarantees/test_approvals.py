@@ -26,18 +26,16 @@ def test_a_job_that_asks_goes_on_after_its_gate_wherever_its_workers_are_killed(
     queues = dict.fromkeys([*BEFORE, *AFTER], 2)
     jobs = {queue: tasks.refund.using(queue=queue).enqueue(900) for queue in queues}
     for queue, point in BEFORE.items():
-        stage.killed_at(point, queues={queue: 2})
-    stage.end_leases()
-    first = stage.worker(queues=queues)
+        stage.kill_at(point, queues={queue: 2})
+    first = stage.worker_after_kills(queues=queues)
     until_asked(shop, len(jobs))
     first.kill()
     for asked in shop.approvals.list():
         shop.approvals.approve(asked.id, actor="ann")
     for queue, point in AFTER.items():
-        stage.killed_at(point, queues={queue: 2})
-    stage.end_leases()
+        stage.kill_at(point, queues={queue: 2})
 
-    stage.worker(queues=queues)
+    stage.worker_after_kills(queues=queues)
     stage.until_counts(COMPLETED=len(jobs))
 
     assert {stage.job(job.id)["result"] for job in jobs.values()} == {"ann"}
@@ -57,9 +55,9 @@ def test_an_approval_expires_once_though_the_worker_that_saw_it_expire_is_killed
     until_asked(shop, len(jobs))
     first.kill()
     stage.database.clock.advance(3601)
-    stage.killed_at("swept")
+    stage.kill_at("swept")
 
-    stage.worker()
+    stage.worker_after_kills()
     stage.until_counts(FAILED=2, COMPLETED=3)
 
     rows = {policy: stage.job(job.id) for policy, job in jobs.items()}

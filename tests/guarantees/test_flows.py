@@ -3,19 +3,33 @@
 from collections import Counter
 from uuid import UUID
 
+import pytest
+
 from guarantees import shop as tasks
 from guarantees.conftest import Stage
 from holdfast import Holdfast, chain, group
 
 # Every point as often as one flow passes it at least; jobs that run side by side may be claimed and written together.
-POINTS = [
+BEFORE_AN_OUTCOME = [
     *(f"claimed:{n}" for n in (1, 2, 3, 4, 5, 6, 7)),
     "step_saved:1",
     "put_aside:1",
     "step_saved:2",
+]
+AROUND_AN_OUTCOME = [
     *(f"ran:{n}" for n in (1, 2, 3, 4, 5, 6)),
     *(f"finished:{n}" for n in (1, 2, 3, 4, 5, 6)),
 ]
+ENDED = {
+    "left": ("COMPLETED", 2),
+    "right": ("COMPLETED", 3),
+    "fan-in": ("COMPLETED", 9),
+    "family": ("COMPLETED", 24),
+    "breaks": ("FAILED", ""),
+    "never": ("CANCELLED", ""),
+    "never either": ("CANCELLED", ""),
+    "anyway": ("COMPLETED", 9),
+}
 
 
 def enqueue_flow(shop: Holdfast, queue: str) -> dict[str, UUID]:
@@ -30,32 +44,24 @@ def enqueue_flow(shop: Holdfast, queue: str) -> dict[str, UUID]:
     return dict(zip(ENDED, (handle.id for handle in shop.enqueue_many(flow)), strict=True))
 
 
-ENDED = {
-    "left": ("COMPLETED", 2),
-    "right": ("COMPLETED", 3),
-    "fan-in": ("COMPLETED", 9),
-    "family": ("COMPLETED", 24),
-    "breaks": ("FAILED", ""),
-    "never": ("CANCELLED", ""),
-    "never either": ("CANCELLED", ""),
-    "anyway": ("COMPLETED", 9),
-}
-
-
-def test_a_flow_goes_to_its_end_wherever_its_workers_are_killed(stage: Stage, shop: Holdfast) -> None:
+@pytest.mark.parametrize(
+    "points", [BEFORE_AN_OUTCOME, AROUND_AN_OUTCOME], ids=["before an outcome", "around it"]
+)
+def test_a_flow_goes_to_its_end_wherever_its_workers_are_killed(
+    stage: Stage, shop: Holdfast, points: list[str]
+) -> None:
     flows = {}
-    for point in POINTS:
+    for point in points:
         flows[point] = enqueue_flow(shop, point)
-        stage.killed_at(point, queues={point: 2})
-    stage.end_leases()
+        stage.kill_at(point, queues={point: 2})
 
-    stage.worker(queues=dict.fromkeys(POINTS, 2))
-    number = len(POINTS)
-    stage.until_counts(COMPLETED=7 * number, FAILED=number, CANCELLED=2 * number)
+    stage.worker_after_kills(queues=dict.fromkeys(points, 2))
+    number = len(points)
+    stage.until_counts(COMPLETED=7 * number, FAILED=number, CANCELLED=2 * number, within=60)
 
     ended = dict(stage.rows("select id, (status::text, result)::text from holdfast.job"))
     assert {point: {name: ended[job] for name, job in flow.items()} for point, flow in flows.items()} == {
-        point: {name: f"({status},{result})" for name, (status, result) in ENDED.items()} for point in POINTS
+        point: {name: f"({status},{result})" for name, (status, result) in ENDED.items()} for point in points
     }
     assert stage.value("select count(*) from holdfast.job where parent_id is not null") == 2 * number
     # A kill costs a job one attempt at most, and nobody runs again whose outcome was written.

@@ -30,10 +30,9 @@ def test_no_time_of_a_schedule_is_lost_or_fires_twice_wherever_workers_are_kille
     for point in POINTS:
         stage.database.clock.advance(HOURS_AWAY * HOUR)
         by_hand.append(shop.schedules.run_now("skip"))
-        stage.killed_at(point)
-    stage.end_leases()
+        stage.kill_at(point)
 
-    stage.worker()
+    stage.worker_after_kills()
     until(
         lambda: f"all is done\n{stage.told}",
         lambda: stage.value(_ALL_SETTLED) and set(stage.counts()) == {"COMPLETED"},

@@ -35,11 +35,10 @@ def test_a_stepped_job_resumes_at_its_step_wherever_its_worker_is_killed(
     for point in POINTS:
         shop.emit(f"go {point}", "went")
         jobs[point] = tasks.stepped.using(queue=point).enqueue(point)
-        stage.killed_at(point, queues={point: 2})
-    stage.end_leases()
+        stage.kill_at(point, queues={point: 2})
 
-    stage.worker(queues=dict.fromkeys(POINTS, 2))
-    stage.until_counts(COMPLETED=2 * len(POINTS))
+    stage.worker_after_kills(queues=dict.fromkeys(POINTS, 2))
+    stage.until_counts(COMPLETED=2 * len(POINTS), within=60)
 
     rows = [stage.job(job.id) for job in jobs.values()]
     assert {(row["result"], row["retry_count"]) for row in rows} == {("went 7", 0)}
@@ -58,10 +57,9 @@ def test_a_compensation_resumes_where_its_worker_is_killed(stage: Stage, shop: H
     jobs = {}
     for point in UNDO_POINTS:
         jobs[point] = tasks.saga.using(queue=point).enqueue()
-        stage.killed_at(point, queues={point: 2})
-    stage.end_leases()
+        stage.kill_at(point, queues={point: 2})
 
-    stage.worker(queues=dict.fromkeys(UNDO_POINTS, 2))
+    stage.worker_after_kills(queues=dict.fromkeys(UNDO_POINTS, 2))
     stage.until_counts(COMPLETED=len(jobs), FAILED=len(jobs))
 
     undone = {point: [one["what"] for one in stage.ledger("undo", job.id)] for point, job in jobs.items()}
