@@ -58,6 +58,8 @@ class Job:
     hold: dict[str, Any] | None
     now: datetime
     approval: dict[str, Any] | None = None  # what it asks while it is WAITING_FOR_APPROVAL
+    ready_at: datetime | None = None  # since when its newest attempt could have started
+    started_at: datetime | None = None  # and when it did
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """`holdfast job`: list, show, wait for, retry and cancel jobs."""
 
 from dataclasses import asdict
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -11,11 +11,13 @@ from holdfast.domain.states import Status
 from holdfast.interfaces.cli.commands import Command, Group
 from holdfast.interfaces.cli.invocation import actor, confirm, current, say
 from holdfast.interfaces.cli.job_ids import find_id
-from holdfast.interfaces.cli.moments import Duration, Moment
-from holdfast.interfaces.cli.output import Column, badge, emit, emit_one, plain
+from holdfast.interfaces.cli.moments import Duration
+from holdfast.interfaces.cli.output import Column, badge, clock_time, emit, emit_one, plain
+from holdfast.interfaces.cli.searching import searching
 
 if TYPE_CHECKING:
     from holdfast.domain.job import Job
+    from holdfast.domain.search import Search
 
 _WORTH_A_QUESTION = Status.RUNNING
 
@@ -26,46 +28,26 @@ def job() -> None:
 
 
 @job.command("list", cls=Command)
-@click.option("--status", type=click.Choice([str(status) for status in Status], case_sensitive=False))
-@click.option("--task")
-@click.option("--queue", help="Among the newest 100,000 that fit the other options.")
-@click.option("--tenant")
-@click.option("--subject")
-@click.option("--tag")
-@click.option("--since", type=Moment(takes_ago=True), help="Created since: 2h, or 2030-01-31T10:00Z.")
-@click.option("--until", type=Moment(takes_ago=True), help="Created before.")
+@searching
 @click.option("--before", metavar="ID", help="The page after the one that ended with this job.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
-def list_(
-    status: str | None,
-    task: str | None,
-    queue: str | None,
-    tenant: str | None,
-    subject: str | None,
-    tag: str | None,
-    since: datetime | None,
-    until: datetime | None,
-    before: str | None,
-    limit: int,
-) -> None:
+def list_(search: "Search", before: str | None, limit: int) -> None:
     """List jobs, newest first."""
-    from holdfast.store.inspect import Filters, list_jobs
+    from holdfast.store.search import find_jobs
 
-    filters = Filters(
-        status=Status(status) if status else None, task=task, queue=queue, tenant=tenant, subject=subject, tag=tag,
-        created_after=since, created_before=until, before_id=find_id(before) if before else None,
-    )  # fmt: skip
-    found = current().link.perform_once(list_jobs(filters, limit + 1))
-    shown = found[:limit]
+    found = current().link.perform_once(find_jobs(search, limit, before=find_id(before) if before else None))
     columns = ["ID", "STATUS", "TASK", "QUEUE", "TRY", "AGE", "WHAT"]
     emit(
-        [job_as_json(each) for each in shown],
+        [job_as_json(each) for each in found.jobs],
         [Column(title) for title in columns],
-        [_cells(each) for each in shown],
+        [_cells(each) for each in found.jobs],
         "no jobs fit",
     )
-    if len(found) > limit and current().output == "table":
-        say(f"more: --before {shown[-1].id}")
+    if current().output == "table":
+        if found.since is not None:
+            say(f"looked at jobs since {clock_time(found.since)}; further back: age:<30d, or --since")
+        if found.next is not None:
+            say(f"more: --before {found.next}")
 
 
 def _cells(job: "Job") -> list[str]:
