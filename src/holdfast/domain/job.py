@@ -100,6 +100,7 @@ class StepRecord:
     started_at: datetime
     finished_at: datetime
     value: Any
+    size: int | None = None  # of its value as JSON, in bytes
 
 
 @dataclass(frozen=True, slots=True)

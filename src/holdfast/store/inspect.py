@@ -1,5 +1,7 @@
 """Reading one job with its story."""
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -8,6 +10,8 @@ from uuid import UUID
 from holdfast.domain.job import AttemptRecord, Happening, Job, Progress, StepRecord, Transition
 from holdfast.domain.states import Status
 from holdfast.store.call import Call, Row, query
+
+LARGEST_VALUE = 2**31 - 1
 
 
 class Candidate(NamedTuple):
@@ -47,9 +51,14 @@ def jobs_between(first: UUID, last: UUID, limit: int) -> Call[list[Candidate]]:
     )
 
 
-def history(job_id: UUID) -> Call[list[Transition]]:
-    """Read a job's history from its birth."""
-    return query("history", _read_history, job_id=job_id)
+def jobs_of_tenant(ids: Sequence[UUID], tenant: str) -> Call[set[UUID]]:
+    """Say which of these jobs are a tenant's."""
+    return query("jobs_of_tenant", lambda rows: {row[0] for row in rows}, ids=list(ids), tenant=tenant)
+
+
+def history(job_id: UUID, after: int = 0, limit: int | None = None) -> Call[list[Transition]]:
+    """Read a job's history from its birth, or what follows a row of it."""
+    return query("history", _read_history, job_id=job_id, after=after, limit=limit)
 
 
 def _read_history(rows: list[Row]) -> list[Transition]:
@@ -58,9 +67,19 @@ def _read_history(rows: list[Row]) -> list[Transition]:
     ]
 
 
-def steps(job_id: UUID) -> Call[list[StepRecord]]:
-    """Read the steps that a job has behind it, oldest first."""
-    return query("steps", lambda rows: [StepRecord(*row) for row in rows], job_id=job_id)
+def steps(
+    job_id: UUID,
+    after: tuple[datetime, str] | None = None,
+    limit: int | None = None,
+    largest: int = LARGEST_VALUE,
+) -> Call[list[StepRecord]]:
+    """Read the steps that a job has behind it, oldest first; values that are larger than asked for are left out."""
+    at, name = after or (datetime.min.replace(tzinfo=UTC), "")
+    return query(
+        "steps",
+        lambda rows: [StepRecord(*row) for row in rows],
+        job_id=job_id, after=at, after_name=name, limit=limit, largest=largest,
+    )  # fmt: skip
 
 
 def activity(job_id: UUID) -> Call[list[Happening]]:
@@ -73,6 +92,12 @@ def progress(job_id: UUID) -> Call[Progress | None]:
     return query("progress", lambda rows: Progress(*rows[0]) if rows else None, job_id=job_id)
 
 
-def attempts(job_id: UUID) -> Call[list[AttemptRecord]]:
+def attempts(job_id: UUID, after: int = 0, limit: int | None = None) -> Call[list[AttemptRecord]]:
     """Read what its attempts left behind."""
-    return query("attempts", lambda rows: [AttemptRecord(*row) for row in rows], job_id=job_id)
+    return query(
+        "attempts",
+        lambda rows: [AttemptRecord(*row) for row in rows],
+        job_id=job_id,
+        after=after,
+        limit=limit,
+    )
