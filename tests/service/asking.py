@@ -1,8 +1,11 @@
 """What tests of the service say often."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
+
+if TYPE_CHECKING:
+    import psycopg
 
 
 def problem(answer: httpx.Response) -> tuple[int, str]:
@@ -23,3 +26,26 @@ async def walk(client: httpx.AsyncClient, path: str, **query: Any) -> list[dict[
         if answer.json()["next"] is None:
             return items
         query["after"] = answer.json()["next"]
+
+
+def leave_failed(owner: "psycopg.Connection[Any]", task: str) -> None:
+    """Move jobs of a task to FAILED without running them."""
+    owner.execute(
+        "update holdfast.job set status = 'RUNNING', claim_id = gen_random_uuid(), holder = gen_random_uuid(),"
+        " claim_order = null where task = %s and status = 'PENDING'",
+        [task],
+    )
+    owner.execute(
+        "update holdfast.job set status = 'FAILED', holder = null, error = '{\"type\": \"Boom\"}'"
+        " where task = %s and status = 'RUNNING'",
+        [task],
+    )
+
+
+def times_retried(owner: "psycopg.Connection[Any]", task: str) -> list[tuple[int, int]]:
+    """Count a task's jobs by how often each was retried."""
+    return owner.execute(
+        "select times, count(*) from (select (select count(*) from holdfast.job r where r.retry_of = j.id) as times"
+        " from holdfast.job j where j.task = %s and j.retry_of is null) as t group by times order by times",
+        [task],
+    ).fetchall()

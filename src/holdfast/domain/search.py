@@ -120,10 +120,15 @@ class Search:
     terms: tuple[Term, ...] = ()
     tenant: str | None = None  # whoever asks sees only this tenant's jobs; None sees all
     text: str = field(default="", compare=False)
+    # Only those that this can be done to, and none of Holdfast's own.
+    action: Literal["retry", "cancel"] | None = None
+    windowed: bool | None = None  # when it is known already
 
     @property
     def is_windowed(self) -> bool:
         """Whether only the newest days are looked at, because nothing narrows the search down and it names no time."""
+        if self.windowed is not None:
+            return self.windowed
         looked_at = [term for term in self.terms if not _is_indexed(term)]
         return bool(looked_at) and len(looked_at) == len(self.terms)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple, assert_never
+from typing import Any, LiteralString, NamedTuple, assert_never
 from uuid import UUID
 
 from psycopg import sql
@@ -270,6 +270,8 @@ class _Statement:
     def _looked(self, way: _Way, conditions: list[Text]) -> Text:
         known = [way.term, *(term for term in self.terms if isinstance(term, TimeTerm | IdTerm))]
         checks = [self.condition(term) for term in self.terms if not any(term is one for one in known)]
+        if self._search.action is not None:
+            checks.append(sql.SQL(_TOUCHED[self._search.action]))
         parts = [
             sql.SQL(
                 "(select j.* from holdfast.job j where {} order by j.id desc limit %(looked_at)s)"
@@ -292,6 +294,11 @@ class _Statement:
 
 _COMPARISONS = {"=": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _HALVES = ("j.holder is not null", "j.status <> 'RUNNING'")
+_TOUCHED: dict[str, LiteralString] = {
+    "cancel": "not holdfast.is_own_task(j.task)",
+    # A FAILED job stays FAILED: only that nobody has retried it tells that it can be.
+    "retry": "not holdfast.is_own_task(j.task) and not exists (select from holdfast.job r where r.retry_of = j.id)",
+}
 # Where the look stopped, unless it found enough or came to the end. The look is lazy: it is not finished for a page that is full.
 _EDGE = sql.SQL(
     "case when (select count(*) from found) < %(limit)s"
@@ -366,7 +373,7 @@ def _read_found(rows: list[Row], limit: int) -> Found:
 
 def find_ids(search: Search, limit: int, *, before: UUID | None = None) -> Call[FoundIds]:
     """Find jobs' ids, newest first."""
-    answer = sql.SQL("({edge}), array(select f.id from found f)").format(edge=_EDGE)
+    answer = sql.SQL("({edge}), array(select f.id::uuid from found f)").format(edge=_EDGE)
     return _call(_Statement(search, before), answer, limit + 1, lambda rows: _read_ids(rows, limit))
 
 

@@ -10,12 +10,13 @@ from starlette.routing import BaseRoute, Mount
 from holdfast.domain.errors import Configuration
 from holdfast.interfaces.http.access import Access, Authenticate
 from holdfast.interfaces.http.api.jobs import jobs
+from holdfast.interfaces.http.api.operations import operations
 from holdfast.interfaces.http.serve import not_found, routes
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
 
-OPERATIONS = [jobs]
+OPERATIONS = [jobs, operations]
 
 
 def _api(app: "Holdfast", access: Access) -> list[BaseRoute]:

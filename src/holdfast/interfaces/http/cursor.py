@@ -4,6 +4,7 @@ import hashlib
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from urllib.parse import urlencode
+from uuid import UUID
 
 from holdfast.interfaces.http.operation import ApiCall, ListQuery
 from holdfast.interfaces.http.problem import INVALID, FieldProblem, Refusal
@@ -30,6 +31,14 @@ def read_cursor(of: str, cursor: str | None, parts: int = 1) -> list[str] | None
     if not _is_place(place, parts) or write_cursor(of, *place) != cursor:
         raise bad_cursor()
     return list(place)
+
+
+def read_id(place: list[str] | None) -> UUID | None:
+    """Read a place that is an id."""
+    try:
+        return None if place is None else UUID(place[0])
+    except ValueError:
+        raise bad_cursor() from None
 
 
 def link_next(call: ApiCall, query: ListQuery, cursor: str | None) -> None:

@@ -32,7 +32,7 @@ from holdfast.interfaces.http.api.job_views import (
     StepView,
     TransitionView,
 )
-from holdfast.interfaces.http.cursor import bad_cursor, link_next, read_cursor, write_cursor
+from holdfast.interfaces.http.cursor import bad_cursor, link_next, read_cursor, read_id, write_cursor
 from holdfast.interfaces.http.operation import ApiCall, ListQuery, Operations, Query
 from holdfast.interfaces.http.problem import (
     CONFLICT,
@@ -138,20 +138,12 @@ async def list_jobs(call: ApiCall, query: SearchQuery) -> JobPage:
     """Find jobs, newest first; without q all of them."""
     search = read_search(call, query.q)
     name = f"jobs {query.q}"
-    place = read_cursor(name, query.after)
-    before = None if place is None else _id_of(place[0])
+    before = read_id(read_cursor(name, query.after))
     found = await call.ask(find_jobs(search, query.limit, before=before, whole=False))
     following = None if found.next is None else write_cursor(name, str(found.next))
     link_next(call, query, following)
     items = [ListedJobView.of(job) for job in found.jobs]
     return JobPage(items=items, next=following, since=found.since)
-
-
-def _id_of(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise bad_cursor() from None
 
 
 async def find_own(call: ApiCall, job_id: UUID) -> Job:
