@@ -85,7 +85,7 @@ def test_a_zombie_cannot_repeat_a_chunk(stage: Stage, shop: Holdfast) -> None:
         )
         zombie.freeze()
     stage.worker(**ONLY_IT)
-    stage.until_status(made, "COMPLETED")
+    until("another worker has the operation", lambda: stage.job(made)["attempt"] == 2)
     zombie.thaw()
 
     assert_done_once(stage, made)

@@ -200,3 +200,37 @@ def test_json_lists_carry_no_clock_of_their_own(cli: Cli) -> None:
 
     assert "now" not in told
     assert told["status"] == "PENDING"
+
+
+def test_all_that_match_are_retried_after_a_look(cli: Cli, holdfast_db: ScratchDatabase) -> None:
+    failed = [cli.enqueue("refuse", '{"why": "the bank is away"}') for _ in range(3)]
+    other = cli.enqueue("refuse", '{"why": "no"}')
+    run(holdfast_db)
+    matching = ("job", "retry", "--all-matching", "-q", "task:refuse error:bank")
+
+    dry = cli(*matching, "--dry-run").stdout
+    made = cli(*matching, "--reason", "it is back", "--actor", "ana").stdout
+    run(holdfast_db)
+
+    assert "3 jobs would be retried" in dry
+    assert [job_id in dry for job_id in [*failed, other]] == [True, True, True, False]
+    told = [cli.json("job", "show", job_id) for job_id in failed]
+    assert all(one["retried_as"] for one in told)
+    assert cli.json("job", "show", other)["retried_as"] is None
+    operation = made.split()[1].removesuffix(":")
+    assert cli.json("job", "wait", operation)["result"] == {"done": 3, "skipped": 0}
+    assert "no job that can be retried fits" in cli(*matching, "-q", "task:charge").stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("retry",), "give an ID, or --all-matching with a search"),
+        (("cancel", "-q", "task:charge"), "give an ID, or --all-matching with a search"),
+        (("retry", "01a1e1aa", "--all-matching", "-q", "task:a"), "not both"),
+        (("cancel", "--all-matching"), "say which jobs"),
+        (("retry", "--all-matching", "-q", "status:completed"), "jobs that are COMPLETED cannot be retried"),
+    ],
+)
+def test_what_is_meant_must_be_said(cli: Cli, arguments: tuple[str, ...], told: str) -> None:
+    assert told in cli("job", *arguments, code=2).stderr

@@ -25,9 +25,10 @@ T = TypeVar("T")
 Asking: TypeAlias = Generator[Call[Any], Any, T]
 
 BULK_TASK = f"{OWN_PREFIX}bulk"
+# Not retried by hand: a new operation with the same search takes what this one has left over.
 SETTINGS = TaskSettings(
     name=BULK_TASK, executor="loop", queue=OWN_QUEUE, retries=20, backoff=Backoff(base=1.0, cap=60.0),
-    options={"internal": True},
+    manual_retries=0, options={"internal": True},
 )  # fmt: skip
 _AT_ONCE = 10_000
 _MOST_QUESTIONS = 50

@@ -34,13 +34,21 @@ def searching(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def searching(**given: Any) -> Any:
-        names = ("text", "status", *_NAMES, "since", "until")
-        asked = {name: given.pop(name) for name in names}
-        return command(search=read_search(**asked), **given)
+        return command(search=read_search(**taken(given)), **given)
 
+    return with_options(searching)
+
+
+def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Declare the options."""
     for option in reversed(_OPTIONS):
-        searching = option(searching)
-    return searching
+        command = option(command)
+    return command
+
+
+def taken(given: dict[str, Any]) -> dict[str, Any]:
+    """Take these options out of a command's."""
+    return {name: given.pop(name) for name in ("text", "status", *_NAMES, "since", "until")}
 
 
 def read_search(
