@@ -12,13 +12,13 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from holdfast import Holdfast
 from holdfast.domain.access import Scope
-from holdfast.interfaces.http.asgi import asgi, operations
+from holdfast.interfaces.http.asgi import all_operations, asgi
 from holdfast.runtime.access import create_key
 from holdfast.testing import TestServer
 from world.serving import served
 
 EXAMPLES = 200 if os.environ.get("HOLDFAST_LONG") else 8
-NAMES = [f"{operation.method} {operation.path}" for operation in operations()]
+NAMES = [f"{operation.method} {operation.path}" for operation in all_operations()]
 
 
 class Target(NamedTuple):

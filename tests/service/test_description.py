@@ -5,7 +5,7 @@ from pathlib import Path
 
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from holdfast.interfaces.http.asgi import operations
+from holdfast.interfaces.http.asgi import all_operations
 from holdfast.interfaces.http.description import written
 from service.conftest import Calling
 
@@ -13,17 +13,17 @@ SNAPSHOT = Path(__file__).parents[2] / "docs" / "openapi.json"
 
 
 def test_the_description_is_valid_and_what_git_has() -> None:
-    text = written(operations())
+    text = written(all_operations())
 
     OpenAPIV31SpecValidator(json.loads(text)).validate()
     assert text == SNAPSHOT.read_text("utf-8"), "write it anew: holdfast openapi > docs/openapi.json"
 
 
 def test_every_operation_has_a_name_of_its_own_and_a_sentence() -> None:
-    names = [operation.name for operation in operations()]
+    names = [operation.name for operation in all_operations()]
 
     assert len(set(names)) == len(names)
-    assert all(operation.summary.endswith(".") for operation in operations())
+    assert all(operation.summary.endswith(".") for operation in all_operations())
 
 
 async def test_the_page_needs_nothing_from_elsewhere(calling: Calling) -> None:

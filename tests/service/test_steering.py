@@ -9,8 +9,7 @@ import pytest
 
 from holdfast import Context, Holdfast
 from holdfast.testing import ScratchDatabase
-from service.conftest import Calling
-from service.test_core import problem
+from service.conftest import Calling, problem
 
 
 @pytest.fixture

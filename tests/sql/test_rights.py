@@ -98,6 +98,8 @@ MAY_CALL: dict[str, set[str]] = {
     **dict.fromkeys(
         ("find_key", "create_key", "enter", "begin_request", "keep_answer", "record_action"), _API
     ),
+    "create_operation": _API,
+    "run_chunk": _WORKER,
     "project": _KEEPERS,
     "publish": _ENQUEUERS,
     "read_feed": {"holdfast_viewer", "holdfast_api"},
@@ -140,6 +142,8 @@ MAY_READ: dict[str, set[str]] = {
     "approval_decision": _API,
     **dict.fromkeys(("alert_channel", "alert_rule", "alert", "notification"), _API),
     "audit": _API,
+    "operation": _API,
+    "operation_chunk": _API,
     "job_overview": {"holdfast_viewer", "holdfast_api"},
     "history_overview": {"holdfast_viewer", "holdfast_api"},
     "tenant": {"holdfast_viewer", "holdfast_api"},

@@ -44,6 +44,14 @@ class JobNotFound(HoldfastError):
     """No job has that id (or its transaction has not committed yet)."""
 
 
+class OperationNotFound(HoldfastError):
+    """No operation has that id."""
+
+
+class TooManyJobs(HoldfastError):
+    """More jobs fit than the operation may touch; nothing was done."""
+
+
 class ScheduleNotFound(HoldfastError):
     """No schedule has that name."""
 

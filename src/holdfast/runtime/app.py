@@ -26,6 +26,7 @@ from holdfast.domain.task import (
 from holdfast.runtime import execute
 from holdfast.runtime.alerts import OWN_PREFIX, Alerts
 from holdfast.runtime.approvals import Approvals
+from holdfast.runtime.bulk import BULK_TASK, bulk_task
 from holdfast.runtime.context import Context, JobContext, SyncContext
 from holdfast.runtime.enqueuing import Enqueuing
 from holdfast.runtime.executors.protocol import Executor as OutsideExecutor
@@ -77,6 +78,7 @@ class Holdfast(Enqueuing, Steering, Channels):
         self.aschedules = AsyncSchedules(self)
         self.alerts = Alerts(self)
         self.notify, self.anotify = self.alerts.notify, self.alerts.anotify
+        self._own_tasks: dict[str, AnyTask] = {BULK_TASK: bulk_task(self)}
 
     # -- tasks ---------------------------------------------------------------------------------------------------------
 
@@ -177,8 +179,8 @@ class Holdfast(Enqueuing, Steering, Channels):
 
     @property
     def all_tasks(self) -> dict[str, AnyTask]:
-        """The app's tasks and Holdfast's own, which deliver its alerts."""
-        return {**self.tasks, **self.alerts.tasks}
+        """The app's tasks and Holdfast's own, which deliver its alerts and carry out operations on many jobs."""
+        return {**self.tasks, **self.alerts.tasks, **self._own_tasks}
 
     def declared(self, names: set[str]) -> str:
         """Write the definitions of these tasks, for a database that has not seen them yet."""

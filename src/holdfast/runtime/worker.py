@@ -69,7 +69,7 @@ class Worker:
         projector: bool = True,
         on_ready: Callable[[Identity], None] | None = None,
     ) -> None:
-        refuse_unfit(app.all_tasks)
+        refuse_unfit({**app.tasks, **app.alerts.tasks})
         self._app = app
         self._database = app.link.database
         self._concurrency = concurrency

@@ -22,6 +22,7 @@ class Call(Generic[T]):
     parameters: Sequence[Any] | dict[str, Any]
     read: Callable[[list[Row]], T]
     binary: bool = False
+    prepare: bool | None = None  # None: once it has been asked often
 
 
 def nothing(_rows: list[Row]) -> None:
@@ -66,7 +67,7 @@ def perform_sync(connection: psycopg.Connection[Any], call: Call[T]) -> T:
     """Perform a call and read its answer."""
     with translated():
         cursor = connection.cursor(binary=call.binary)
-        cursor.execute(call.sql, call.parameters)
+        cursor.execute(call.sql, call.parameters, prepare=call.prepare)
         return call.read(cursor.fetchall() if cursor.description else [])
 
 
@@ -74,7 +75,7 @@ async def perform(connection: psycopg.AsyncConnection[Any], call: Call[T]) -> T:
     """Perform a call and read its answer."""
     with translated():
         cursor = connection.cursor(binary=call.binary)
-        await cursor.execute(call.sql, call.parameters)
+        await cursor.execute(call.sql, call.parameters, prepare=call.prepare)
         return call.read(await cursor.fetchall() if cursor.description else [])
 
 

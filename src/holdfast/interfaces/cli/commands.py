@@ -28,6 +28,7 @@ _CODES: tuple[tuple[type[errors.HoldfastError], int], ...] = (
     (errors.SchemaMismatch, UNHEALTHY),
     (errors.JobNotFound, NOT_FOUND),
     (errors.UnknownTask, NOT_FOUND),
+    (errors.TooManyJobs, CONFLICT),
     (errors.ScheduleNotFound, NOT_FOUND),
     (errors.ScheduleExists, CONFLICT),
     (errors.ApprovalNotFound, NOT_FOUND),

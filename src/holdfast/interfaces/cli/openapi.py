@@ -10,8 +10,8 @@ from holdfast.interfaces.cli.commands import Command
 def openapi() -> None:
     """Print the HTTP API's description, OpenAPI 3.1."""
     try:
-        from holdfast.interfaces.http.asgi import operations
+        from holdfast.interfaces.http.asgi import all_operations
         from holdfast.interfaces.http.description import written
     except ImportError as error:
         raise Configuration("this needs the server: pip install 'holdfast[server]'") from error
-    click.echo(written(operations()), nl=False)
+    click.echo(written(all_operations()), nl=False)

@@ -13,6 +13,7 @@ from holdfast.interfaces.http.api.alerts import alerts, audit
 from holdfast.interfaces.http.api.approvals import approvals
 from holdfast.interfaces.http.api.figures import usage
 from holdfast.interfaces.http.api.jobs import jobs
+from holdfast.interfaces.http.api.operations import operations
 from holdfast.interfaces.http.api.queues import flags, queues, tasks, workers
 from holdfast.interfaces.http.api.schedules import schedules
 from holdfast.interfaces.http.description import description
@@ -22,16 +23,16 @@ from holdfast.interfaces.http.serve import not_found, routes
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
 
-OPERATIONS = [jobs, approvals, queues, tasks, workers, schedules, usage, flags, alerts, audit]
+OPERATIONS = [jobs, operations, approvals, queues, tasks, workers, schedules, usage, flags, alerts, audit]
 
 
-def operations() -> list[Operation]:
+def all_operations() -> list[Operation]:
     """List all operations of the API."""
     return [operation for group in OPERATIONS for operation in group.all]
 
 
 def _api(app: "Holdfast", access: Access) -> list[BaseRoute]:
-    found = operations()
+    found = all_operations()
     return [Mount("/api/v1", routes=[*description(found), *routes(app, access, found)])]
 
 

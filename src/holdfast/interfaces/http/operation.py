@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_type_hints
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from holdfast.domain.access import Principal, Scope
 from holdfast.interfaces.http.problem import NOT_FOUND, ProblemType, Refusal
-from holdfast.store.access import record_action
+from holdfast.store.access import enter, record_action
 from holdfast.store.call import Call
 from holdfast.store.transaction import AsyncTransaction
 
@@ -31,11 +31,20 @@ class Body(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
+    most_members: ClassVar[int] = 10_000  # of all its objects and lists together
+
 
 class Query(BaseModel):
     """Base of what stands behind the question mark."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class ListQuery(Query):
+    """Which part of a list is wanted."""
+
+    after: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
 
 
 class View(BaseModel):
@@ -57,13 +66,18 @@ class ApiCall:
     app: "Holdfast"
     principal: Principal
     address: str | None
-    transaction: AsyncTransaction
+    transaction: AsyncTransaction | None  # None: a request that waits has one for each question
     headers: Mapping[str, str]
+    is_gone: Callable[[], Awaitable[bool]]  # whether the caller has hung up
     answer_headers: dict[str, str] = field(default_factory=dict)
 
     async def ask(self, call: Call[T]) -> T:
         """Ask the database, which sees to it that only the caller's own tenant is touched."""
-        return await self.transaction.perform(call)
+        if self.transaction is not None:
+            return await self.transaction.perform(call)
+        async with self.app.link.atransaction() as transaction:
+            await transaction.perform(enter(self.principal.sees))
+            return await transaction.perform(call)
 
     async def record(
         self, action: str, target: str | None = None, reason: str | None = None, **data: Any
@@ -96,6 +110,7 @@ class Operation:
     body: type[Body] | None
     answer: Any
     tag: str
+    transaction: bool = True  # all of it in one
 
     @property
     def name(self) -> str:
@@ -148,9 +163,12 @@ class Operations:
         scope: Scope = Scope.READ,
         for_all: bool = False,
         problems: tuple[ProblemType, ...] = (),
+        transaction: bool = True,
     ) -> Callable[[H], H]:
-        """Declare something to read."""
-        return self._declare("GET", path, scope, HTTPStatus.OK, for_all=for_all, problems=problems)
+        """Declare something to read; what waits does so without a transaction."""
+        return self._declare(
+            "GET", path, scope, HTTPStatus.OK, for_all=for_all, problems=problems, transaction=transaction
+        )
 
     def post(
         self,
@@ -185,6 +203,7 @@ class Operations:
         *,
         for_all: bool,
         problems: tuple[ProblemType, ...],
+        transaction: bool = True,
     ) -> Callable[[H], H]:
         def declare(handler: H) -> H:
             hints = get_type_hints(handler)
@@ -202,6 +221,7 @@ class Operations:
                     body=hints.get("body"),
                     answer=hints["return"],
                     tag=self.tag,
+                    transaction=transaction,
                 )
             )
             return handler

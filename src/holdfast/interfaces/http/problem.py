@@ -56,6 +56,8 @@ UNAVAILABLE = ProblemType("unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "The da
 _OF_ERROR: tuple[tuple[type[errors.HoldfastError], ProblemType], ...] = (
     (errors.DatabaseUnavailable, UNAVAILABLE),
     (errors.JobNotFound, NOT_FOUND),
+    (errors.OperationNotFound, NOT_FOUND),
+    (errors.TooManyJobs, CONFLICT),
     (errors.ScheduleNotFound, NOT_FOUND),
     (errors.ApprovalNotFound, NOT_FOUND),
     (errors.DuplicateKey, DUPLICATE_KEY),

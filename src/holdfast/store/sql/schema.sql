@@ -1541,6 +1541,33 @@ CREATE FUNCTION holdfast.create_key(p_id text, p_digest bytea, p_name text, p_te
 $$;
 
 --
+-- Name: create_operation(uuid, text, text, text, text, text, uuid[], jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.create_operation(p_id uuid, p_tenant text, p_action text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_chunks int := (cardinality(p_jobs) + 499) / 500;
+begin
+  insert into holdfast.operation (id, tenant, action, search, actor, reason, total)
+  values (p_id, p_tenant, p_action, p_search, p_actor, p_reason, cardinality(p_jobs))
+  on conflict (id) do nothing;
+  if not found then
+    return;
+  end if;
+  insert into holdfast.operation_chunk (operation_id, nth, jobs)
+  select p_id, n, p_jobs[(n - 1) * 500 + 1 : n * 500]
+    from generate_series(1, v_chunks) as n;
+  perform holdfast.enqueue_many(
+    jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
+      'id', p_id, 'task', 'holdfast.bulk', 'payload', jsonb_build_object('chunks', v_chunks, 'total', cardinality(p_jobs)),
+      'tenant', p_tenant, 'requested_by', p_actor, 'label', left(format('%s %s jobs: %s', p_action, cardinality(p_jobs), p_search), 500)))),
+    p_declared);
+end $$;
+
+--
 -- Name: create_schedule(jsonb, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -4362,6 +4389,57 @@ begin
 end $$;
 
 --
+-- Name: operation; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.operation (
+    id uuid NOT NULL,
+    created_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    tenant holdfast.name,
+    action text NOT NULL,
+    search text NOT NULL,
+    actor text NOT NULL,
+    reason text,
+    total integer NOT NULL,
+    CONSTRAINT operation_action_is_known CHECK ((action = ANY (ARRAY['retry'::text, 'cancel'::text]))),
+    CONSTRAINT operation_reason_has_500_characters_at_most CHECK ((length(reason) <= 500))
+);
+
+--
+-- Name: operate(holdfast.operation, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.operate(p_operation holdfast.operation, p_job uuid) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_reason text := concat_ws(' ', p_operation.reason, format('(operation %s)', p_operation.id));
+  v_status holdfast.job_status;
+begin
+  select j.status into v_status
+    from holdfast.job j
+   where j.id = p_job and (p_operation.tenant is null or j.tenant = p_operation.tenant)
+     for no key update;
+  if not found then
+    return 'it is not there any more';
+  end if;
+  if p_operation.action = 'cancel' then
+    if holdfast.is_terminal(v_status) then
+      return format('it is %s', v_status);
+    end if;
+    perform holdfast.cancel(p_job, p_operation.actor, v_reason);
+    return null;
+  end if;
+  begin
+    perform holdfast.retry(p_job, p_operation.actor, v_reason);
+    return null;
+  exception when sqlstate 'HF008' then
+    return sqlerrm;
+  end;
+end $$;
+
+--
 -- Name: overdue_approvals(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5691,6 +5769,39 @@ CREATE FUNCTION holdfast.rollout_bucket(p_key text) RETURNS integer
 CREATE FUNCTION holdfast.rollout_position(p_key text) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ((((((('x'::text || "right"(md5(p_key), 8)))::bit(32))::bigint % (10)::bigint) * 10) + ((((('x'::text || "right"(md5(p_key), 8)))::bit(32))::bigint / 10) % (10)::bigint)))::integer;
+
+--
+-- Name: run_chunk(uuid, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.run_chunk(p_operation uuid, p_nth integer, OUT done integer, OUT skipped integer) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_operation holdfast.operation;
+  v_chunk holdfast.operation_chunk;
+  v_refusals jsonb;
+begin
+  select * into v_operation from holdfast.operation o where o.id = p_operation;
+  select * into v_chunk from holdfast.operation_chunk c where c.operation_id = p_operation and c.nth = p_nth for update;
+  if not found then
+    raise exception 'operation % has no chunk %', p_operation, p_nth using errcode = 'HF005';
+  end if;
+  if v_chunk.finished_at is null then
+    select coalesce(jsonb_agg(jsonb_build_object('job', t.job, 'why', t.why)) filter (where t.why is not null), '[]')
+      into v_refusals
+      from (select u.job, holdfast.operate(v_operation, u.job) as why
+              from (select s.job from unnest(v_chunk.jobs) as s (job) order by s.job) as u) as t;
+    update holdfast.operation_chunk c
+       set finished_at = holdfast.clock(), skipped = jsonb_array_length(v_refusals), refusals = v_refusals,
+           done = cardinality(c.jobs) - jsonb_array_length(v_refusals)
+     where c.operation_id = p_operation and c.nth = p_nth
+    returning * into v_chunk;
+  end if;
+  done := v_chunk.done;
+  skipped := v_chunk.skipped;
+end $$;
 
 --
 -- Name: run_fault(holdfast.dispatch); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -7347,6 +7458,21 @@ CREATE TABLE holdfast.notification (
 WITH (fillfactor='70');
 
 --
+-- Name: operation_chunk; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.operation_chunk (
+    operation_id uuid NOT NULL,
+    nth integer NOT NULL,
+    jobs uuid[] NOT NULL,
+    finished_at timestamp with time zone,
+    done integer DEFAULT 0 NOT NULL,
+    skipped integer DEFAULT 0 NOT NULL,
+    refusals jsonb DEFAULT '[]'::jsonb NOT NULL,
+    CONSTRAINT chunk_has_1_to_500_jobs CHECK (((cardinality(jobs) >= 1) AND (cardinality(jobs) <= 500)))
+);
+
+--
 -- Name: progress; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -7826,6 +7952,20 @@ ALTER TABLE ONLY holdfast.notification
     ADD CONSTRAINT notification_pkey PRIMARY KEY (id);
 
 --
+-- Name: operation_chunk operation_chunk_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.operation_chunk
+    ADD CONSTRAINT operation_chunk_pkey PRIMARY KEY (operation_id, nth);
+
+--
+-- Name: operation operation_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.operation
+    ADD CONSTRAINT operation_pkey PRIMARY KEY (id);
+
+--
 -- Name: progress progress_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -8241,6 +8381,12 @@ CREATE INDEX notification_of_approval ON holdfast.notification USING btree (appr
 CREATE INDEX notification_open ON holdfast.notification USING btree (created_at) WHERE (state = ANY (ARRAY['waiting'::text, 'failed'::text]));
 
 --
+-- Name: operation_of_tenant; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX operation_of_tenant ON holdfast.operation USING btree (tenant, id DESC) WHERE (tenant IS NOT NULL);
+
+--
 -- Name: rate_slot_by_use; Type: INDEX; Schema: holdfast; Owner: -
 --
 
@@ -8645,6 +8791,13 @@ CREATE TRIGGER step_is_not_truncated BEFORE TRUNCATE ON holdfast.step FOR EACH S
 ALTER TABLE holdfast.step ENABLE ALWAYS TRIGGER step_is_not_truncated;
 
 --
+-- Name: operation_chunk operation_chunk_operation_id_fkey; Type: FK CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.operation_chunk
+    ADD CONSTRAINT operation_chunk_operation_id_fkey FOREIGN KEY (operation_id) REFERENCES holdfast.operation(id) ON DELETE CASCADE;
+
+--
 -- Name: sleeper sleeper_worker_id_fkey; Type: FK CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -9010,6 +9163,13 @@ REVOKE ALL ON FUNCTION holdfast.count_running(p_queue text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION holdfast.create_key(p_id text, p_digest bytea, p_name text, p_tenant text, p_scopes text[], p_expires_at timestamp with time zone, p_actor text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.create_key(p_id text, p_digest bytea, p_name text, p_tenant text, p_scopes text[], p_expires_at timestamp with time zone, p_actor text) TO holdfast_api;
+
+--
+-- Name: FUNCTION create_operation(p_id uuid, p_tenant text, p_action text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.create_operation(p_id uuid, p_tenant text, p_action text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.create_operation(p_id uuid, p_tenant text, p_action text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb) TO holdfast_api;
 
 --
 -- Name: FUNCTION create_schedule(p_definition jsonb, p_replace boolean); Type: ACL; Schema: holdfast; Owner: -
@@ -9775,6 +9935,18 @@ REVOKE ALL ON FUNCTION holdfast.open_lines(p_rule holdfast.alert_rule, p_now tim
 REVOKE ALL ON FUNCTION holdfast.open_tasks(p_tasks text[]) FROM PUBLIC;
 
 --
+-- Name: TABLE operation; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.operation TO holdfast_api;
+
+--
+-- Name: FUNCTION operate(p_operation holdfast.operation, p_job uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.operate(p_operation holdfast.operation, p_job uuid) FROM PUBLIC;
+
+--
 -- Name: FUNCTION overdue_approvals(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -10090,6 +10262,13 @@ GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_producer
 GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_viewer;
+
+--
+-- Name: FUNCTION run_chunk(p_operation uuid, p_nth integer, OUT done integer, OUT skipped integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.run_chunk(p_operation uuid, p_nth integer, OUT done integer, OUT skipped integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.run_chunk(p_operation uuid, p_nth integer, OUT done integer, OUT skipped integer) TO holdfast_worker;
 
 --
 -- Name: FUNCTION run_fault(p_run holdfast.dispatch); Type: ACL; Schema: holdfast; Owner: -
@@ -10493,6 +10672,12 @@ GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_api;
 --
 
 GRANT SELECT ON TABLE holdfast.notification TO holdfast_api;
+
+--
+-- Name: TABLE operation_chunk; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.operation_chunk TO holdfast_api;
 
 --
 -- Name: TABLE progress; Type: ACL; Schema: holdfast; Owner: -

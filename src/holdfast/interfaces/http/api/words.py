@@ -4,7 +4,7 @@ from typing import Annotated, TypeAlias
 
 from pydantic import BeforeValidator, Field
 
-from holdfast.interfaces.http.operation import Body, Query
+from holdfast.interfaces.http.operation import Body
 
 
 def _integral(value: object) -> object:
@@ -30,10 +30,3 @@ class PauseBody(ReasonBody):
     """A pause, which may end by itself."""
 
     resume_in: Seconds | None = None
-
-
-class PageQuery(Query):
-    """Which part of a list."""
-
-    after: Annotated[str, Field(max_length=500)] | None = None
-    limit: Limit = 50

@@ -77,4 +77,7 @@ begin
     holdfast.find_key, holdfast.create_key, holdfast.enter, holdfast.begin_request, holdfast.keep_answer, holdfast.record_action
     to holdfast_api;
   grant select on holdfast.audit to holdfast_api;   -- keys' digests are for nobody
+  grant execute on function holdfast.create_operation to holdfast_api;
+  grant execute on function holdfast.run_chunk to holdfast_worker;
+  grant select on holdfast.operation, holdfast.operation_chunk to holdfast_api;
 end $$;
