@@ -3,11 +3,22 @@
 from typing import TYPE_CHECKING, Any
 
 from holdfast.domain.errors import Configuration as _Configuration
+from holdfast.domain.webhook import WebhookEvent
+from holdfast.runtime.verifiers import GitHub, HmacHeader, SharedSecret, StandardWebhook, Stripe, Verifier
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
 
-__all__ = ["callbacks"]
+__all__ = [
+    "GitHub",
+    "HmacHeader",
+    "SharedSecret",
+    "StandardWebhook",
+    "Stripe",
+    "Verifier",
+    "WebhookEvent",
+    "callbacks",
+]
 
 
 def callbacks(app: "Holdfast") -> Any:

@@ -98,6 +98,7 @@ MAY_CALL: dict[str, set[str]] = {
     **dict.fromkeys(
         ("find_key", "create_key", "enter", "begin_request", "keep_answer", "record_action"), _API
     ),
+    **dict.fromkeys(("begin_webhook", "end_webhook", "fail_webhook", "begin_replay"), _API),
     "project": _KEEPERS,
     "publish": _ENQUEUERS,
     "read_feed": {"holdfast_viewer", "holdfast_api"},
@@ -140,6 +141,7 @@ MAY_READ: dict[str, set[str]] = {
     "approval_decision": _API,
     **dict.fromkeys(("alert_channel", "alert_rule", "alert", "notification"), _API),
     "audit": _API,
+    "webhook_delivery": _API,
     "job_overview": {"holdfast_viewer", "holdfast_api"},
     "history_overview": {"holdfast_viewer", "holdfast_api"},
     "tenant": {"holdfast_viewer", "holdfast_api"},

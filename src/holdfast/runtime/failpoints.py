@@ -8,6 +8,8 @@ step_saved  a step is saved, the task has not gone on
 put_aside   the job waits or is handed over, its attempt has not unwound
 dispatch_taken   a call to an executor is about to be made
 dispatch_called  the executor has answered, and nobody has written it down
+webhook_handled    an event's handler has ended, nothing is committed
+webhook_committed  an event is committed, its sender has no answer
 
 HOLDFAST_CRASH_AT=step_saved:3 kills the process when it comes to that point for the third time.
 """
@@ -20,12 +22,15 @@ from holdfast.domain.errors import Configuration
 
 WorkerPoint: TypeAlias = Literal["claimed", "ran", "finished"]
 DispatchPoint: TypeAlias = Literal["dispatch_taken", "dispatch_called"]
+WebhookPoint: TypeAlias = Literal["webhook_handled", "webhook_committed"]
 TaskPoint: TypeAlias = Literal[
     "step_ran", "step_saved", "put_aside"
 ]  # inside a task: only killing the process is a crash
-Point: TypeAlias = WorkerPoint | DispatchPoint | TaskPoint
+Point: TypeAlias = WorkerPoint | DispatchPoint | TaskPoint | WebhookPoint
 
-POINTS: frozenset[str] = frozenset((*get_args(WorkerPoint), *get_args(DispatchPoint), *get_args(TaskPoint)))
+POINTS: frozenset[str] = frozenset(
+    (*get_args(WorkerPoint), *get_args(DispatchPoint), *get_args(TaskPoint), *get_args(WebhookPoint))
+)
 
 
 class SimulatedCrash(BaseException):
@@ -37,7 +42,7 @@ _passes = 0
 _kills_process = False
 
 
-def arm(point: WorkerPoint | DispatchPoint) -> None:
+def arm(point: WorkerPoint | DispatchPoint | WebhookPoint) -> None:
     """Crash the worker of this process when it reaches the point; once."""
     global _armed, _passes
     if os.environ.get("HOLDFAST_TESTING") != "1":

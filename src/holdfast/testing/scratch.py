@@ -13,7 +13,7 @@ from holdfast.domain.job import Job
 from holdfast.domain.states import Status
 from holdfast.runtime import failpoints
 from holdfast.runtime.app import Holdfast
-from holdfast.runtime.failpoints import DispatchPoint, SimulatedCrash, WorkerPoint
+from holdfast.runtime.failpoints import DispatchPoint, SimulatedCrash, WebhookPoint, WorkerPoint
 from holdfast.runtime.loop import run
 from holdfast.store import databases, inspect
 from holdfast.store.connection import Database, Session
@@ -108,7 +108,7 @@ async def adrain(app: Holdfast, **options: Any) -> None:
 
 
 @contextmanager
-def crash_at(point: WorkerPoint | DispatchPoint) -> Iterator[None]:
+def crash_at(point: WorkerPoint | DispatchPoint | WebhookPoint) -> Iterator[None]:
     """Let the worker that runs inside this block crash at a point, as if its process had been killed."""
     before = os.environ.get("HOLDFAST_TESTING")
     os.environ["HOLDFAST_TESTING"] = "1"

@@ -9,13 +9,15 @@ from starlette.routing import BaseRoute, Mount
 
 from holdfast.domain.errors import Configuration
 from holdfast.interfaces.http.access import Access, Authenticate
+from holdfast.interfaces.http.api.deliveries import deliveries
 from holdfast.interfaces.http.api.jobs import jobs
 from holdfast.interfaces.http.serve import not_found, routes
+from holdfast.interfaces.http.webhooks import webhook_routes
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
 
-OPERATIONS = [jobs]
+OPERATIONS = [jobs, deliveries]
 
 
 def _api(app: "Holdfast", access: Access) -> list[BaseRoute]:
@@ -24,7 +26,10 @@ def _api(app: "Holdfast", access: Access) -> list[BaseRoute]:
 
 
 # What each part brings; the order is the order in which paths are looked at.
-PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {"api": _api}
+PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {
+    "api": _api,
+    "webhooks": webhook_routes,
+}
 
 
 def asgi(
