@@ -79,6 +79,7 @@ async def test_what_its_sender_signed_gets_through(way: Way, sender: Sender) -> 
     answer = await sender.post(event(), way.sign(event()))
 
     assert answer.status_code == THROUGH
+    assert answer.headers["retry-after"] == "5"
 
 
 @each_way
