@@ -18,6 +18,7 @@ __all__ = [
     "Verifier",
     "WebhookEvent",
     "callbacks",
+    "webhooks",
 ]
 
 
@@ -31,3 +32,15 @@ def callbacks(app: "Holdfast") -> Any:
     except ImportError as error:
         raise _Configuration("taking callbacks needs starlette: pip install 'holdfast[server]'") from error
     return make(app)
+
+
+def webhooks(app: "Holdfast") -> Any:
+    """Make the ASGI application that takes the events of an app's webhooks.
+
+    It answers nothing but POST /webhooks/v1/…: give it a public listener of its own, or mount it.
+    """
+    try:
+        from holdfast.interfaces.http.asgi import asgi  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise _Configuration("taking webhooks needs starlette: pip install 'holdfast[server]'") from error
+    return asgi(app, parts=["webhooks"])

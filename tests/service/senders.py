@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from holdfast import Holdfast
-from holdfast.interfaces.http.asgi import asgi
+from holdfast.server import webhooks
 
 SECRET = "whsec_" + base64.b64encode(b"the secret of an honest sender").decode()
 OTHER = "whsec_" + base64.b64encode(b"the secret of somebody else!!!").decode()
@@ -92,7 +92,7 @@ class Sender:
 @asynccontextmanager
 async def sending(app: Holdfast, endpoint: str = "stripe") -> AsyncIterator[Sender]:
     """Open an app's door for as long as the block lasts."""
-    transport = httpx.ASGITransport(asgi(app, parts=["webhooks"]))
+    transport = httpx.ASGITransport(webhooks(app))
     async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
         yield Sender(client, endpoint)
     await app.link.aclose()

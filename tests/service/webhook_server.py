@@ -7,10 +7,9 @@ from typing import Any
 import uvicorn
 
 from holdfast import Holdfast
-from holdfast.interfaces.http import webhooks
-from holdfast.interfaces.http.asgi import asgi
+from holdfast.interfaces.http import webhooks as door
 from holdfast.runtime import failpoints
-from holdfast.server import Stripe, WebhookEvent
+from holdfast.server import Stripe, WebhookEvent, webhooks
 
 SLOWEST = 1.0
 
@@ -33,10 +32,10 @@ app.webhook("stripe", verify=Stripe(), on={"*": paid})
 def main() -> None:
     """Serve until killed."""
     failpoints.arm_from_environment()
-    webhooks.SLOWEST_BODY = SLOWEST
+    door.SLOWEST_BODY = SLOWEST
     with socket.create_server(("127.0.0.1", 0)) as listening:
         print(listening.getsockname()[1], flush=True)  # noqa: T201 - for the test that started it
-        config = uvicorn.Config(asgi(app, parts=["webhooks"]), log_level="critical")
+        config = uvicorn.Config(webhooks(app), log_level="critical")
         asyncio.run(uvicorn.Server(config).serve([listening]))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import UUID
 from weakref import WeakValueDictionary
 
+from holdfast.domain.access import Principal
 from holdfast.domain.error_text import message_of, type_name
 from holdfast.domain.errors import BadInput, Configuration, DatabaseUnavailable, DeliveryNotFound
 from holdfast.domain.webhook import ANY_TYPE, Delivery, Outcome, WebhookEvent, check_paths, read_json
@@ -16,6 +17,8 @@ from holdfast.runtime.logs import events
 from holdfast.runtime.registry import is_async
 from holdfast.runtime.verifiers import Verifier
 from holdfast.store import webhook as store
+from holdfast.store.access import record_action
+from holdfast.store.call import Call
 from holdfast.store.transaction import AsyncTransaction
 
 if TYPE_CHECKING:
@@ -210,13 +213,21 @@ async def replay_within(
     return await _run(handler, _event_of(delivery, raw, number), transaction)
 
 
-async def replay(app: "Holdfast", delivery_id: UUID, actor: str) -> list[UUID]:
-    """Call a delivery's handler again; answers the jobs that it made."""
+async def replay(app: "Holdfast", delivery_id: UUID, actor: str, reason: str | None = None) -> list[UUID]:
+    """Call a delivery's handler again, and say so in the audit; answers the jobs that it made."""
     async with app.link.atransaction() as transaction:
         delivery = await transaction.perform(store.find_delivery(delivery_id))
         if delivery is None:
             raise DeliveryNotFound(f"no delivery has the id {delivery_id}")
-        return await replay_within(app, transaction, delivery, actor)
+        jobs = await replay_within(app, transaction, delivery, actor)
+        await transaction.perform(_record(delivery, actor, reason, jobs))
+    return jobs
+
+
+def _record(delivery: Delivery, actor: str, reason: str | None, jobs: list[UUID]) -> Call[None]:
+    principal = Principal(actor, frozenset(), delivery.tenant)
+    data = {"jobs": [str(job) for job in jobs]}
+    return record_action(principal, None, "delivery.replay", str(delivery.id), reason, data)
 
 
 def _replay_sync(app: "Holdfast", delivery: Delivery, handler: Handler, actor: str) -> list[UUID]:
