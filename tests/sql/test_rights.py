@@ -98,7 +98,7 @@ MAY_CALL: dict[str, set[str]] = {
     **dict.fromkeys(
         ("find_key", "create_key", "enter", "begin_request", "keep_answer", "record_action"), _API
     ),
-    **dict.fromkeys(("begin_webhook", "end_webhook", "fail_webhook", "begin_replay"), _API),
+    **dict.fromkeys(("begin_webhook", "end_webhook", "fail_webhook", "begin_replay", "leave"), _API),
     "project": _KEEPERS,
     "publish": _ENQUEUERS,
     "read_feed": {"holdfast_viewer", "holdfast_api"},

@@ -17,7 +17,7 @@ from holdfast.runtime.logs import events
 from holdfast.runtime.registry import is_async
 from holdfast.runtime.verifiers import Verifier
 from holdfast.store import webhook as store
-from holdfast.store.access import record_action
+from holdfast.store.access import enter, record_action
 from holdfast.store.call import Call
 from holdfast.store.transaction import AsyncTransaction
 
@@ -206,20 +206,30 @@ async def replay_within(
     A handler that is no coroutine cannot share that connection: it commits in a transaction of its own.
     """
     handler = _handler_of(app, delivery)
-    if not is_async(handler):
-        return await asyncio.to_thread(_replay_sync, app, delivery, handler, actor)
     raw = await transaction.perform(store.delivery_body(delivery.id))
+    if not is_async(handler):
+        return await asyncio.to_thread(_replay_sync, app, delivery, raw, handler, actor)
     number = await transaction.perform(store.begin_replay(delivery.id, actor))
+    await transaction.perform(store.leave())
     return await _run(handler, _event_of(delivery, raw, number), transaction)
+
+
+def _replay_sync(app: "Holdfast", delivery: Delivery, raw: bytes, handler: Handler, actor: str) -> list[UUID]:
+    with app.link.transaction() as transaction:
+        number = transaction.perform(store.begin_replay(delivery.id, actor))
+        handler(_event_of(delivery, raw, number), transaction.connection)
+        return transaction.perform(store.end_webhook(delivery.id))
 
 
 async def replay(app: "Holdfast", delivery_id: UUID, actor: str, reason: str | None = None) -> list[UUID]:
     """Call a delivery's handler again, and say so in the audit; answers the jobs that it made."""
     async with app.link.atransaction() as transaction:
+        await transaction.perform(enter("*"))
         delivery = await transaction.perform(store.find_delivery(delivery_id))
         if delivery is None:
             raise DeliveryNotFound(f"no delivery has the id {delivery_id}")
         jobs = await replay_within(app, transaction, delivery, actor)
+        await transaction.perform(enter("*"))  # the handler acted for its endpoint
         await transaction.perform(_record(delivery, actor, reason, jobs))
     return jobs
 
@@ -228,14 +238,6 @@ def _record(delivery: Delivery, actor: str, reason: str | None, jobs: list[UUID]
     principal = Principal(actor, frozenset(), delivery.tenant)
     data = {"jobs": [str(job) for job in jobs]}
     return record_action(principal, None, "delivery.replay", str(delivery.id), reason, data)
-
-
-def _replay_sync(app: "Holdfast", delivery: Delivery, handler: Handler, actor: str) -> list[UUID]:
-    with app.link.transaction() as transaction:
-        raw = transaction.perform(store.delivery_body(delivery.id))
-        number = transaction.perform(store.begin_replay(delivery.id, actor))
-        handler(_event_of(delivery, raw, number), transaction.connection)
-        return transaction.perform(store.end_webhook(delivery.id))
 
 
 def _handler_of(app: "Holdfast", delivery: Delivery) -> Handler:

@@ -41,6 +41,11 @@ def begin_replay(delivery_id: UUID, actor: str) -> Call[int | None]:
     return function("begin_replay", delivery_id, actor, read=single, types=("", "text"))
 
 
+def leave() -> Call[None]:
+    """Do what follows in this transaction as the login itself, which may write the application's tables."""
+    return function("leave", read=nothing)
+
+
 def find_delivery(delivery_id: UUID, tenant: str | None = None) -> Call[Delivery | None]:
     """Look one delivery up; with a tenant only if it is that tenant's."""
     return query(

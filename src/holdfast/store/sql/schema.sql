@@ -3773,6 +3773,17 @@ CREATE FUNCTION holdfast.last_checkpoint(p_job uuid) RETURNS text
 $$;
 
 --
+-- Name: leave(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.leave() RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select set_config('role', 'none', true)
+$$;
+
+--
 -- Name: leave_flags(text[]); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -9751,6 +9762,13 @@ REVOKE ALL ON FUNCTION holdfast.key_of(p_payload jsonb, p_fields jsonb) FROM PUB
 
 REVOKE ALL ON FUNCTION holdfast.last_checkpoint(p_job uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.last_checkpoint(p_job uuid) TO holdfast_worker;
+
+--
+-- Name: FUNCTION leave(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.leave() FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.leave() TO holdfast_api;
 
 --
 -- Name: FUNCTION leave_flags(p_tasks text[]); Type: ACL; Schema: holdfast; Owner: -

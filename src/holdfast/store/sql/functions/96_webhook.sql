@@ -70,6 +70,12 @@ begin
   return v_replays;
 end $$;
 
+-- What follows in this transaction is the application's own doing: as its login, whatever role a request's bounds have put on it.
+create or replace function holdfast.leave() returns void
+language sql volatile set search_path = pg_catalog, holdfast, pg_temp as $$
+  select set_config('role', 'none', true)
+$$;
+
 -- Senders repeat for days (Stripe for three): an event is known for thirty.
 create or replace function holdfast.forget_webhooks(p_limit int) returns void
 language sql set search_path = pg_catalog, holdfast, pg_temp as $$
