@@ -1,15 +1,14 @@
 """/deliveries: the events that other systems brought, what came of them, and handling one again."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from uuid import UUID
-
-from pydantic import Field
 
 from holdfast.domain.access import Scope
 from holdfast.domain.errors import DeliveryNotFound
 from holdfast.domain.webhook import Delivery, read_json, redacted
-from holdfast.interfaces.http.operation import ApiCall, Body, Operations, Page, Query, View
+from holdfast.interfaces.http.api.words import Limit, Name, ReasonBody
+from holdfast.interfaces.http.operation import ApiCall, Operations, Page, Query, View
 from holdfast.interfaces.http.problem import INVALID, NOT_FOUND
 from holdfast.runtime.webhooks import replay_within
 from holdfast.store.access import enter
@@ -21,10 +20,10 @@ deliveries = Operations("deliveries")
 class DeliveriesQuery(Query):
     """Which deliveries."""
 
-    endpoint: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    endpoint: Name | None = None
     status: Literal["handled", "ignored", "failed"] | None = None
     after: UUID | None = None
-    limit: Annotated[int, Field(ge=1, le=200)] = 50
+    limit: Limit = 50
 
 
 class DeliveryView(View):
@@ -55,12 +54,6 @@ class DeliveriesPage(Page):
     """Some deliveries, newest first."""
 
     items: list[DeliveryView]
-
-
-class ReplayBody(Body):
-    """Why an event is handled again, for the audit."""
-
-    reason: Annotated[str, Field(max_length=500)] | None = None
 
 
 class ReplayedView(View):
@@ -94,7 +87,7 @@ async def show_delivery(call: ApiCall, delivery_id: UUID) -> DeliveryWithBodyVie
 
 
 @deliveries.post("/deliveries/{delivery_id}/replay", scope=Scope.OPERATE, problems=(NOT_FOUND, INVALID))
-async def replay_delivery(call: ApiCall, delivery_id: UUID, body: ReplayBody) -> ReplayedView:
+async def replay_delivery(call: ApiCall, delivery_id: UUID, body: ReasonBody) -> ReplayedView:
     """Call the event's handler again."""
     found = await _find(call, delivery_id)
     jobs = await replay_within(call.app, call.transaction, found, call.principal.name)
