@@ -4,7 +4,7 @@ import asyncio
 import random
 from collections.abc import Iterator
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import httpx
 import psycopg
@@ -13,6 +13,7 @@ import pytest
 from holdfast import Configuration, Holdfast, Status
 from holdfast.runtime.failpoints import SimulatedCrash
 from holdfast.server import GitHub, StandardWebhook, Stripe, WebhookEvent
+from holdfast.store.webhook import fail_webhook
 from holdfast.testing import ScratchDatabase, adrain, crash_at
 from service import senders
 from service.senders import SECRET, event, sending, times
@@ -356,6 +357,43 @@ async def test_an_endpoint_takes_so_many_a_second_and_strangers_use_up_none_of_t
 
 
 # -- the database ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_failure_told_late_does_not_hide_that_another_try_succeeded(
+    shop: Holdfast, owner: Owner
+) -> None:
+    async with sending(shop) as sender:
+        await sender.bring(agent="a-1")
+        late = WebhookEvent("stripe", "evt_1", PAID, {}, b"{}", uuid4())
+        await shop.link.aperform(fail_webhook(late, "RuntimeError: late"))
+
+    assert deliveries(owner) == [("evt_1", "handled", 1, 1)]
+
+
+@pytest.mark.parametrize(("tenant", "reaches"), [("acme", "acme"), (None, "*")])
+async def test_a_handlers_transaction_reaches_its_endpoints_tenant(
+    shop: Holdfast, tenant: str | None, reaches: str
+) -> None:
+    seen: list[Any] = []
+
+    async def look(_event: WebhookEvent, conn: Any) -> None:
+        setting = await conn.execute("select current_setting('holdfast.tenant'), current_user = session_user")
+        seen.extend(await setting.fetchall())
+
+    shop.webhook("bound", verify=Stripe(SECRET), on={"*": look}, tenant=tenant)
+    async with sending(shop, "bound") as sender:
+        await sender.bring()
+
+    assert seen == [(reaches, True)]
+
+
+def test_what_is_left_is_the_role_that_a_request_took_on(owner: Owner) -> None:
+    """A replay's handler writes the application's tables, which the service's roles may not."""
+    with owner.transaction():
+        owner.execute("set local role holdfast_api")
+        owner.execute("select holdfast.leave()")
+
+        assert owner.execute("select current_user = session_user").fetchone() == (True,)
 
 
 async def test_a_lost_connection_is_replaced_before_the_sender_hears_of_it(
