@@ -13,6 +13,8 @@ projected   a slice is committed as events, statistics and usage, the worker has
 judged      alert rules were looked at, and what they found is in the outbox; the worker has not taken note
 dispatch_taken   a call to an executor is about to be made
 dispatch_called  the executor has answered, and nobody has written it down
+webhook_handled    an event's handler has ended, nothing is committed
+webhook_committed  an event is committed, its sender has no answer
 delivery_begun   a message is about to be sent
 delivery_sent    its receiver has it, and nobody has written it down
 
@@ -27,14 +29,17 @@ from holdfast.domain.errors import Configuration
 
 WorkerPoint: TypeAlias = Literal["claimed", "ran", "finished"]
 DispatchPoint: TypeAlias = Literal["dispatch_taken", "dispatch_called"]
+WebhookPoint: TypeAlias = Literal["webhook_handled", "webhook_committed"]
 UpkeepPoint: TypeAlias = Literal["swept", "schedule_due", "schedule_fired", "projected", "judged"]
 TaskPoint: TypeAlias = Literal[
     "step_ran", "step_saved", "put_aside", "delivery_begun", "delivery_sent"
 ]  # inside a task: only killing the process is a crash
-Point: TypeAlias = WorkerPoint | DispatchPoint | UpkeepPoint | TaskPoint
+Point: TypeAlias = WorkerPoint | DispatchPoint | UpkeepPoint | WebhookPoint | TaskPoint
 
 POINTS: frozenset[str] = frozenset(
-    name for group in (WorkerPoint, DispatchPoint, UpkeepPoint, TaskPoint) for name in get_args(group)
+    name
+    for group in (WorkerPoint, DispatchPoint, UpkeepPoint, WebhookPoint, TaskPoint)
+    for name in get_args(group)
 )
 
 
@@ -47,7 +52,7 @@ _passes = 0
 _kills_process = False
 
 
-def arm(point: WorkerPoint | DispatchPoint) -> None:
+def arm(point: WorkerPoint | DispatchPoint | WebhookPoint) -> None:
     """Crash the worker of this process when it reaches the point; once."""
     global _armed, _passes
     if os.environ.get("HOLDFAST_TESTING") != "1":

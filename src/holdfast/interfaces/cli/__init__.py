@@ -27,6 +27,7 @@ _COMMANDS = {
     "tenant": ("tenants:tenant", "List and set the weights of tenants."),
     "usage": ("figures:usage", "What tenants used, by day and task."),
     "version": ("version:version", "Show the version."),
+    "webhook": ("webhooks:webhook", "List, show and replay what other systems brought."),
     "worker": ("workers:worker", "Run a worker, or list workers."),
 }
 

@@ -11,6 +11,7 @@ from holdfast.domain.errors import Configuration
 from holdfast.interfaces.http.access import Access, Authenticate
 from holdfast.interfaces.http.api.alerts import alerts, audit
 from holdfast.interfaces.http.api.approvals import approvals
+from holdfast.interfaces.http.api.deliveries import deliveries
 from holdfast.interfaces.http.api.figures import usage
 from holdfast.interfaces.http.api.jobs import jobs
 from holdfast.interfaces.http.api.operations import operations
@@ -19,11 +20,25 @@ from holdfast.interfaces.http.api.schedules import schedules
 from holdfast.interfaces.http.description import description
 from holdfast.interfaces.http.operation import Operation
 from holdfast.interfaces.http.serve import not_found, routes
+from holdfast.interfaces.http.webhooks import webhook_routes
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
 
-OPERATIONS = [jobs, operations, approvals, queues, tasks, workers, schedules, usage, flags, alerts, audit]
+OPERATIONS = [
+    jobs,
+    operations,
+    approvals,
+    queues,
+    tasks,
+    workers,
+    schedules,
+    usage,
+    flags,
+    alerts,
+    deliveries,
+    audit,
+]
 
 
 def all_operations() -> list[Operation]:
@@ -37,7 +52,10 @@ def _api(app: "Holdfast", access: Access) -> list[BaseRoute]:
 
 
 # What each part brings; the order is the order in which paths are looked at.
-PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {"api": _api}
+PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {
+    "api": _api,
+    "webhooks": webhook_routes,
+}
 
 
 def asgi(

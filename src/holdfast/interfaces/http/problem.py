@@ -60,6 +60,7 @@ _OF_ERROR: tuple[tuple[type[errors.HoldfastError], ProblemType], ...] = (
     (errors.TooManyJobs, CONFLICT),
     (errors.ScheduleNotFound, NOT_FOUND),
     (errors.ApprovalNotFound, NOT_FOUND),
+    (errors.DeliveryNotFound, NOT_FOUND),
     (errors.DuplicateKey, DUPLICATE_KEY),
     (errors.LimitReached, LIMIT_REACHED),
     (errors.QuotaReached, QUOTA_REACHED),

@@ -269,6 +269,7 @@ begin
   delete from holdfast.request r where r.at < holdfast.clock() - interval '24 hours';
   perform holdfast.forget_schedule_runs(p_limit);
   perform holdfast.forget_alerts(p_limit);
+  perform holdfast.forget_webhooks(p_limit);
   perform holdfast.drop_empty_history_partitions();
   delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
   with gone as (
