@@ -19,7 +19,12 @@ DEFAULTS: dict[str, str | None] = {
     "log_format": "text",
     "log_level": "info",
     "require_roles": "0",
+    "host": "127.0.0.1",
+    "port": "7070",
+    "parts": None,
 }
+# What hosts that run programs for others set; ours wins.
+COMMON_VARIABLES = {"port": "PORT"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,9 @@ class Settings:
             return Setting(name, self._environment[variable], variable)
         if name in self._file:
             return Setting(name, self._file[name], self._file_name)
+        common = COMMON_VARIABLES.get(name, "")
+        if self._environment.get(common):
+            return Setting(name, self._environment[common], common)
         return Setting(name, DEFAULTS[name], "default")
 
     def text(self, name: str) -> str | None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from holdfast.domain.access import KeyParts, Principal, Scope
-from holdfast.store.call import Call, Row, function, nothing
+from holdfast.store.call import Call, Row, function, nothing, single
 
 
 class StoredKey(NamedTuple):
@@ -34,6 +34,11 @@ class KeptAnswer(NamedTuple):
 def find_key(key_id: str) -> Call[StoredKey | None]:
     """Look a key up by its public id."""
     return function("find_key", key_id, read=lambda rows: StoredKey(*rows[0]) if rows else None)
+
+
+def has_callers() -> Call[bool]:
+    """Ask whether anybody could come in by a key."""
+    return function("has_callers", read=single)
 
 
 def create_key(

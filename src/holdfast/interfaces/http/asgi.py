@@ -8,6 +8,7 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Mount
 
 from holdfast.domain.errors import Configuration
+from holdfast.interfaces.http import callbacks
 from holdfast.interfaces.http.access import Access, Authenticate
 from holdfast.interfaces.http.api.jobs import jobs
 from holdfast.interfaces.http.serve import not_found, routes
@@ -23,15 +24,26 @@ def _api(app: "Holdfast", access: Access) -> list[BaseRoute]:
     return [Mount("/api/v1", routes=routes(app, access, operations))]
 
 
+def _callbacks(app: "Holdfast", _access: Access) -> list[BaseRoute]:
+    return [*callbacks.routes(app)]
+
+
 # What each part brings; the order is the order in which paths are looked at.
-PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {"api": _api}
+PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {"api": _api, "callbacks": _callbacks}
+# The parts that let in whoever has a key, a session or the host's word; the others have secrets of their own.
+FOR_CALLERS = frozenset({"api"})
+
+
+def parts_of(app: "Holdfast") -> list[str]:
+    """Name the parts that are of use to an app: all, without the door for callbacks where nobody calls back."""
+    return [part for part in PARTS if part != "callbacks" or app.executors]
 
 
 def asgi(
     app: "Holdfast", parts: Collection[str] | None = None, authenticate: Authenticate | None = None
 ) -> Starlette:
-    """Make the application of these parts; all of them unless told."""
-    chosen = list(PARTS) if parts is None else list(parts)
+    """Make the application of these parts; of all that are of use unless told."""
+    chosen = parts_of(app) if parts is None else list(parts)
     if unknown := sorted(set(chosen) - set(PARTS)):
         raise Configuration(f"there is no part {unknown[0]!r}; there are: {', '.join(PARTS)}")
     access = Access(app, authenticate)

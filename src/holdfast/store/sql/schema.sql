@@ -2950,6 +2950,18 @@ begin
 end $$;
 
 --
+-- Name: has_callers(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.has_callers() RETURNS boolean
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select exists (
+    select from holdfast.api_key k where k.revoked_at is null and coalesce(k.expires_at, 'infinity') > holdfast.clock())
+$$;
+
+--
 -- Name: has_slot(uuid, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -9317,6 +9329,13 @@ REVOKE ALL ON FUNCTION holdfast.guard_stay() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION holdfast.hand_over(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_inputs jsonb, p_heartbeat_limit double precision, p_run_limit double precision, p_retry_in double precision, p_logs jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.hand_over(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_inputs jsonb, p_heartbeat_limit double precision, p_run_limit double precision, p_retry_in double precision, p_logs jsonb) TO holdfast_worker;
+
+--
+-- Name: FUNCTION has_callers(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.has_callers() FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.has_callers() TO holdfast_api;
 
 --
 -- Name: FUNCTION has_slot(p_job uuid, p_key text); Type: ACL; Schema: holdfast; Owner: -
