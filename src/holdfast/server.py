@@ -11,7 +11,7 @@ from holdfast.domain.errors import Configuration as _Configuration
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
 
-__all__ = ["Principal", "Role", "Scope", "asgi", "callbacks", "serve"]
+__all__ = ["Principal", "Role", "Scope", "asgi", "callbacks", "end_streams", "serve"]
 
 
 def asgi(
@@ -36,6 +36,13 @@ def callbacks(app: "Holdfast") -> Any:
     It answers nothing but POST /callbacks/v1/…: give it a public listener of its own, or mount it.
     """
     return asgi(app, ["callbacks"])
+
+
+def end_streams() -> None:
+    """End the open streams of this event loop; call it when your own server is told to stop and waits for its connections."""
+    from holdfast.runtime.live import end_streams as end  # noqa: PLC0415 - with the rest of the service
+
+    end()
 
 
 def serve(application: Any, host: str = "127.0.0.1", port: int = 7070) -> int:

@@ -103,6 +103,7 @@ MAY_CALL: dict[str, set[str]] = {
     "publish": _ENQUEUERS,
     "read_feed": {"holdfast_viewer", "holdfast_api"},
     "open_channel": _API,
+    **dict.fromkeys(("follow_channel", "read_channels", "follow_job", "read_jobs"), _API),
     "set_quota": _API,
     "bucket_floor": {"holdfast_viewer", "holdfast_api"},
     "bucket_middle": {"holdfast_viewer", "holdfast_api"},

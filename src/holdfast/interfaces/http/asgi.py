@@ -8,10 +8,11 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Mount
 
 from holdfast.domain.errors import Configuration
-from holdfast.interfaces.http import callbacks
+from holdfast.interfaces.http import callbacks, live
 from holdfast.interfaces.http.access import Access, Authenticate
 from holdfast.interfaces.http.api.jobs import jobs
 from holdfast.interfaces.http.serve import not_found, routes
+from holdfast.runtime.live import close_streams
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
@@ -24,14 +25,22 @@ def _api(app: "Holdfast", access: Access) -> list[BaseRoute]:
     return [Mount("/api/v1", routes=routes(app, access, operations))]
 
 
+def _live(app: "Holdfast", access: Access) -> list[BaseRoute]:
+    return [*live.routes(app, access)]
+
+
 def _callbacks(app: "Holdfast", _access: Access) -> list[BaseRoute]:
     return [*callbacks.routes(app)]
 
 
 # What each part brings; the order is the order in which paths are looked at.
-PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {"api": _api, "callbacks": _callbacks}
+PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {
+    "live": _live,  # before the API, whose prefix it shares
+    "api": _api,
+    "callbacks": _callbacks,
+}
 # The parts that let in whoever has a key, a session or the host's word; the others have secrets of their own.
-FOR_CALLERS = frozenset({"api"})
+FOR_CALLERS = frozenset({"api", "live"})
 
 
 def parts_of(app: "Holdfast") -> list[str]:
@@ -51,6 +60,7 @@ def asgi(
     @asynccontextmanager
     async def lifespan(_served: Starlette) -> AsyncIterator[None]:
         yield
+        await close_streams()
         await app.link.aclose()
 
     made = [route for part in PARTS if part in chosen for route in PARTS[part](app, access)]

@@ -9,12 +9,14 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
 from typing import Any
 
 import uvicorn
 
 from holdfast.domain.errors import Configuration
+from holdfast.runtime.live import end_streams
 from holdfast.runtime.loop import run
 
 # Open connections; beyond it uvicorn answers 503. A stream is one of them.
@@ -37,10 +39,11 @@ class Server(uvicorn.Server):
         self._handles_signals = handle_signals
         self._silent_since: dict[Any, float] = {}
         self._closing_since: dict[Any, float] = {}
+        self._served = application
         super().__init__(
             uvicorn.Config(
-                application, log_config=None, log_level="warning", access_log=False, lifespan="on",
-                http="h11", ws="none", server_header=False, date_header=False,
+                self._application, log_config=None, log_level="warning", access_log=False, lifespan="on",
+                http="h11", ws="none", interface="asgi3", server_header=False, date_header=False,
                 limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=5, h11_max_incomplete_event_size=16_384,
                 timeout_graceful_shutdown=int(GRACE),
                 # Only who names its proxy believes what a request says about where it comes from.
@@ -57,6 +60,18 @@ class Server(uvicorn.Server):
         """Serve until told to stop; gives the process' exit code."""
         await self.serve(sockets=[self.listener])
         return FORCED if self.force_exit else 0
+
+    async def _application(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve the application, and let it hang up on who does not read: ASGI itself has no word for that."""
+        if scope["type"] == "http":
+            hang_up = partial(self._hang_up, scope["client"])
+            scope["extensions"] = {**scope.get("extensions", {}), "holdfast.hang_up": hang_up}
+        await self._served(scope, receive, send)
+
+    def _hang_up(self, client: Any) -> None:
+        for connection in list(self.server_state.connections):
+            if getattr(connection, "client", None) == client:
+                connection.transport.abort()
 
     async def on_tick(self, counter: int) -> bool:
         """Look now and then for connections that are only kept."""
@@ -76,6 +91,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the streams, finish what is being answered, and leave nobody behind who does not go."""
+        end_streams()
         await super().shutdown(sockets)
         for connection in list(self.server_state.connections):
             connection.transport.abort()

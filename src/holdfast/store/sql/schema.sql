@@ -1767,6 +1767,8 @@ CREATE FUNCTION holdfast.dispatch_sent(p_id uuid, p_run_ref text, p_run_url text
 declare
   v_run holdfast.dispatch;
 begin
+  -- Whatever is noted about a job is noted under its lock: who follows it reads notes by their numbers.
+  perform from holdfast.job j where j.id = (select d.job_id from holdfast.dispatch d where d.id = p_id) for no key update;
   update holdfast.dispatch d
      set state = case when d.state = 'over' then 'over' else 'sent' end,
          sent_at = coalesce(d.sent_at, holdfast.clock()),
@@ -2579,6 +2581,34 @@ CREATE FUNCTION holdfast.flags_from_environment(p_tasks jsonb) RETURNS void
      and (not d.flag_is_on or old.name is null or old.set_by = 'environment')
    order by d.options ->> 'flag'
   on conflict (name) do update set enabled = excluded.enabled, set_by = excluded.set_by, reason = null, at = excluded.at
+$$;
+
+--
+-- Name: follow_channel(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.follow_channel(p_channel text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  perform holdfast.open_channel(p_channel);
+  return (select c.last_id from holdfast.channel c where c.name = p_channel);
+end $$;
+
+--
+-- Name: follow_job(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.follow_job(p_job uuid) RETURNS TABLE(tenant text, seq integer, note bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select j.tenant::text,
+         coalesce((select max(h.seq) from holdfast.job_history h where h.job_id = j.id), 0),
+         coalesce((select max(a.id) from holdfast.activity a where a.job_id = j.id), 0)
+    from holdfast.job j
+   where j.id = p_job
 $$;
 
 --
@@ -4938,6 +4968,32 @@ CREATE FUNCTION holdfast.rates_of(p_job holdfast.job) RETURNS TABLE(key text, mo
 $$;
 
 --
+-- Name: read_channels(text[], text[], bigint[], integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.read_channels(p_channels text[], p_tenants text[], p_after bigint[], p_limit integer) RETURNS TABLE(channel integer, id bigint, kind text, job_id uuid, at timestamp with time zone, data jsonb)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select a.place::int, e.id, own.kind, own.job_id, own.at, own.data
+    from unnest(p_channels, p_tenants, p_after) with ordinality as a (channel, tenant, after, place)
+    cross join lateral (
+      select f.id, f.kind, f.job_id, f.at, f.data,
+             sum(octet_length(f.data::text)) over (order by f.id rows between unbounded preceding and 1 preceding) as bytes_before
+        from (select f.id, f.kind, f.job_id, f.at, f.data
+                from holdfast.feed f
+               where f.channel = a.channel and f.id > a.after
+               order by f.id
+               limit least(p_limit, 1000)) as f) as e
+    left join lateral (
+      select e.kind, e.job_id, e.at, e.data
+       where a.tenant = '*' or a.channel = 'tenant:' || a.tenant
+          or exists (select from holdfast.job j where j.id = e.job_id and j.tenant = a.tenant)) as own on true
+   where coalesce(e.bytes_before, 0) < 65536
+   order by a.place, e.id
+$$;
+
+--
 -- Name: read_feed(text, bigint, integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5006,6 +5062,42 @@ begin
   v_gate.bound_hash := holdfast.bound_hash(p_job.id, p_job.payload, v_gate.name, v_gate.question, v_gate.facts, v_gate.approvers, v_gate.quorum);
   return v_gate;
 end $$;
+
+--
+-- Name: read_jobs(uuid[], integer[], bigint[], integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.read_jobs(p_jobs uuid[], p_seqs integer[], p_notes bigint[], p_limit integer) RETURNS TABLE(job integer, seq integer, note bigint, kind text, job_id uuid, at timestamp with time zone, data jsonb)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select a.place::int, m.seq, 0, holdfast.event_kind(m.to_status), a.job, m.at,
+         jsonb_strip_nulls(jsonb_build_object(
+           'task', j.task, 'status', m.to_status, 'from', m.from_status, 'attempt', m.attempt, 'seq', m.seq,
+           'due_at', m.metadata -> 'due_at', 'error', holdfast.error_class(m.metadata),
+           'fields', (select holdfast.listed_fields(t.options -> 'feed_fields', j.payload)
+                        from holdfast.task t
+                       where t.name = j.task and jsonb_typeof(t.options -> 'feed_fields') = 'array')))
+    from unnest(p_jobs, p_seqs) with ordinality as a (job, seq, place)
+    join holdfast.job j on j.id = a.job
+    cross join lateral (
+      select h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
+        from holdfast.job_history h
+       where h.job_id = a.job and h.seq > a.seq
+       order by h.seq
+       limit p_limit) as m
+  union all
+  select a.place::int, 0, n.id, n.kind, a.job, n.at, jsonb_build_object('task', j.task) || coalesce(n.data, '{}')
+    from unnest(p_jobs, p_notes) with ordinality as a (job, note, place)
+    join holdfast.job j on j.id = a.job
+    cross join lateral (
+      select v.id, v.kind, v.at, v.data
+        from holdfast.activity v
+       where v.job_id = a.job and v.id > a.note
+       order by v.id
+       limit p_limit) as n
+   order by 1, 2, 3
+$$;
 
 --
 -- Name: ready_since(timestamp with time zone, integer); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -9252,6 +9344,20 @@ REVOKE ALL ON FUNCTION holdfast.flag_share(p_flag text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.flags_from_environment(p_tasks jsonb) FROM PUBLIC;
 
 --
+-- Name: FUNCTION follow_channel(p_channel text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.follow_channel(p_channel text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.follow_channel(p_channel text) TO holdfast_api;
+
+--
+-- Name: FUNCTION follow_job(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.follow_job(p_job uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.follow_job(p_job uuid) TO holdfast_api;
+
+--
 -- Name: FUNCTION follow_up(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -9880,6 +9986,13 @@ REVOKE ALL ON FUNCTION holdfast.raise_alerts(p_ids uuid[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.rates_of(p_job holdfast.job) FROM PUBLIC;
 
 --
+-- Name: FUNCTION read_channels(p_channels text[], p_tenants text[], p_after bigint[], p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.read_channels(p_channels text[], p_tenants text[], p_after bigint[], p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.read_channels(p_channels text[], p_tenants text[], p_after bigint[], p_limit integer) TO holdfast_api;
+
+--
 -- Name: FUNCTION read_feed(p_channel text, p_after bigint, p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -9892,6 +10005,13 @@ GRANT ALL ON FUNCTION holdfast.read_feed(p_channel text, p_after bigint, p_limit
 --
 
 REVOKE ALL ON FUNCTION holdfast.read_gate(p_job holdfast.job, p_attempt integer, p_name text, p_gate jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION read_jobs(p_jobs uuid[], p_seqs integer[], p_notes bigint[], p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.read_jobs(p_jobs uuid[], p_seqs integer[], p_notes bigint[], p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.read_jobs(p_jobs uuid[], p_seqs integer[], p_notes bigint[], p_limit integer) TO holdfast_api;
 
 --
 -- Name: FUNCTION ready_since(p_claim_order timestamp with time zone, p_priority integer); Type: ACL; Schema: holdfast; Owner: -

@@ -65,6 +65,7 @@ begin
   grant execute on function holdfast.publish to holdfast_producer, holdfast_worker, holdfast_api;
   grant execute on function holdfast.read_feed to holdfast_api, holdfast_viewer;
   grant execute on function holdfast.open_channel, holdfast.set_quota to holdfast_api;
+  grant execute on function holdfast.follow_channel, holdfast.read_channels, holdfast.follow_job, holdfast.read_jobs to holdfast_api;
   grant execute on function holdfast.bucket_floor, holdfast.bucket_middle to holdfast_api, holdfast_viewer;
   grant select on holdfast.statistic, holdfast.timing, holdfast.tally, holdfast.usage, holdfast.quota, holdfast.projection
     to holdfast_api, holdfast_viewer;
