@@ -1,6 +1,7 @@
 """Streams of events: who sees what, and that no cut, crash or slowness loses, repeats or leaks any."""
 
 import asyncio
+import os
 import random
 import time
 from collections.abc import Callable, Iterator
