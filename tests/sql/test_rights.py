@@ -96,8 +96,7 @@ MAY_CALL: dict[str, set[str]] = {
     "decide_by_token": _API,
     "mint_token": {"holdfast_worker", "holdfast_api"},
     **dict.fromkeys(
-        ("find_key", "has_callers", "create_key", "enter", "begin_request", "keep_answer", "record_action"),
-        _API,
+        ("find_key", "create_key", "enter", "begin_request", "keep_answer", "record_action"), _API
     ),
     "project": _KEEPERS,
     "publish": _ENQUEUERS,

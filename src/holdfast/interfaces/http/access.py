@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from starlette.requests import Request
 
 from holdfast.domain.access import Principal, read_key
-from holdfast.domain.errors import Configuration
 from holdfast.store.access import find_key
 
 if TYPE_CHECKING:
@@ -17,15 +16,6 @@ Authenticate: TypeAlias = Callable[[Request], Awaitable[Principal | None]]
 _BEARER = "bearer "
 # What a stranger's secret is compared with: an unknown id costs what a wrong secret costs.
 _NOBODYS_DIGEST = bytes(32)
-_LOOPBACK = {"127.0.0.1", "::1", "localhost"}
-
-
-def refuse_open_door(host: str, *, has_callers: bool) -> None:
-    """Refuse to listen beyond this machine while nobody could prove who they are."""
-    if host not in _LOOPBACK and not has_callers:
-        raise Configuration(
-            f"listening on {host} needs somebody who may come in: create a key first, or listen on 127.0.0.1"
-        )
 
 
 class Access:

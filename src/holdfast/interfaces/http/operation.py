@@ -87,6 +87,7 @@ class Operation:
     method: str
     path: str
     scope: Scope
+    for_all: bool  # it concerns all tenants at once: not for callers that are bound to one
     handler: Handler
     status: HTTPStatus
     problems: tuple[ProblemType, ...]
@@ -141,10 +142,15 @@ class Operations:
         self.all: list[Operation] = []
 
     def get(
-        self, path: str, *, scope: Scope = Scope.READ, problems: tuple[ProblemType, ...] = ()
+        self,
+        path: str,
+        *,
+        scope: Scope = Scope.READ,
+        for_all: bool = False,
+        problems: tuple[ProblemType, ...] = (),
     ) -> Callable[[H], H]:
         """Declare something to read."""
-        return self._declare("GET", path, scope, HTTPStatus.OK, problems)
+        return self._declare("GET", path, scope, HTTPStatus.OK, for_all=for_all, problems=problems)
 
     def post(
         self,
@@ -152,21 +158,33 @@ class Operations:
         *,
         scope: Scope,
         status: HTTPStatus = HTTPStatus.OK,
+        for_all: bool = False,
         problems: tuple[ProblemType, ...] = (),
     ) -> Callable[[H], H]:
         """Declare something to do; with an Idempotency-Key it is done once."""
-        return self._declare("POST", path, scope, status, problems)
+        return self._declare("POST", path, scope, status, for_all=for_all, problems=problems)
 
-    def put(self, path: str, *, scope: Scope, problems: tuple[ProblemType, ...] = ()) -> Callable[[H], H]:
+    def put(
+        self, path: str, *, scope: Scope, for_all: bool = False, problems: tuple[ProblemType, ...] = ()
+    ) -> Callable[[H], H]:
         """Declare something to set, which may be repeated."""
-        return self._declare("PUT", path, scope, HTTPStatus.OK, problems)
+        return self._declare("PUT", path, scope, HTTPStatus.OK, for_all=for_all, problems=problems)
 
-    def delete(self, path: str, *, scope: Scope, problems: tuple[ProblemType, ...] = ()) -> Callable[[H], H]:
+    def delete(
+        self, path: str, *, scope: Scope, for_all: bool = False, problems: tuple[ProblemType, ...] = ()
+    ) -> Callable[[H], H]:
         """Declare something to take away, which may be repeated."""
-        return self._declare("DELETE", path, scope, HTTPStatus.OK, problems)
+        return self._declare("DELETE", path, scope, HTTPStatus.OK, for_all=for_all, problems=problems)
 
     def _declare(
-        self, method: str, path: str, scope: Scope, status: HTTPStatus, problems: tuple[ProblemType, ...]
+        self,
+        method: str,
+        path: str,
+        scope: Scope,
+        status: HTTPStatus,
+        *,
+        for_all: bool,
+        problems: tuple[ProblemType, ...],
     ) -> Callable[[H], H]:
         def declare(handler: H) -> H:
             hints = get_type_hints(handler)
@@ -175,6 +193,7 @@ class Operations:
                     method=method,
                     path=path,
                     scope=scope,
+                    for_all=for_all,
                     handler=handler,
                     status=status,
                     problems=problems,

@@ -16,13 +16,6 @@ begin
      where k.id = p_id and k.revoked_at is null and coalesce(k.expires_at, 'infinity') > v_now;
 end $$;
 
--- Whether anybody could come in.
-create or replace function holdfast.has_callers() returns boolean
-language sql stable security definer set search_path = pg_catalog, holdfast, pg_temp as $$
-  select exists (
-    select from holdfast.api_key k where k.revoked_at is null and coalesce(k.expires_at, 'infinity') > holdfast.clock())
-$$;
-
 create or replace function holdfast.create_key(
   p_id text, p_digest bytea, p_name text, p_tenant text, p_scopes text[], p_expires_at timestamptz, p_actor text) returns void
 language sql security definer set search_path = pg_catalog, holdfast, pg_temp as $$

@@ -75,7 +75,7 @@ begin
   grant execute on function holdfast.mute_rule, holdfast.is_own_task to holdfast_api;
   grant select on holdfast.alert_channel, holdfast.alert_rule, holdfast.alert, holdfast.notification to holdfast_api;
   grant execute on function
-    holdfast.find_key, holdfast.has_callers, holdfast.create_key, holdfast.enter, holdfast.begin_request, holdfast.keep_answer, holdfast.record_action
+    holdfast.find_key, holdfast.create_key, holdfast.enter, holdfast.begin_request, holdfast.keep_answer, holdfast.record_action
     to holdfast_api;
   grant select on holdfast.audit to holdfast_api;   -- keys' digests are for nobody
 end $$;
