@@ -2,12 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
+from holdfast.domain.access import Principal, Role, Scope
 from holdfast.domain.errors import Configuration as _Configuration
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
 
-__all__ = ["callbacks"]
+__all__ = ["Principal", "Role", "Scope", "callbacks"]
 
 
 def callbacks(app: "Holdfast") -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from holdfast.domain.errors import Configuration
 
 DEFAULTS: dict[str, str | None] = {
+    "allowed_hosts": None,
     "app": None,
     "base_url": None,
     "database_url": None,
@@ -18,7 +19,9 @@ DEFAULTS: dict[str, str | None] = {
     "drain_timeout": "25",
     "log_format": "text",
     "log_level": "info",
+    "rate_limit": "500",
     "require_roles": "0",
+    "trusted_proxies": None,
 }
 
 

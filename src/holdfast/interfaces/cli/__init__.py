@@ -18,6 +18,7 @@ _COMMANDS = {
     "executor": ("executors:executor", "List outside executors, print the secret one signs with."),
     "flag": ("flags:flag", "List and set flags: kill switches and rollouts."),
     "job": ("jobs:job", "List, show, wait for, retry and cancel jobs."),
+    "key": ("keys:key", "Create, list, rotate and revoke keys of the HTTP API."),
     "queue": ("queues:queue", "List, pause, resume and limit queues."),
     "quota": ("figures:quota", "List and set what tenants may use."),
     "schedule": ("schedules:schedule", "List, show, run, pause and resume schedules."),
@@ -25,6 +26,7 @@ _COMMANDS = {
     "task": ("tasks:task", "List, pause and resume tasks."),
     "tenant": ("tenants:tenant", "List and set the weights of tenants."),
     "usage": ("figures:usage", "What tenants used, by day and task."),
+    "user": ("people:user", "Add and list people, give them roles and passwords."),
     "version": ("version:version", "Show the version."),
     "worker": ("workers:worker", "Run a worker, or list workers."),
 }

@@ -1,7 +1,9 @@
 """All doors together: one ASGI application, of which any parts can be served apart."""
 
+import os
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -10,12 +12,16 @@ from starlette.routing import BaseRoute, Mount
 from holdfast.domain.errors import Configuration
 from holdfast.interfaces.http.access import Access, Authenticate
 from holdfast.interfaces.http.api.jobs import jobs
+from holdfast.interfaces.http.api.keys import keys
+from holdfast.interfaces.http.guard import guards
+from holdfast.interfaces.http.login import login
 from holdfast.interfaces.http.serve import not_found, routes
+from holdfast.interfaces.settings import Settings
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
 
-OPERATIONS = [jobs]
+OPERATIONS = [jobs, keys]
 
 
 def _api(app: "Holdfast", access: Access) -> list[BaseRoute]:
@@ -24,17 +30,26 @@ def _api(app: "Holdfast", access: Access) -> list[BaseRoute]:
 
 
 # What each part brings; the order is the order in which paths are looked at.
-PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {"api": _api}
+PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {"api": _api, "login": login}
 
 
 def asgi(
-    app: "Holdfast", parts: Collection[str] | None = None, authenticate: Authenticate | None = None
+    app: "Holdfast",
+    parts: Collection[str] | None = None,
+    authenticate: Authenticate | None = None,
+    *,
+    auth: bool = True,
+    settings: Settings | None = None,
 ) -> Starlette:
-    """Make the application of these parts; all of them unless told."""
+    """Make the application of these parts; all of them unless told.
+
+    Without auth everybody on this machine, and nobody else, may do everything.
+    """
     chosen = list(PARTS) if parts is None else list(parts)
     if unknown := sorted(set(chosen) - set(PARTS)):
         raise Configuration(f"there is no part {unknown[0]!r}; there are: {', '.join(PARTS)}")
-    access = Access(app, authenticate)
+    settings = settings or Settings({}, os.environ, Path.cwd())
+    access = Access(app, authenticate, settings=settings, auth=auth)
 
     @asynccontextmanager
     async def lifespan(_served: Starlette) -> AsyncIterator[None]:
@@ -42,4 +57,9 @@ def asgi(
         await app.link.aclose()
 
     made = [route for part in PARTS if part in chosen for route in PARTS[part](app, access)]
-    return Starlette(routes=made, lifespan=lifespan, exception_handlers={404: not_found, 405: not_found})
+    return Starlette(
+        routes=made,
+        lifespan=lifespan,
+        middleware=guards(settings, auth=auth),
+        exception_handlers={404: not_found, 405: not_found},
+    )

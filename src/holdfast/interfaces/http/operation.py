@@ -95,6 +95,7 @@ class Operation:
     body: type[Body] | None
     answer: Any
     tag: str
+    told_once: str | None = None
 
     @property
     def name(self) -> str:
@@ -153,9 +154,13 @@ class Operations:
         scope: Scope,
         status: HTTPStatus = HTTPStatus.OK,
         problems: tuple[ProblemType, ...] = (),
+        told_once: str | None = None,
     ) -> Callable[[H], H]:
-        """Declare something to do; with an Idempotency-Key it is done once."""
-        return self._declare("POST", path, scope, status, problems)
+        """Declare something to do; with an Idempotency-Key it is done once.
+
+        What is told once is a member of the answer that is kept nowhere: a repeat is answered without it.
+        """
+        return self._declare("POST", path, scope, status, problems, told_once)
 
     def put(self, path: str, *, scope: Scope, problems: tuple[ProblemType, ...] = ()) -> Callable[[H], H]:
         """Declare something to set, which may be repeated."""
@@ -166,7 +171,13 @@ class Operations:
         return self._declare("DELETE", path, scope, HTTPStatus.OK, problems)
 
     def _declare(
-        self, method: str, path: str, scope: Scope, status: HTTPStatus, problems: tuple[ProblemType, ...]
+        self,
+        method: str,
+        path: str,
+        scope: Scope,
+        status: HTTPStatus,
+        problems: tuple[ProblemType, ...],
+        told_once: str | None = None,
     ) -> Callable[[H], H]:
         def declare(handler: H) -> H:
             hints = get_type_hints(handler)
@@ -183,6 +194,7 @@ class Operations:
                     body=hints.get("body"),
                     answer=hints["return"],
                     tag=self.tag,
+                    told_once=told_once,
                 )
             )
             return handler
