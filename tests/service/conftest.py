@@ -13,7 +13,8 @@ from holdfast.domain.access import Scope
 from holdfast.interfaces.http.asgi import asgi
 from holdfast.runtime.access import new_key
 from holdfast.store.access import create_key
-from holdfast.testing import ScratchDatabase
+from holdfast.testing import ScratchDatabase, TestServer
+from service.house import House
 
 Calling: TypeAlias = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
 
@@ -59,3 +60,12 @@ def _keep_key(shop: Holdfast, name: str, scopes: tuple[str, ...], tenant: str | 
     granted = frozenset(Scope(scope) for scope in scopes)
     shop.link.perform_once(create_key(key, name, tenant, granted, None, "tests"))
     return key.written
+
+
+@pytest.fixture(scope="module")
+def house(holdfast_server: TestServer) -> Iterator[House]:
+    """Give a service on one database for a whole module: its tests leave nothing in each other's way."""
+    with holdfast_server.database() as database:
+        app = database.use(Holdfast())
+        yield House(database, app)
+        app.close()

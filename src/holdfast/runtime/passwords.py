@@ -1,7 +1,7 @@
 """Passwords: argon2id, in threads, and only a few at once."""
 
 import asyncio
-from functools import cached_property
+from functools import cache
 from typing import TYPE_CHECKING
 
 from holdfast.domain.errors import Configuration
@@ -28,21 +28,9 @@ class Passwords:
         self._places = asyncio.Semaphore(AT_ONCE)
         self._waiting = 0
 
-    @cached_property
-    def _hasher(self) -> "PasswordHasher":
-        try:
-            from argon2 import PasswordHasher  # noqa: PLC0415 - an extra
-        except ImportError as error:
-            raise Configuration("people need argon2: pip install 'holdfast[server]'") from error
-        return PasswordHasher(time_cost=1, memory_cost=46 * 1024, parallelism=1)
-
-    @cached_property
-    def _nobodys(self) -> str:
-        return self._hasher.hash("nobody has this password")
-
     def hashed(self, password: str) -> str:
         """Hash a new password."""
-        return self._hasher.hash(prepared(password))
+        return _hasher().hash(prepared(password))
 
     async def matches(self, password: str, hashed: str | None) -> bool:
         """Whether a password is right; nobody's password, which None is, costs what a wrong one costs."""
@@ -58,12 +46,27 @@ class Passwords:
     def _matches(self, password: str, hashed: str | None) -> bool:
         from argon2.exceptions import InvalidHashError, VerificationError  # noqa: PLC0415 - an extra
 
+        nobodys = _nobodys()  # whoever comes first: otherwise the first stranger would pay for making it
         try:
-            self._hasher.verify(hashed or self._nobodys, prepared(password))
+            _hasher().verify(hashed or nobodys, prepared(password))
         except (VerificationError, InvalidHashError):
             return False
         return hashed is not None
 
     def renewed(self, password: str, hashed: str) -> str | None:
         """Hash a right password anew, if its hash is of former costs."""
-        return self.hashed(password) if self._hasher.check_needs_rehash(hashed) else None
+        return self.hashed(password) if _hasher().check_needs_rehash(hashed) else None
+
+
+@cache
+def _hasher() -> "PasswordHasher":
+    try:
+        from argon2 import PasswordHasher  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise Configuration("people need argon2: pip install 'holdfast[server]'") from error
+    return PasswordHasher(time_cost=1, memory_cost=46 * 1024, parallelism=1)
+
+
+@cache
+def _nobodys() -> str:
+    return _hasher().hash("nobody has this password")
