@@ -6,7 +6,7 @@ It knows no list of leaked passwords: what it lets through is not thereby good.
 from itertools import pairwise
 
 _FEWEST_DISTINCT = 5
-_LEAST_OF_ITS_OWN = 6
+_LEAST_OF_ITS_OWN = 7
 _MOST_IN_RUNS = 0.75
 _ROWS = ("1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm")
 # Longest first: what is cut out must not leave half of a longer one behind.
@@ -49,4 +49,4 @@ def _is_placeholder(text: str) -> bool:
     rest = text
     for word in _WORDS:
         rest = rest.replace(word, " ")
-    return sum(map(str.isalpha, rest)) < _LEAST_OF_ITS_OWN and rest != text
+    return rest != text and len(set(filter(str.isalnum, rest))) < _LEAST_OF_ITS_OWN

@@ -53,9 +53,11 @@ class Passwords:
             return False
         return hashed is not None
 
-    def renewed(self, password: str, hashed: str) -> str | None:
+    async def renewed(self, password: str, hashed: str) -> str | None:
         """Hash a right password anew, if its hash is of former costs."""
-        return self.hashed(password) if _hasher().check_needs_rehash(hashed) else None
+        return (
+            await asyncio.to_thread(self.hashed, password) if _hasher().check_needs_rehash(hashed) else None
+        )
 
 
 @cache

@@ -79,7 +79,7 @@ class Sessions:
             events.warning("login:refused", extra={"person": told, "address": arrival.address})
             return Refused()
         made = LoggedIn(name, new_cookie(SESSION_PREFIX), device or new_cookie(DEVICE_PREFIX))
-        renewed = self._passwords.renewed(password, known.password)
+        renewed = await self._passwords.renewed(password, known.password)
         async with link.atransaction() as transaction:
             has_begun = await transaction.perform(
                 people.begin_session(

@@ -26,7 +26,7 @@ def key() -> None:
 @key.command(cls=Command)
 @click.argument("name")
 @click.option(
-    "--scope", "scopes", type=click.Choice([*Scope]), multiple=True, required=True, help="What it may do; may be repeated."
+    "--scope", "scopes", type=click.Choice([each.value for each in Scope]), multiple=True, required=True, help="What it may do; may be repeated."
 )  # fmt: skip
 @click.option("--tenant", help="Bind it to a tenant; without one it reaches all.")
 @click.option("--expires", type=Moment(), metavar="TIME", help="When it ends, e.g. 2030-01-31T10:00Z.")
@@ -34,7 +34,7 @@ def key() -> None:
 @click.option("--actor", "who", help="Who [your user name].")
 def create(
     name: str,
-    scopes: tuple[Scope, ...],
+    scopes: tuple[str, ...],
     tenant: str | None,
     expires: datetime | None,
     expires_in: timedelta | None,

@@ -11,7 +11,7 @@ from holdfast.interfaces.cli.commands import Command, Group
 from holdfast.interfaces.cli.invocation import actor, current
 from holdfast.interfaces.cli.output import Column, clock_time, dim, emit, emit_one, plain
 
-_ROLES = click.Choice([*Role])
+_ROLES = click.Choice([each.value for each in Role])
 # Not as an argument: arguments are in the shell's history and in every list of processes.
 _FROM_STDIN = click.option(
     "--password-stdin", "from_stdin", is_flag=True, help="Read the password from standard input instead of asking."
