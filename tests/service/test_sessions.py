@@ -97,6 +97,7 @@ async def test_a_cookie_that_another_host_of_the_domain_could_plant_does_not_cou
     async with house.browser() as client:
         assert await status(client, headers={"Cookie": f"{SESSION}={session}"}) == 200
         assert await status(client, headers={"Cookie": f"holdfast={session}"}) == 401
+        assert await status(client, headers={"Cookie": f"{SESSION}={session}; {SESSION}=x"}) == 401
         assert await status(client, headers={"Cookie": f"{SESSION}=x; {SESSION}={session}"}) == 401
         assert await status(client, headers={"Cookie": f"{SESSION}={session.replace('hfs_', 'hfd_')}"}) == 401
 
@@ -227,21 +228,18 @@ FOREIGN = [
 ]
 
 
-@pytest.mark.parametrize("headers", FOREIGN, ids=str)
-async def test_no_other_site_can_make_a_browser_act_log_in_or_log_out(
-    house: House, headers: dict[str, str]
-) -> None:
+async def test_no_other_site_can_make_a_browser_act_log_in_or_log_out(house: House) -> None:
     name = house.person()
     async with house.browser(headers={}) as client:
-        entered = await log_in(client, name, headers=OWN_PAGE)
-        made = await client.post("/api/v1/keys", json={"name": name, "scopes": ["admin"]}, headers=headers)
-        left = await client.post("/logout", headers=headers)
-        again = await log_in(client, name, headers=headers)
+        assert (await log_in(client, name, headers=OWN_PAGE)).status_code == 303
+        for headers in FOREIGN:
+            made = await client.post("/api/v1/keys", json={"name": "x", "scopes": ["admin"]}, headers=headers)
+            left = await client.post("/logout", headers=headers)
+            again = await log_in(client, name, headers=headers)
 
-        assert entered.status_code == 303
-        assert {made.status_code, left.status_code, again.status_code} == {403}
-        assert not again.headers.get_list("set-cookie")
-        assert await status(client, headers=headers) == 200
+            assert (made.status_code, left.status_code, again.status_code) == (403, 403, 403), headers
+            assert not again.headers.get_list("set-cookie")
+            assert await status(client, headers=headers) == 200
 
 
 @pytest.mark.parametrize(
