@@ -98,6 +98,23 @@ MAY_CALL: dict[str, set[str]] = {
     **dict.fromkeys(
         ("find_key", "create_key", "enter", "begin_request", "keep_answer", "record_action"), _API
     ),
+    **dict.fromkeys(("use_key", "rotate_key", "revoke_key", "list_keys", "has_callers"), _API),
+    **dict.fromkeys(
+        (
+            "create_person",
+            "list_people",
+            "set_role",
+            "set_password",
+            "disable_person",
+            "enable_person",
+            "find_person",
+            "take_tries",
+            "begin_session",
+            "find_session",
+            "end_session",
+        ),
+        _API,
+    ),
     "project": _KEEPERS,
     "publish": _ENQUEUERS,
     "read_feed": {"holdfast_viewer", "holdfast_api"},

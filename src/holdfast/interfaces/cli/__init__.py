@@ -17,6 +17,7 @@ _COMMANDS = {
     "executor": ("executors:executor", "List outside executors, print the secret one signs with."),
     "flag": ("flags:flag", "List and set flags: kill switches and rollouts."),
     "job": ("jobs:job", "List, show, wait for, retry and cancel jobs."),
+    "key": ("keys:key", "Create, list, rotate and revoke keys of the HTTP API."),
     "openapi": ("openapi:openapi", "Print the HTTP API's description, OpenAPI 3.1."),
     "queue": ("queues:queue", "List, pause, resume and limit queues."),
     "quota": ("figures:quota", "List and set what tenants may use."),
@@ -27,6 +28,7 @@ _COMMANDS = {
     "tenant": ("tenants:tenant", "List and set the weights of tenants."),
     "up": ("server:up", "Run a worker and the HTTP service in one process."),
     "usage": ("figures:usage", "What tenants used, by day and task."),
+    "user": ("people:user", "Add and list people, give them roles and passwords."),
     "version": ("version:version", "Show the version."),
     "worker": ("workers:worker", "Run a worker, or list workers."),
 }

@@ -115,19 +115,15 @@ def _served_app() -> "Holdfast":
 
 
 def make_application(app: "Holdfast", *, no_auth: bool) -> tuple[Any, list[str]]:
-    """Make what is served, and name its parts; refuses a door that stands open, and one that nobody could pass."""
-    from holdfast.interfaces.http.access import refuse_open_door
-    from holdfast.interfaces.http.asgi import FOR_CALLERS, asgi, parts_of
-    from holdfast.interfaces.http.loopback import refuse_beyond_loopback, whoever_is_here
-    from holdfast.store.access import has_callers
+    """Make what is served, and name its parts; refuses a door that would stand open."""
+    from holdfast.interfaces.http.asgi import asgi, parts_of
+    from holdfast.interfaces.http.exposure import refuse_open_door
 
-    host, named = current().settings.text("host") or "", current().settings.text("parts")
+    settings = current().settings
+    named = settings.text("parts")
     parts = [part.strip() for part in named.split(",")] if named else parts_of(app)
-    application = asgi(app, parts, whoever_is_here if no_auth else None)
-    if no_auth:
-        refuse_beyond_loopback(host)
-    elif FOR_CALLERS & set(parts):
-        refuse_open_door(host, has_callers=app.link.perform(has_callers()))
+    application = asgi(app, parts, auth=not no_auth, settings=settings)
+    refuse_open_door(app, settings.text("host") or "", parts, auth=not no_auth)
     return application, parts
 
 

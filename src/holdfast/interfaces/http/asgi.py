@@ -1,7 +1,9 @@
 """All doors together: one ASGI application, of which any parts can be served apart."""
 
+import os
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -14,17 +16,21 @@ from holdfast.interfaces.http.api.alerts import alerts, audit
 from holdfast.interfaces.http.api.approvals import approvals
 from holdfast.interfaces.http.api.figures import usage
 from holdfast.interfaces.http.api.jobs import jobs
+from holdfast.interfaces.http.api.keys import keys
 from holdfast.interfaces.http.api.queues import flags, queues, tasks, workers
 from holdfast.interfaces.http.api.schedules import schedules
 from holdfast.interfaces.http.description import description
+from holdfast.interfaces.http.guard import guards
+from holdfast.interfaces.http.login import login
 from holdfast.interfaces.http.operation import Operation
 from holdfast.interfaces.http.serve import not_found, routes
+from holdfast.interfaces.settings import Settings
 from holdfast.runtime.live import close_streams
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
 
-OPERATIONS = [jobs, approvals, queues, tasks, workers, schedules, usage, flags, alerts, audit]
+OPERATIONS = [jobs, approvals, queues, tasks, workers, schedules, usage, flags, alerts, audit, keys]
 
 
 def operations() -> list[Operation]:
@@ -50,9 +56,8 @@ PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {
     "live": _live,  # before the API, whose prefix it shares
     "api": _api,
     "callbacks": _callbacks,
+    "login": login,
 }
-# The parts that let in whoever has a key, a session or the host's word; the others have secrets of their own.
-FOR_CALLERS = frozenset({"api", "live"})
 
 
 def parts_of(app: "Holdfast") -> list[str]:
@@ -61,13 +66,22 @@ def parts_of(app: "Holdfast") -> list[str]:
 
 
 def asgi(
-    app: "Holdfast", parts: Collection[str] | None = None, authenticate: Authenticate | None = None
+    app: "Holdfast",
+    parts: Collection[str] | None = None,
+    authenticate: Authenticate | None = None,
+    *,
+    auth: bool = True,
+    settings: Settings | None = None,
 ) -> Starlette:
-    """Make the application of these parts; of all that are of use unless told."""
+    """Make the application of these parts; all that are of use to the app unless told.
+
+    Without auth everybody on this machine, and nobody else, may do everything.
+    """
     chosen = parts_of(app) if parts is None else list(parts)
     if unknown := sorted(set(chosen) - set(PARTS)):
         raise Configuration(f"there is no part {unknown[0]!r}; there are: {', '.join(PARTS)}")
-    access = Access(app, authenticate)
+    settings = settings or Settings({}, os.environ, Path.cwd())
+    access = Access(app, authenticate, settings=settings, auth=auth)
 
     @asynccontextmanager
     async def lifespan(_served: Starlette) -> AsyncIterator[None]:
@@ -76,4 +90,9 @@ def asgi(
         await app.link.aclose()
 
     made = [route for part in PARTS if part in chosen for route in PARTS[part](app, access)]
-    return Starlette(routes=made, lifespan=lifespan, exception_handlers={404: not_found, 405: not_found})
+    return Starlette(
+        routes=made,
+        lifespan=lifespan,
+        middleware=guards(settings, auth=auth),
+        exception_handlers={404: not_found, 405: not_found},
+    )

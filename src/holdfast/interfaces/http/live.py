@@ -90,6 +90,7 @@ class Events:
         principal = await self._access.principal(request)
         if principal is None:
             raise Refusal(problems.UNAUTHORIZED, headers={"WWW-Authenticate": "Bearer"})
+        self._access.spend(principal)
         if not principal.may(Scope.READ):
             raise Refusal(problems.FORBIDDEN, f"this needs the scope {Scope.READ}")
         return principal
@@ -164,7 +165,7 @@ class _Stream:
         if time.monotonic() < self._check_at:
             return True
         self._check_at = time.monotonic() + RECHECK
-        now = await self._access.principal(self._request)
+        now = await self._access.principal(self._request, is_request=False)
         return now is not None and now.may(Scope.READ) and now.tenant == self._principal.tenant
 
     async def _write(self, body: bytes, *, more: bool = True) -> None:

@@ -96,6 +96,7 @@ class Operation:
     body: type[Body] | None
     answer: Any
     tag: str
+    told_once: str | None = None
 
     @property
     def name(self) -> str:
@@ -160,9 +161,15 @@ class Operations:
         status: HTTPStatus = HTTPStatus.OK,
         for_all: bool = False,
         problems: tuple[ProblemType, ...] = (),
+        told_once: str | None = None,
     ) -> Callable[[H], H]:
-        """Declare something to do; with an Idempotency-Key it is done once."""
-        return self._declare("POST", path, scope, status, for_all=for_all, problems=problems)
+        """Declare something to do; with an Idempotency-Key it is done once.
+
+        What is told once is a member of the answer that is kept nowhere: a repeat is answered without it.
+        """
+        return self._declare(
+            "POST", path, scope, status, for_all=for_all, problems=problems, told_once=told_once
+        )
 
     def put(
         self, path: str, *, scope: Scope, for_all: bool = False, problems: tuple[ProblemType, ...] = ()
@@ -185,6 +192,7 @@ class Operations:
         *,
         for_all: bool,
         problems: tuple[ProblemType, ...],
+        told_once: str | None = None,
     ) -> Callable[[H], H]:
         def declare(handler: H) -> H:
             hints = get_type_hints(handler)
@@ -202,6 +210,7 @@ class Operations:
                     body=hints.get("body"),
                     answer=hints["return"],
                     tag=self.tag,
+                    told_once=told_once,
                 )
             )
             return handler

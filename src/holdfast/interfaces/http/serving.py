@@ -1,7 +1,6 @@
 """The HTTP server: uvicorn that ends streams when it is told to stop, keeps nobody who does not speak, and leaves with a code of its own."""
 
 import errno
-import os
 import resource
 import signal
 import socket
@@ -46,8 +45,7 @@ class Server(uvicorn.Server):
                 http="h11", ws="none", interface="asgi3", server_header=False, date_header=False,
                 limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=5, h11_max_incomplete_event_size=16_384,
                 timeout_graceful_shutdown=int(GRACE),
-                # Only who names its proxy believes what a request says about where it comes from.
-                proxy_headers=bool(os.environ.get("FORWARDED_ALLOW_IPS")),
+                proxy_headers=False,  # the application believes the proxies it is told to
             )
         )  # fmt: skip
 

@@ -77,5 +77,10 @@ begin
   grant execute on function
     holdfast.find_key, holdfast.create_key, holdfast.enter, holdfast.begin_request, holdfast.keep_answer, holdfast.record_action
     to holdfast_api;
-  grant select on holdfast.audit to holdfast_api;   -- keys' digests are for nobody
+  grant select on holdfast.audit to holdfast_api;   -- digests of keys, sessions and passwords are for nobody
+  grant execute on function
+    holdfast.use_key, holdfast.rotate_key, holdfast.revoke_key, holdfast.list_keys, holdfast.create_person, holdfast.list_people,
+    holdfast.set_role, holdfast.set_password, holdfast.disable_person, holdfast.enable_person, holdfast.find_person, holdfast.take_tries,
+    holdfast.begin_session, holdfast.find_session, holdfast.end_session, holdfast.has_callers
+    to holdfast_api;
 end $$;
