@@ -70,6 +70,8 @@ language plpgsql security definer set search_path = pg_catalog, holdfast, pg_tem
 declare
   v_run holdfast.dispatch;
 begin
+  -- Whatever is noted about a job is noted under its lock: who follows it reads notes by their numbers.
+  perform from holdfast.job j where j.id = (select d.job_id from holdfast.dispatch d where d.id = p_id) for no key update;
   update holdfast.dispatch d
      set state = case when d.state = 'over' then 'over' else 'sent' end,
          sent_at = coalesce(d.sent_at, holdfast.clock()),

@@ -267,6 +267,7 @@ begin
   perform holdfast.forget_projected(p_limit);
   delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
   delete from holdfast.request r where r.at < holdfast.clock() - interval '24 hours';
+  perform holdfast.forget_sessions();
   perform holdfast.forget_schedule_runs(p_limit);
   perform holdfast.forget_alerts(p_limit);
   perform holdfast.forget_webhooks(p_limit);
