@@ -19,6 +19,7 @@ _COMMANDS = {
     "flag": ("flags:flag", "List and set flags: kill switches and rollouts."),
     "job": ("jobs:job", "List, show, wait for, retry and cancel jobs."),
     "key": ("keys:key", "Create, list, rotate and revoke keys of the HTTP API."),
+    "openapi": ("openapi:openapi", "Print the HTTP API's description, OpenAPI 3.1."),
     "queue": ("queues:queue", "List, pause, resume and limit queues."),
     "quota": ("figures:quota", "List and set what tenants may use."),
     "schedule": ("schedules:schedule", "List, show, run, pause and resume schedules."),

@@ -87,6 +87,7 @@ class Operation:
     method: str
     path: str
     scope: Scope
+    for_all: bool  # it concerns all tenants at once: not for callers that are bound to one
     handler: Handler
     status: HTTPStatus
     problems: tuple[ProblemType, ...]
@@ -142,10 +143,15 @@ class Operations:
         self.all: list[Operation] = []
 
     def get(
-        self, path: str, *, scope: Scope = Scope.READ, problems: tuple[ProblemType, ...] = ()
+        self,
+        path: str,
+        *,
+        scope: Scope = Scope.READ,
+        for_all: bool = False,
+        problems: tuple[ProblemType, ...] = (),
     ) -> Callable[[H], H]:
         """Declare something to read."""
-        return self._declare("GET", path, scope, HTTPStatus.OK, problems)
+        return self._declare("GET", path, scope, HTTPStatus.OK, for_all=for_all, problems=problems)
 
     def post(
         self,
@@ -153,6 +159,7 @@ class Operations:
         *,
         scope: Scope,
         status: HTTPStatus = HTTPStatus.OK,
+        for_all: bool = False,
         problems: tuple[ProblemType, ...] = (),
         told_once: str | None = None,
     ) -> Callable[[H], H]:
@@ -160,15 +167,21 @@ class Operations:
 
         What is told once is a member of the answer that is kept nowhere: a repeat is answered without it.
         """
-        return self._declare("POST", path, scope, status, problems, told_once)
+        return self._declare(
+            "POST", path, scope, status, for_all=for_all, problems=problems, told_once=told_once
+        )
 
-    def put(self, path: str, *, scope: Scope, problems: tuple[ProblemType, ...] = ()) -> Callable[[H], H]:
+    def put(
+        self, path: str, *, scope: Scope, for_all: bool = False, problems: tuple[ProblemType, ...] = ()
+    ) -> Callable[[H], H]:
         """Declare something to set, which may be repeated."""
-        return self._declare("PUT", path, scope, HTTPStatus.OK, problems)
+        return self._declare("PUT", path, scope, HTTPStatus.OK, for_all=for_all, problems=problems)
 
-    def delete(self, path: str, *, scope: Scope, problems: tuple[ProblemType, ...] = ()) -> Callable[[H], H]:
+    def delete(
+        self, path: str, *, scope: Scope, for_all: bool = False, problems: tuple[ProblemType, ...] = ()
+    ) -> Callable[[H], H]:
         """Declare something to take away, which may be repeated."""
-        return self._declare("DELETE", path, scope, HTTPStatus.OK, problems)
+        return self._declare("DELETE", path, scope, HTTPStatus.OK, for_all=for_all, problems=problems)
 
     def _declare(
         self,
@@ -176,6 +189,8 @@ class Operations:
         path: str,
         scope: Scope,
         status: HTTPStatus,
+        *,
+        for_all: bool,
         problems: tuple[ProblemType, ...],
         told_once: str | None = None,
     ) -> Callable[[H], H]:
@@ -186,6 +201,7 @@ class Operations:
                     method=method,
                     path=path,
                     scope=scope,
+                    for_all=for_all,
                     handler=handler,
                     status=status,
                     problems=problems,

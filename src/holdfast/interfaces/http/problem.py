@@ -66,7 +66,6 @@ _OF_ERROR: tuple[tuple[type[errors.HoldfastError], ProblemType], ...] = (
     (errors.DuplicateKey, DUPLICATE_KEY),
     (errors.LimitReached, LIMIT_REACHED),
     (errors.QuotaReached, QUOTA_REACHED),
-    (errors.ApprovalChanged, CHANGED),
     (errors.ApprovalRefused, FORBIDDEN),
     (errors.ApprovalClosed, CONFLICT),
     (errors.IllegalMove, CONFLICT),

@@ -1343,7 +1343,8 @@ begin
       cross join lateral (select j.* from holdfast.job j where j.id = i.id limit 1) as p),
   undone as materialized (
     select j.id, j.task, j.queue, j.priority, j.tenant, j.subject, j.label, j.requested_by, j.trace_parent, j.tags, j.metadata, j.payload, j.timeout,
-           j.status, coalesce((o.options ->> 'compensation_retries')::int, 10) as retries, holdfast.still_held(j.last_holder) as held_by
+           j.status, coalesce((o.options ->> 'compensation_retries')::int, 10) as retries,
+           coalesce(holdfast.still_held(j.last_holder), holdfast.running_on(j.id, j.last_holder)) as held_by
       from ended j
       cross join lateral (select (select t.options from holdfast.task t where t.name = j.task) as options) as o
      where j.compensates is null and j.attempt > 0
@@ -3415,6 +3416,8 @@ CREATE FUNCTION holdfast.is_needed(p_job uuid, p_parent uuid) RETURNS boolean
       or exists (select from holdfast.job c where c.compensates = p_job and c.status not in ('COMPLETED', 'CANCELLED'))
       or exists (select from holdfast.dependency d join holdfast.job f on f.id = any (array[d.job_id]) where d.needs = p_job and f.finished_at is null)
       or exists (select from holdfast.job p where p.id = p_parent and p.finished_at is null)
+      or exists (select from holdfast.dispatch d
+                  where d.job_id = p_job and d.next_try_at is not null and d.cancel_wanted_at > holdfast.clock() - interval '30 days')
 $$;
 
 --
@@ -4557,10 +4560,27 @@ CREATE FUNCTION holdfast.open_lines(p_rule holdfast.alert_rule, p_now timestamp 
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
-  select q.name::text, holdfast.waiting_since(q.name)
-    from holdfast.queue q
-   where case when p_rule.queue is null then q.name <> 'holdfast' else q.name = p_rule.queue end
-     and (q.paused_at is null or q.resume_at <= p_now)
+  -- Not the queues that somebody has declared: jobs can be enqueued into any, and those are the ones that nobody serves. Hops along the index.
+  with recursive in_line as (
+    (select j.queue::text as name
+       from holdfast.job j
+      where p_rule.queue is null and j.claim_order is not null and not j.suspect
+      order by j.queue
+      limit 1)
+    union all
+    select (select j.queue::text
+              from holdfast.job j
+             where j.claim_order is not null and not j.suspect and j.queue > l.name
+             order by j.queue
+             limit 1)
+      from in_line l
+     where l.name is not null)
+  select n.name, holdfast.waiting_since(n.name)
+    from (select l.name from in_line l where l.name <> 'holdfast'
+          union all
+          select p_rule.queue::text where p_rule.queue is not null) as n
+    left join holdfast.queue q on q.name = n.name
+   where q.paused_at is null or q.resume_at <= p_now
 $$;
 
 --
@@ -6031,6 +6051,17 @@ CREATE FUNCTION holdfast.running_in(p_snapshot pg_snapshot) RETURNS bigint[]
 $$;
 
 --
+-- Name: running_on(uuid, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.running_on(p_job uuid, p_holder uuid) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select 'worker:' || p_holder where p_job::text = any (string_to_array(current_setting('holdfast.running_on', true), ','))
+$$;
+
+--
 -- Name: save_checkpoint(uuid, integer, uuid, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -6226,6 +6257,9 @@ begin
   select w.name into v_name from holdfast.worker w where w.id = p_worker;
   v_name := coalesce(v_name, p_worker::text);
   perform set_config('holdfast.actor', v_name, true);
+  perform set_config('holdfast.running_on', coalesce(string_agg(o ->> 'id', ','), ''), true)
+     from jsonb_array_elements(p_settlements) as o
+    where (o ->> 'runs_on')::boolean;
   return query
   with outcome as materialized (
     select o.id, o.attempt, o.claim_id, o.outcome, o.error, o.delay, o.reason, o.logs, coalesce(o.recoverable, true) as recoverable
@@ -10679,6 +10713,12 @@ GRANT ALL ON FUNCTION holdfast.run_schedule(p_name text, p_actor text, p_id uuid
 --
 
 REVOKE ALL ON FUNCTION holdfast.running_in(p_snapshot pg_snapshot) FROM PUBLIC;
+
+--
+-- Name: FUNCTION running_on(p_job uuid, p_holder uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.running_on(p_job uuid, p_holder uuid) FROM PUBLIC;
 
 --
 -- Name: FUNCTION save_checkpoint(p_job uuid, p_attempt integer, p_claim_id uuid, p_value jsonb); Type: ACL; Schema: holdfast; Owner: -

@@ -12,6 +12,7 @@ from holdfast.domain.errors import JobNotFound
 from holdfast.domain.job import NewJob
 from holdfast.domain.json_rules import check_written
 from holdfast.domain.options import written_options
+from holdfast.interfaces.http.api.words import INTEGRAL, ReasonBody
 from holdfast.interfaces.http.operation import ApiCall, Body, Operations, View
 from holdfast.interfaces.http.problem import CONFLICT, DUPLICATE_KEY, LIMIT_REACHED, NOT_FOUND, QUOTA_REACHED
 from holdfast.store import finish
@@ -34,7 +35,7 @@ class NewJobBody(Body):
     on_conflict: Literal["return", "raise", "replace"] | None = None
     run_at: datetime | None = None
     run_in: Annotated[float, Field(ge=0, le=3_153_600_000)] | None = None
-    priority: Annotated[int, Field(ge=-100, le=100)] | None = None
+    priority: Annotated[int, Field(ge=-100, le=100), INTEGRAL] | None = None
     label: Annotated[str, Field(max_length=500)] | None = None
     tags: list[str] | None = None
 
@@ -62,12 +63,6 @@ class JobView(View):
     payload: dict[str, Any]
     result: Any
     error: dict[str, Any] | None
-
-
-class ReasonBody(Body):
-    """Why something is done, for the audit."""
-
-    reason: Annotated[str, Field(max_length=500)] | None = None
 
 
 @jobs.post(
