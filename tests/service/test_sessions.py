@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from http.cookies import SimpleCookie
 from typing import Any
@@ -17,6 +18,7 @@ from holdfast.interfaces.http.login import next_path
 from holdfast.runtime import access
 from holdfast.runtime.access import new_cookie
 from holdfast.store import people
+from interfaces.calling import until
 from service.house import DEVICE, HASHED, OWN_PAGE, PASSWORD, SESSION, House, log_in, new_address
 
 HOUR = timedelta(hours=1)
@@ -338,6 +340,29 @@ async def test_tries_at_once_are_as_many_tries(house: House) -> None:
         answers = await asyncio.gather(*(log_in(client, name, "wrong") for _ in range(20)))
 
     assert sorted(answer.status_code for answer in answers) == [401] * 5 + [429] * 15
+
+
+def test_a_try_waits_for_one_that_is_being_taken(house: House) -> None:
+    take = "select holdfast.take_tries(array['of one moment'], array[2], array[interval '1 hour'])"
+    with (
+        psycopg.connect(house.database.owner_url, autocommit=True) as watcher,
+        psycopg.connect(house.database.owner_url) as first,
+        psycopg.connect(house.database.owner_url) as second,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        taken = watcher.execute(take).fetchone()
+        also_taken = first.execute(take).fetchone()
+        waiting = thread.submit(lambda: second.execute(take).fetchone())
+        waits = "select cardinality(pg_blocking_pids(%s)) > 0"
+        until(
+            lambda: waiting.done() or watcher.execute(waits, [second.info.backend_pid]).fetchone() == (True,)
+        )
+        first.commit()
+        refused = waiting.result(timeout=30)
+
+    assert (taken, also_taken) == ((None,), (None,))
+    assert refused is not None
+    assert refused[0] > timedelta(minutes=20)
 
 
 async def test_who_locks_a_name_locks_their_own_address_only(house: House) -> None:

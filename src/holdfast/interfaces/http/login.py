@@ -29,7 +29,7 @@ _HTML = {
 }
 _WRONG = "Name or password is wrong."
 _TOO_MANY = "Too many tries. Wait a while, then try again."
-_pages = Environment(loader=PackageLoader("holdfast.interfaces.http", "templates"), autoescape=True)
+_pages = Environment(loader=PackageLoader("holdfast.interfaces.http", "pages"), autoescape=True)
 
 
 class Door:
