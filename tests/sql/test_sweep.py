@@ -1,6 +1,7 @@
 """Sweep: silent workers and overdue attempts, and nobody else."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -241,8 +242,30 @@ def test_a_settlement_that_waits_for_a_sweep_is_refused(
             until_somebody_waits(holdfast_db)
         (answer,) = settled.result()
 
-    assert answer["recorded"] is False
+    assert (answer["status"], answer["recorded"]) == ("RETRY", False)
     assert lasting.path(claimed["id"]) == [Status.PENDING, Status.RUNNING, Status.RETRY]
+
+
+def test_a_settlement_that_waits_for_its_own_first_try_is_told_that_it_is_recorded(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    lasting.enqueue(max_retries=0)
+    worker = lasting.worker()
+    (claimed,) = lasting.claim(worker)
+    told: dict[str, Any] = {"outcome": "failed", "error": {"type": "Boom"}}
+
+    def settle_again() -> list[Row]:
+        with machine_on(holdfast_db.url) as finisher:
+            return finisher.settle(worker, claimed, **told)
+
+    with ThreadPoolExecutor(1) as threads:
+        with lasting.connection.transaction():
+            lasting.settle(worker, claimed, **told)
+            again = threads.submit(settle_again)
+            until_somebody_waits(holdfast_db)
+        (answer,) = again.result()
+
+    assert (answer["status"], answer["recorded"]) == ("FAILED", True)
 
 
 def test_a_finish_after_the_sweep_and_a_new_claim_does_not_touch_the_new_attempt(
