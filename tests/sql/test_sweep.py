@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
-from sql.support import Machine, Row, machine_on
+from sql.support import Machine, Row, machine_on, until_somebody_waits
 
 
 @pytest.mark.parametrize("max_retries", [0, 3])
@@ -297,11 +297,3 @@ def test_sweeps_at_once_return_each_job_once(lasting: Machine, holdfast_db: Scra
 
     assert sum(answer["returned"] for answer in answers) == 30
     assert all(lasting.path(job_id) == [Status.PENDING, Status.RUNNING, Status.RETRY] for job_id in ids)
-
-
-def until_somebody_waits(database: ScratchDatabase) -> None:
-    with machine_on(database.owner_url) as observer:
-        while not observer.value(
-            "select count(*) from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0"
-        ):
-            pass
