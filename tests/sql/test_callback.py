@@ -201,6 +201,7 @@ def test_a_run_that_beats_for_ever_is_ended_by_the_limit_of_the_whole_run(each_m
     callback(each_machine, job, "heartbeat", run_id="7")
     each_machine.sweep()
 
+    assert each_machine.status(job["id"]) is Status.FAILED
     error = each_machine.job(job["id"])["error"]
     assert (error["message"], error["kind"]) == ("Timeout: the run took longer than 900 s", "timeout")
 
@@ -213,8 +214,7 @@ def test_a_run_that_is_given_up_is_cancelled_and_retried_within_the_jobs_retries
     machine.sweep()
 
     assert machine.status(job["id"]) is Status.RETRY
-    (call,) = take(machine)
-    assert (call["wanted"], call["run_id"]) == ("cancel", "7")
+    assert [(call["wanted"], call["run_id"]) for call in take(machine)] == [("cancel", "7")]
 
 
 def test_a_job_that_was_not_sent_yet_is_not_silent(machine: Machine) -> None:

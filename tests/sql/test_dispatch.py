@@ -199,8 +199,8 @@ def test_cancelling_a_job_cancels_its_run_without_waiting_for_it(each_machine: M
     each_machine.value("select holdfast.cancel(%s)", job["id"])
 
     assert each_machine.status(job["id"]) is Status.CANCELLED
-    (call,) = take(each_machine)
-    assert (call["wanted"], call["run_id"], call["try"]) == ("cancel", "7", 1)
+    calls = take(each_machine)
+    assert [(call["wanted"], call["run_id"], call["try"]) for call in calls] == [("cancel", "7", 1)]
     each_machine.value("select holdfast.dispatch_cancelled(%s, false, null, null)", job["dispatch"])
     each_machine.advance(1000)
     assert take(each_machine) == []
@@ -234,8 +234,7 @@ def test_a_job_cancelled_while_its_executor_is_called_has_its_run_cancelled(mach
     machine.value("select holdfast.cancel(%s)", job["id"])
     machine.value("select holdfast.dispatch_sent(%s, '9', null)", job["dispatch"])
 
-    (call,) = take(machine)
-    assert (call["wanted"], call["run_ref"]) == ("cancel", "9")
+    assert [(call["wanted"], call["run_ref"]) for call in take(machine)] == [("cancel", "9")]
     assert machine.status(job["id"]) is Status.CANCELLED
 
 
