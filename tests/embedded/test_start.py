@@ -2,6 +2,7 @@
 
 import socket
 import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from holdfast.embedded import Arrival, Binaries, EmbeddedError, cluster, find_binaries, start, throwaway
 from holdfast.embedded.folder import Home, choose_folder, prepare_folder
 from holdfast.embedded.ports import PORTS, choose_port, is_free
+from holdfast.embedded.throwaway import place_on_disk
 
 Postmaster = Callable[[Path], cluster.Postmaster | None]
 
@@ -52,6 +54,13 @@ def test_a_throwaway_server_leaves_nothing_behind(postmaster: Postmaster) -> Non
     assert running is not None
     assert not cluster._is_server(running.pid, Home(server.folder))
     assert not server.folder.parent.exists()
+
+
+def test_a_throwaway_server_lives_on_disk_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["holdfast.embedded.throwaway"], "ENOUGH_MEMORY", 1024**5)
+
+    with throwaway() as server:
+        assert server.folder.is_relative_to(place_on_disk().resolve())
 
 
 def test_a_wrong_password_is_refused(folder: Path) -> None:

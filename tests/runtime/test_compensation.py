@@ -364,9 +364,10 @@ def test_what_was_done_instead_of_a_step_that_failed_is_undone(app: Holdfast) ->
 
 def test_a_branch_beside_one_that_failed_is_undone(app: Holdfast) -> None:
     log: list[str] = []
+    booked = asyncio.Event()
 
     async def breaks() -> None:
-        await asyncio.sleep(0.05)
+        await booked.wait()
         raise Fail("no car")
 
     @app.task(retries=0)
@@ -374,6 +375,7 @@ def test_a_branch_beside_one_that_failed_is_undone(app: Holdfast) -> None:
         async def hotel() -> None:
             await asyncio.sleep(0)
             await ctx.step("hotel", lambda: 1, compensate=lambda: log.append("hotel"))
+            booked.set()
 
         await asyncio.gather(ctx.step("car", breaks), hotel())
 

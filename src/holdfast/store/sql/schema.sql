@@ -3236,7 +3236,8 @@ declare
   v_job holdfast.job;
   v_id uuid;
 begin
-  -- The answer to the first call was lost: it was handed over, whatever became of it since.
+  -- The answer to the first call was lost: it was handed over, whatever became of it since. It may be committing just now.
+  perform from holdfast.job j where j.id = p_job for no key update;
   select d.id into v_id from holdfast.dispatch d where d.job_id = p_job and d.attempt = p_attempt and d.claim_id = p_claim_id;
   if found then
     return v_id;
@@ -3245,12 +3246,7 @@ begin
   insert into holdfast.dispatch (job_id, attempt, claim_id, executor, inputs, created_at, next_try_at, heartbeat_limit, run_limit, retry_in, logs)
   values (p_job, p_attempt, p_claim_id, p_executor, p_inputs, holdfast.clock(), holdfast.clock(), make_interval(secs => p_heartbeat_limit),
           make_interval(secs => p_run_limit), make_interval(secs => p_retry_in), p_logs)
-  on conflict (job_id, attempt) do nothing   -- the first call committed while this one waited for the fence
   returning id into v_id;
-  if not found then
-    select d.id into v_id from holdfast.dispatch d where d.job_id = p_job and d.attempt = p_attempt;
-    return v_id;
-  end if;
   update holdfast.job j
      set holder = v_id, deadline_at = null, suspect = false   -- its worker survived it
    where j.id = p_job;
@@ -6576,6 +6572,7 @@ CREATE FUNCTION holdfast.settle(p_worker uuid, p_settlements jsonb) RETURNS TABL
 declare
   v_now timestamptz := holdfast.clock();
   v_name text;
+  v_moved uuid[];
 begin
   select w.name into v_name from holdfast.worker w where w.id = p_worker;
   v_name := coalesce(v_name, p_worker::text);
@@ -6583,7 +6580,6 @@ begin
   perform set_config('holdfast.running_on', coalesce(string_agg(o ->> 'id', ','), ''), true)
      from jsonb_array_elements(p_settlements) as o
     where (o ->> 'runs_on')::boolean;
-  return query
   with outcome as materialized (
     select o.id, o.attempt, o.claim_id, o.outcome, o.error, o.delay, o.reason, o.logs, coalesce(o.recoverable, true) as recoverable
       from jsonb_to_recordset(p_settlements) as o (id uuid, attempt int, claim_id uuid, outcome text, error jsonb, delay float8,
@@ -6618,7 +6614,7 @@ begin
            reason = m.reason
       from mine m
      where j.id = any (array[m.id])
-    returning j.id, j.status, j.queue, j.due_at),
+    returning j.id, j.queue, j.due_at),
   kept as (
     insert into holdfast.attempt (job_id, attempt, worker, outcome, error, logs)
     select m.id, m.attempt, v_name, m.outcome, m.error, m.logs
@@ -6630,18 +6626,19 @@ begin
       from moved d
      where d.due_at <= v_now
     having count(*) > 0)
-  select o.id, coalesce(d.status, j.status),
-         d.id is not null
+  select array_agg(d.id) into v_moved from moved d left join woken w on true;
+  -- A statement of its own: whoever waited for a lock above must see what it waited for.
+  return query
+  select o.id, j.status,
+         o.id = any (coalesce(v_moved, '{}'))
          -- The same attempt has written the same before, and the answer was lost: a success, as for complete.
          or exists (select from holdfast.job_history h
                      where h.job_id = o.id and h.attempt = o.attempt and h.from_status = 'RUNNING' and h.actor = v_name
                        and h.reason is not distinct from o.reason
                        and h.to_status = any (case o.outcome when 'cancelled' then '{CANCELLED}' when 'released' then '{RETRY}'
                                               else '{RETRY,FAILED}' end::holdfast.job_status[]))
-    from outcome o
-    left join moved d on d.id = o.id
-    left join holdfast.job j on j.id = any (array[o.id])
-    left join woken w on true;
+    from jsonb_to_recordset(p_settlements) as o (id uuid, attempt int, outcome text, reason text)
+    left join holdfast.job j on j.id = any (array[o.id]);
 end $$;
 
 --
