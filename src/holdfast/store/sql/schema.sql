@@ -166,6 +166,7 @@ CREATE FUNCTION holdfast.admit_due(p_limit integer, OUT admitted bigint, OUT nex
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
@@ -343,6 +344,7 @@ CREATE FUNCTION holdfast.admit_rated(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
@@ -376,6 +378,7 @@ CREATE FUNCTION holdfast.admit_waiters(p_held text, p_many integer) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -634,6 +637,7 @@ CREATE FUNCTION holdfast.beat(p_worker uuid, p_ids uuid[], p_claim_ids uuid[], O
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
   update holdfast.worker w
@@ -982,6 +986,7 @@ CREATE FUNCTION holdfast.claim(p_worker uuid, p_claim_id uuid, p_queue text, p_t
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -1077,6 +1082,7 @@ CREATE FUNCTION holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_queues 
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 begin
@@ -1107,6 +1113,7 @@ CREATE FUNCTION holdfast.clear_closed(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
@@ -1151,6 +1158,7 @@ CREATE FUNCTION holdfast.clear_line(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
@@ -1287,6 +1295,7 @@ CREATE FUNCTION holdfast.compensate(p_ids uuid[]) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_now timestamptz := holdfast.clock();
@@ -1329,6 +1338,7 @@ CREATE FUNCTION holdfast.complete(p_worker uuid, p_ids uuid[], p_attempts intege
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET lock_timeout TO '2s'
     AS $$
 declare
@@ -1489,6 +1499,7 @@ CREATE FUNCTION holdfast.count_running(p_queue text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_ids uuid[];
@@ -1924,6 +1935,7 @@ CREATE FUNCTION holdfast.end_of_slice(p_from bigint, p_to bigint, p_limit intege
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET max_parallel_workers_per_gather TO '0'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -2530,6 +2542,7 @@ CREATE FUNCTION holdfast.follow_up(p_ids uuid[]) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_ids uuid[] := p_ids;
@@ -2907,6 +2920,7 @@ CREATE FUNCTION holdfast.has_unprojected() RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
@@ -2943,6 +2957,7 @@ CREATE FUNCTION holdfast.heal(p_limit integer) RETURNS bigint
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -3277,6 +3292,7 @@ CREATE FUNCTION holdfast.join_limits(p_ids uuid[]) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_limit record;
@@ -3325,6 +3341,7 @@ CREATE FUNCTION holdfast.join_parents(p_jobs jsonb, p_made jsonb, p_now timestam
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $_$
 declare
   v_nths bigint[];
@@ -3473,6 +3490,7 @@ CREATE FUNCTION holdfast.judge_rules(OUT opened bigint, OUT closed bigint) RETUR
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_now timestamptz := holdfast.clock();
@@ -3672,6 +3690,7 @@ CREATE FUNCTION holdfast.let_out(p_held text, p_limit integer) RETURNS text[]
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -3842,6 +3861,7 @@ CREATE FUNCTION holdfast.might_conflict(p_jobs jsonb) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     AS $_$
@@ -3960,6 +3980,7 @@ CREATE FUNCTION holdfast.next_tenants(p_queue text, p_tenant text, p_most intege
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -4150,6 +4171,7 @@ CREATE FUNCTION holdfast.open_again(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -4492,6 +4514,7 @@ CREATE FUNCTION holdfast.project_slice(p_from bigint, p_to bigint, p_end bigint,
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
@@ -5207,6 +5230,7 @@ CREATE FUNCTION holdfast.release_compensations(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -5236,6 +5260,7 @@ CREATE FUNCTION holdfast.release_retries(p_ids uuid[]) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
   select holdfast.let_go(array_agg(r.id::uuid))
     from holdfast.job c
@@ -5254,6 +5279,7 @@ CREATE FUNCTION holdfast.release_slots(p_ids uuid[]) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_freed text[];
@@ -5405,6 +5431,7 @@ CREATE FUNCTION holdfast.retire_worker(p_worker uuid) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
   update holdfast.worker w
@@ -5785,6 +5812,7 @@ CREATE FUNCTION holdfast.settle(p_worker uuid, p_settlements jsonb) RETURNS TABL
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET lock_timeout TO '2s'
     AS $$
 declare
@@ -6074,6 +6102,7 @@ CREATE FUNCTION holdfast.sweep(p_limit integer DEFAULT 1000, OUT died bigint, OU
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
   perform set_config('holdfast.actor', 'sweeper', true);
@@ -6103,6 +6132,7 @@ CREATE FUNCTION holdfast.take_dispatches(p_worker uuid, p_executors text[], p_li
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
@@ -6320,6 +6350,7 @@ CREATE FUNCTION holdfast.tenants_in_line(p_queue text, p_from text, p_below text
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
