@@ -2,7 +2,6 @@
 
 import socket
 import stat
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from holdfast.embedded import Arrival, Binaries, EmbeddedError, cluster, find_binaries, start, throwaway
 from holdfast.embedded.folder import Home, choose_folder, prepare_folder
 from holdfast.embedded.ports import PORTS, choose_port, is_free
-from holdfast.embedded.throwaway import place_on_disk
+from holdfast.embedded.throwaway import choose_place
 
 Postmaster = Callable[[Path], cluster.Postmaster | None]
 
@@ -56,11 +55,22 @@ def test_a_throwaway_server_leaves_nothing_behind(postmaster: Postmaster) -> Non
     assert not server.folder.parent.exists()
 
 
-def test_a_throwaway_server_lives_on_disk_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["holdfast.embedded.throwaway"], "ENOUGH_MEMORY", 1024**5)
+def test_a_throwaway_server_lives_in_memory_where_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TMPDIR", raising=False)
 
-    with throwaway() as server:
-        assert server.folder.is_relative_to(place_on_disk().resolve())
+    assert choose_place(ram_disk=tmp_path, room=1) == tmp_path
+    assert choose_place(ram_disk=tmp_path, room=2**60) != tmp_path
+    assert choose_place(ram_disk=tmp_path / "none", room=1) != tmp_path / "none"
+
+
+def test_a_place_that_was_named_is_preferred_to_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", "/tmp")
+
+    assert choose_place(ram_disk=tmp_path, room=1) != tmp_path
 
 
 def test_a_wrong_password_is_refused(folder: Path) -> None:

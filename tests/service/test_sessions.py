@@ -12,13 +12,13 @@ import httpx
 import psycopg
 import pytest
 
+from guarantees.waiting import until
 from holdfast.domain.access import DEVICE_PREFIX, SESSION_PREFIX, Role
 from holdfast.domain.people import buckets
 from holdfast.interfaces.http.login import next_path
 from holdfast.runtime import access
 from holdfast.runtime.access import new_cookie
 from holdfast.store import people
-from interfaces.calling import until
 from service.house import DEVICE, HASHED, OWN_PAGE, PASSWORD, SESSION, House, log_in, new_address
 
 HOUR = timedelta(hours=1)
@@ -355,7 +355,8 @@ def test_a_try_waits_for_one_that_is_being_taken(house: House) -> None:
         waiting = thread.submit(lambda: second.execute(take).fetchone())
         waits = "select cardinality(pg_blocking_pids(%s)) > 0"
         until(
-            lambda: waiting.done() or watcher.execute(waits, [second.info.backend_pid]).fetchone() == (True,)
+            "the session is seen",
+            lambda: waiting.done() or watcher.execute(waits, [second.info.backend_pid]).fetchone() == (True,),
         )
         first.commit()
         refused = waiting.result(timeout=30)

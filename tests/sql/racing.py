@@ -133,7 +133,7 @@ def copy_of(url: str) -> Iterator[str]:
     name = str(conninfo_to_dict(url)["dbname"])
     copy = f"{name}_{secrets.token_hex(4)}"
     try:
-        yield databases.create_database(url, copy, name)
+        yield databases.copy_database(url, copy, name)
     finally:
         databases.drop_database(url, copy)
 

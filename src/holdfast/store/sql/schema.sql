@@ -177,6 +177,7 @@ CREATE FUNCTION holdfast.admit_due(p_limit integer, OUT admitted bigint, OUT nex
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
@@ -354,6 +355,7 @@ CREATE FUNCTION holdfast.admit_rated(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
@@ -387,6 +389,7 @@ CREATE FUNCTION holdfast.admit_waiters(p_held text, p_many integer) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -645,6 +648,7 @@ CREATE FUNCTION holdfast.beat(p_worker uuid, p_ids uuid[], p_claim_ids uuid[], O
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
   update holdfast.worker w
@@ -1083,6 +1087,7 @@ CREATE FUNCTION holdfast.claim(p_worker uuid, p_claim_id uuid, p_queue text, p_t
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -1178,6 +1183,7 @@ CREATE FUNCTION holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_queues 
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 begin
@@ -1208,6 +1214,7 @@ CREATE FUNCTION holdfast.clear_closed(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
@@ -1252,6 +1259,7 @@ CREATE FUNCTION holdfast.clear_line(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
@@ -1388,6 +1396,7 @@ CREATE FUNCTION holdfast.compensate(p_ids uuid[]) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_now timestamptz := holdfast.clock();
@@ -1431,6 +1440,7 @@ CREATE FUNCTION holdfast.complete(p_worker uuid, p_ids uuid[], p_attempts intege
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET lock_timeout TO '2s'
     AS $$
 declare
@@ -1591,6 +1601,7 @@ CREATE FUNCTION holdfast.count_running(p_queue text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_ids uuid[];
@@ -2132,6 +2143,7 @@ CREATE FUNCTION holdfast.end_of_slice(p_from bigint, p_to bigint, p_limit intege
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET max_parallel_workers_per_gather TO '0'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -2871,6 +2883,7 @@ CREATE FUNCTION holdfast.follow_up(p_ids uuid[]) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_ids uuid[] := p_ids;
@@ -3286,6 +3299,7 @@ CREATE FUNCTION holdfast.has_unprojected() RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
@@ -3322,6 +3336,7 @@ CREATE FUNCTION holdfast.heal(p_limit integer) RETURNS bigint
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -3658,6 +3673,7 @@ CREATE FUNCTION holdfast.join_limits(p_ids uuid[]) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_limit record;
@@ -3706,6 +3722,7 @@ CREATE FUNCTION holdfast.join_parents(p_jobs jsonb, p_made jsonb, p_now timestam
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $_$
 declare
   v_nths bigint[];
@@ -3854,6 +3871,7 @@ CREATE FUNCTION holdfast.judge_rules(OUT opened bigint, OUT closed bigint) RETUR
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_now timestamptz := holdfast.clock();
@@ -4105,6 +4123,7 @@ CREATE FUNCTION holdfast.let_out(p_held text, p_limit integer) RETURNS text[]
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -4333,6 +4352,7 @@ CREATE FUNCTION holdfast.might_conflict(p_jobs jsonb) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     AS $_$
@@ -4451,6 +4471,7 @@ CREATE FUNCTION holdfast.next_tenants(p_queue text, p_tenant text, p_most intege
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -4641,6 +4662,7 @@ CREATE FUNCTION holdfast.open_again(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -5051,6 +5073,7 @@ CREATE FUNCTION holdfast.project_slice(p_from bigint, p_to bigint, p_end bigint,
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
@@ -5852,6 +5875,7 @@ CREATE FUNCTION holdfast.release_compensations(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -5881,6 +5905,7 @@ CREATE FUNCTION holdfast.release_retries(p_ids uuid[]) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
   select holdfast.let_go(array_agg(r.id::uuid))
     from holdfast.job c
@@ -5899,6 +5924,7 @@ CREATE FUNCTION holdfast.release_slots(p_ids uuid[]) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_freed text[];
@@ -6050,6 +6076,7 @@ CREATE FUNCTION holdfast.retire_worker(p_worker uuid) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
   update holdfast.worker w
@@ -6567,6 +6594,7 @@ CREATE FUNCTION holdfast.settle(p_worker uuid, p_settlements jsonb) RETURNS TABL
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET lock_timeout TO '2s'
     AS $$
 declare
@@ -6860,6 +6888,7 @@ CREATE FUNCTION holdfast.sweep(p_limit integer DEFAULT 1000, OUT died bigint, OU
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
   perform set_config('holdfast.actor', 'sweeper', true);
@@ -6889,6 +6918,7 @@ CREATE FUNCTION holdfast.take_dispatches(p_worker uuid, p_executors text[], p_li
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
@@ -7137,6 +7167,7 @@ CREATE FUNCTION holdfast.tenants_in_line(p_queue text, p_from text, p_below text
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$

@@ -34,7 +34,7 @@ end $$;
 create or replace function holdfast.take_dispatches(p_worker uuid, p_executors text[], p_limit int, p_lease float8)
 returns table (id uuid, wanted text, try int, job_id uuid, attempt int, claim_id uuid, executor text, inputs text, planned_at timestamptz, run_ref text, run_id text)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off as $$
+  set enable_seqscan = off set jit = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := holdfast.clock();
 begin

@@ -6,7 +6,7 @@ create or replace function holdfast.complete(
   p_worker uuid, p_ids uuid[], p_attempts int[], p_claim_ids uuid[], p_results text[], p_logs text[] default null)
 returns table (id uuid, status holdfast.job_status)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set lock_timeout = '2s' as $$
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set lock_timeout = '2s' as $$
 declare
   v_done bigint;
   v_name text;
@@ -60,7 +60,7 @@ end $$;
 create or replace function holdfast.settle(p_worker uuid, p_settlements jsonb)
 returns table (id uuid, status holdfast.job_status, recorded boolean)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set lock_timeout = '2s' as $$
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set lock_timeout = '2s' as $$
 declare
   v_now timestamptz := holdfast.clock();
   v_name text;
