@@ -8,9 +8,11 @@ import httpx
 import psycopg
 import pytest
 
+from holdfast import KeyNotFound
 from holdfast.domain.access import KeyParts, Scope, read_key
 from holdfast.runtime import access
 from holdfast.runtime.access import new_key
+from holdfast.store import access as store
 from holdfast.store.access import find_key
 from service.asking import problem
 from service.conftest import Calling
@@ -141,6 +143,19 @@ async def test_an_admin_of_one_tenant_sees_and_touches_its_keys_only(house: Hous
     assert set(foreign) == {(404, "not-found")}
     assert problem(made) == (404, "not-found")
     assert problem(cursor) == (422, "invalid")
+
+
+def test_the_database_itself_keeps_a_tenants_admin_from_other_keys(house: House) -> None:
+    key = access.create_key(house.app, "guarded", scopes=[Scope.READ], tenant="globex").split("_")[1]
+    link = house.app.link
+
+    for bound in ("initech", ""):
+        with pytest.raises(KeyNotFound):
+            link.perform_once(store.revoke_key(key, bound))
+        with pytest.raises(KeyNotFound):
+            link.perform_once(store.rotate_key(key, bound, new_key(), timedelta(), None, "initech's admin"))
+        assert link.perform_once(store.find_record(key, bound)) is None
+    assert link.perform_once(store.revoke_key(key, "globex")) is True
 
 
 @pytest.mark.parametrize("scope", [scope for scope in Scope if scope is not Scope.ADMIN])

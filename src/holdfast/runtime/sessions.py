@@ -73,11 +73,8 @@ class Sessions:
             is_right = await self._passwords.matches(password, None if known is None else known.password)
         except Overrun:
             return self._turned_away(arrival, _SOON, is_known=known is not None)
-        if name is None or known is None or not is_right or not known.is_enabled:
-            # Without the name, unless it is one: people type their passwords there.
-            told = name if known is not None else None
-            events.warning("login:refused", extra={"person": told, "address": arrival.address})
-            return Refused()
+        if name is None or known is None or not is_right:
+            return self._refused(arrival, is_known=known is not None)
         made = LoggedIn(name, new_cookie(SESSION_PREFIX), device or new_cookie(DEVICE_PREFIX))
         renewed = await self._passwords.renewed(password, known.password)
         async with link.atransaction() as transaction:
@@ -86,8 +83,8 @@ class Sessions:
                     name, known, renewed, made.session, arrival.session, made.device, arrival.address, tried
                 )
             )
-            if not has_begun:
-                return Refused()
+            if not has_begun:  # disabled, or another password since
+                return self._refused(arrival, is_known=True)
             who = Principal(name, frozenset())
             await transaction.perform(record_action(who, arrival.address, "person.login", name, None, None))
         events.info("login", extra={"person": name, "address": arrival.address})
@@ -101,7 +98,15 @@ class Sessions:
                 who = Principal(name, frozenset())
                 await transaction.perform(record_action(who, address, "person.logout", name, None, None))
 
+    def _refused(self, arrival: Arrival, *, is_known: bool) -> Refused:
+        events.warning("login:refused", extra=_told(arrival, is_known=is_known))
+        return Refused()
+
     def _turned_away(self, arrival: Arrival, wait: timedelta, *, is_known: bool) -> TooManyTries:
-        told = read_name(arrival.name) if is_known else None
-        events.warning("login:too-many", extra={"person": told, "address": arrival.address})
+        events.warning("login:too-many", extra=_told(arrival, is_known=is_known))
         return TooManyTries(wait)
+
+
+def _told(arrival: Arrival, *, is_known: bool) -> dict[str, str | None]:
+    # Without the name, unless it is somebody's: people type their passwords there.
+    return {"person": read_name(arrival.name) if is_known else None, "address": arrival.address}

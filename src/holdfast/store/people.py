@@ -15,7 +15,6 @@ class Known:
     """What is needed to let a person in."""
 
     password: str = field(repr=False)
-    is_enabled: bool
     is_known_device: bool
 
 

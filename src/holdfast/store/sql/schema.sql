@@ -2651,11 +2651,11 @@ $$;
 -- Name: find_person(text, bytea); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.find_person(p_name text, p_device bytea) RETURNS TABLE(password text, is_enabled boolean, is_known_device boolean)
+CREATE FUNCTION holdfast.find_person(p_name text, p_device bytea) RETURNS TABLE(password text, is_known_device boolean)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
-  select p.password, p.disabled_at is null, exists (select from holdfast.device d where d.digest = p_device and d.person = p.name)
+  select p.password, exists (select from holdfast.device d where d.digest = p_device and d.person = p.name)
     from holdfast.person p
    where p.name = p_name
 $$;

@@ -97,9 +97,9 @@ $$;
 
 -- What is needed to let a person in, and whether they came from this device before.
 create or replace function holdfast.find_person(p_name text, p_device bytea)
-returns table (password text, is_enabled boolean, is_known_device boolean)
+returns table (password text, is_known_device boolean)
 language sql stable security definer set search_path = pg_catalog, holdfast, pg_temp as $$
-  select p.password, p.disabled_at is null, exists (select from holdfast.device d where d.digest = p_device and d.person = p.name)
+  select p.password, exists (select from holdfast.device d where d.digest = p_device and d.person = p.name)
     from holdfast.person p
    where p.name = p_name
 $$;
