@@ -1,5 +1,6 @@
 import asyncio
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from holdfast import Context, Delays, Fail, Holdfast, NotRetryable, Status, SyncContext
 from holdfast.domain.job import Job
 from holdfast.testing import ScratchDatabase, drain
+from interfaces.calling import until
 
 AT_ONCE = Delays([0])
 
@@ -294,6 +296,34 @@ def test_an_attempt_that_ends_before_it_hears_of_its_cancel_is_undone_at_once(
     drain(app)
 
     assert log == ["undo"]
+
+
+def test_what_timed_out_in_a_thread_is_undone_as_soon_as_the_thread_has_ended(
+    app: Holdfast, owner: psycopg.Connection[Any]
+) -> None:
+    log: list[str] = []
+
+    def compensation_of(job_id: UUID) -> tuple[Any, ...] | None:
+        asked = "select status, held_by like 'worker:%%' from holdfast.job where compensates = %s"
+        return owner.execute(asked, (job_id,)).fetchone()
+
+    @app.task(retries=0, timeout=0.2)
+    def trip(ctx: SyncContext) -> None:
+        ctx.step("flight", lambda: 1, compensate=lambda: log.append("undo"))
+        until(lambda: compensation_of(ctx.job_id) is not None)
+        log.append(f"beside {compensation_of(ctx.job_id)}")
+
+    @app.task(retries=0, timeout=20)
+    async def keep_the_worker() -> None:
+        while "undo" not in log:  # noqa: ASYNC110 - a thread writes it
+            await asyncio.sleep(0.01)
+
+    handle = trip.enqueue()
+    keep_the_worker.enqueue()
+    drain(app)
+
+    assert log == ["beside ('PENDING', True)", "undo"]
+    assert handle.status() is Status.FAILED
 
 
 def test_a_compensation_waits_ten_minutes_at_most(

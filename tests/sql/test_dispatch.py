@@ -207,16 +207,49 @@ def test_a_job_cancelled_while_its_executor_is_called_has_its_run_cancelled(mach
     assert machine.status(job["id"]) is Status.CANCELLED
 
 
+def project_and_keep_up(machine: Machine) -> None:
+    while machine.one("select * from holdfast.project()")["more"]:
+        pass  # retention leaves alone what the projector has not seen
+    machine.rows("select * from holdfast.upkeep()")
+
+
 def test_the_dispatches_of_a_removed_job_go_with_it(lasting: Machine) -> None:
     lasting.register("t", retention=60)
     job = sent(lasting)
     callback(lasting, job, "completed")
     lasting.advance(120)
-    while lasting.one("select * from holdfast.project()")["more"]:
-        pass  # retention leaves alone what the projector has not seen
 
-    lasting.rows("select * from holdfast.upkeep()")
+    project_and_keep_up(lasting)
 
     assert (
         lasting.count() == lasting.count("holdfast.dispatch") == lasting.count("holdfast.callback_nonce") == 0
     )
+
+
+def test_retention_keeps_a_run_that_is_to_be_cancelled_until_its_executor_was_told(lasting: Machine) -> None:
+    lasting.register("t", retention=60)
+    job = sent(lasting)
+    lasting.value("select holdfast.cancel(%s)", job["id"])
+    lasting.advance(120)
+    project_and_keep_up(lasting)
+    assert [call["wanted"] for call in take(lasting)] == ["cancel"]
+
+    project_and_keep_up(lasting)
+    lasting.rows("select holdfast.dispatch_cancelled(%s, true, null, null)", job["dispatch"])
+    project_and_keep_up(lasting)
+
+    assert lasting.count() == lasting.count("holdfast.dispatch") == 0
+
+
+def test_retention_gives_up_a_cancel_that_nobody_could_deliver_for_a_month(lasting: Machine) -> None:
+    lasting.register("t", retention=60)
+    job = sent(lasting)
+    lasting.value("select holdfast.cancel(%s)", job["id"])
+    lasting.advance(29 * 86400)
+    project_and_keep_up(lasting)
+    assert lasting.count() == 1
+
+    lasting.advance(2 * 86400)
+    project_and_keep_up(lasting)
+
+    assert lasting.count() == 0

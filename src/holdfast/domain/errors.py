@@ -143,6 +143,10 @@ class ApprovalChanged(HoldfastError):
     """A task asks something else than what people approved; the decision does not count for it."""
 
 
+class DeliveryNotFound(HoldfastError):
+    """No delivery of a webhook has that id."""
+
+
 class EventTimedOut(HoldfastError, TimeoutError):
     """The event that a job waited for did not come in time."""
 

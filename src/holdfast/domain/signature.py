@@ -32,10 +32,10 @@ class SignedHeaders:
     signatures: str | None
 
 
-def weakness(secret: str) -> str | None:
+def weakness(secret: str, shortest: int = SHORTEST_SECRET) -> str | None:
     """Say why a secret is too weak to sign or to derive with; None when it is not."""
-    if len(secret.encode()) < SHORTEST_SECRET:
-        return f"it has {len(secret.encode())} bytes; at least {SHORTEST_SECRET} are needed"
+    if len(secret.encode()) < shortest:
+        return f"it has {len(secret.encode())} bytes; at least {shortest} are needed"
     if len(set(secret)) < _FEWEST_DISTINCT:
         return "it repeats a few characters: it is a placeholder, not a secret"
     return None

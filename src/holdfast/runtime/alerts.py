@@ -20,6 +20,7 @@ from holdfast.domain.message import Message, body_text, compose, is_address, one
 from holdfast.domain.outcome import Fail
 from holdfast.domain.payload import PayloadCodec
 from holdfast.domain.task import TaskSettings
+from holdfast.runtime import failpoints
 from holdfast.runtime.approvals import new_token
 from holdfast.runtime.channels import Channel
 from holdfast.runtime.context import Context, JobContext
@@ -209,8 +210,10 @@ class Alerts:
         if told is None:
             return "there was nothing to send any more"
         page = self._page(told["approval"]["id"], token) if told["kind"] == "approval" else None
+        failpoints.reach("delivery_begun")
         with _discreet():
             await channel.send(compose(told, page))
+        failpoints.reach("delivery_sent")
         await link.aperform(outbox.end_delivery(ctx.claimed, notification))
         return "delivered"
 

@@ -53,6 +53,7 @@ from holdfast.runtime.schedules import (
     timing_of,
 )
 from holdfast.runtime.steering import Steering
+from holdfast.runtime.webhooks import Receiving, Webhook
 from holdfast.store import migrate
 from holdfast.store.connection import Database, find_database
 
@@ -61,12 +62,13 @@ R = TypeVar("R")
 OutsideExecutorT = TypeVar("OutsideExecutorT", bound=OutsideExecutor)
 
 
-class Holdfast(Enqueuing, Steering, Channels):
+class Holdfast(Enqueuing, Steering, Channels, Receiving):
     """Durable jobs in one PostgreSQL database."""
 
     def __init__(self, database_url: str | None = None) -> None:
         self.tasks: dict[str, AnyTask] = {}
         self.executors: dict[str, OutsideExecutor] = {}
+        self.webhooks: dict[str, Webhook] = {}
         self._registered: set[str] = set()  # tasks that this database is known to have
         self._flags_told: set[str] = set()
         self.made_in: str = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - where children will find it

@@ -36,6 +36,7 @@ class Attempt:
         "lane",
         "lost",
         "runs_in",
+        "runs_on",
         "started",
     )
 
@@ -47,6 +48,7 @@ class Attempt:
         self.alone = alone
         self.started = time.monotonic()
         self.runs_in: asyncio.Task[None] | None = None
+        self.runs_on = False  # it has failed, and a thread of it that nobody can end goes on
         self._task = task
         self._release_reason: str | None = None
         self._begun = False
@@ -103,6 +105,7 @@ class Attempt:
                 return await work
         except TimeoutError:
             self.context.stop()
+            self.runs_on = self._thread is not None and not self._thread.done()
             raise
 
     async def _in_child(self, processes: Processes) -> Outcome:

@@ -111,8 +111,9 @@ class Runner:
         self._attempts.discard(attempt)
         attempt.lane.finishing -= 1
         attempt.lane.make_room()
-        if settled is not None and not settled.recorded:
+        if attempt.runs_on or (settled is not None and not settled.recorded):
             self._acknowledge(attempt)
+        if settled is not None and not settled.recorded:
             events.warning("job:lease_lost", extra={**_facts(attempt.job), "status": settled.status})
         elif events.isEnabledFor(logging.INFO) and not attempt.lost:
             _report(attempt, settled)

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from holdfast.domain.access import KeyParts, Principal, Scope
-from holdfast.store.call import Call, Row, function, nothing
+from holdfast.store.call import Call, Row, function, nothing, query, single
 
 
 class StoredKey(NamedTuple):
@@ -29,6 +29,20 @@ class KeptAnswer(NamedTuple):
     is_same: bool
     status: int
     answer: str
+
+
+class Action(NamedTuple):
+    """One row of holdfast.audit: what somebody did."""
+
+    id: int
+    at: datetime
+    actor: str
+    address: str | None
+    action: str
+    target: str | None
+    tenant: str | None
+    reason: str | None
+    data: dict[str, Any] | None
 
 
 def find_key(key_id: str) -> Call[StoredKey | None]:
@@ -82,3 +96,16 @@ def record_action(
         "record_action", principal.name, address, action, target, principal.tenant, reason,
         None if data is None else json.dumps(data), read=nothing, types=("", "", "", "", "", "", "jsonb"),
     )  # fmt: skip
+
+
+def actions(tenant: str | None, target: str | None, before: int | None, limit: int) -> Call[list[Action]]:
+    """List what was done, newest first."""
+    return query(
+        "actions", lambda rows: [Action(*row) for row in rows],
+        tenant=tenant, target=target, before=before, limit=limit,
+    )  # fmt: skip
+
+
+def database_clock() -> Call[datetime]:
+    """Ask what time it is where it counts."""
+    return query("clock", single)

@@ -14,7 +14,7 @@ from holdfast.domain.search import NameTerm, Search, StatusTerm
 from holdfast.domain.states import Status
 from holdfast.runtime import failpoints
 from holdfast.runtime.app import Holdfast
-from holdfast.runtime.failpoints import DispatchPoint, SimulatedCrash, WorkerPoint
+from holdfast.runtime.failpoints import DispatchPoint, SimulatedCrash, WebhookPoint, WorkerPoint
 from holdfast.runtime.loop import run
 from holdfast.store import databases
 from holdfast.store.connection import Database, Session
@@ -111,7 +111,7 @@ async def adrain(app: Holdfast, **options: Any) -> None:
 
 
 @contextmanager
-def crash_at(point: WorkerPoint | DispatchPoint) -> Iterator[None]:
+def crash_at(point: WorkerPoint | DispatchPoint | WebhookPoint) -> Iterator[None]:
     """Let the worker that runs inside this block crash at a point, as if its process had been killed."""
     before = os.environ.get("HOLDFAST_TESTING")
     os.environ["HOLDFAST_TESTING"] = "1"

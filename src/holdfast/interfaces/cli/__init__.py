@@ -18,6 +18,7 @@ _COMMANDS = {
     "executor": ("executors:executor", "List outside executors, print the secret one signs with."),
     "flag": ("flags:flag", "List and set flags: kill switches and rollouts."),
     "job": ("jobs:job", "List, show, wait for, retry and cancel jobs."),
+    "openapi": ("openapi:openapi", "Print the HTTP API's description, OpenAPI 3.1."),
     "queue": ("queues:queue", "List, pause, resume and limit queues."),
     "quota": ("figures:quota", "List and set what tenants may use."),
     "schedule": ("schedules:schedule", "List, show, run, pause and resume schedules."),
@@ -26,6 +27,7 @@ _COMMANDS = {
     "tenant": ("tenants:tenant", "List and set the weights of tenants."),
     "usage": ("figures:usage", "What tenants used, by day and task."),
     "version": ("version:version", "Show the version."),
+    "webhook": ("webhooks:webhook", "List, show and replay what other systems brought."),
     "worker": ("workers:worker", "Run a worker, or list workers."),
 }
 

@@ -32,6 +32,7 @@ _CODES: tuple[tuple[type[errors.HoldfastError], int], ...] = (
     (errors.ScheduleNotFound, NOT_FOUND),
     (errors.ScheduleExists, CONFLICT),
     (errors.ApprovalNotFound, NOT_FOUND),
+    (errors.DeliveryNotFound, NOT_FOUND),
     (errors.ApprovalClosed, CONFLICT),
     (errors.IllegalMove, CONFLICT),
     (errors.Unchangeable, CONFLICT),

@@ -9,23 +9,53 @@ from starlette.routing import BaseRoute, Mount
 
 from holdfast.domain.errors import Configuration
 from holdfast.interfaces.http.access import Access, Authenticate
+from holdfast.interfaces.http.api.alerts import alerts, audit
+from holdfast.interfaces.http.api.approvals import approvals
+from holdfast.interfaces.http.api.deliveries import deliveries
+from holdfast.interfaces.http.api.figures import usage
 from holdfast.interfaces.http.api.jobs import jobs
 from holdfast.interfaces.http.api.operations import operations
+from holdfast.interfaces.http.api.queues import flags, queues, tasks, workers
+from holdfast.interfaces.http.api.schedules import schedules
+from holdfast.interfaces.http.description import description
+from holdfast.interfaces.http.operation import Operation
 from holdfast.interfaces.http.serve import not_found, routes
+from holdfast.interfaces.http.webhooks import webhook_routes
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
 
-OPERATIONS = [jobs, operations]
+OPERATIONS = [
+    jobs,
+    operations,
+    approvals,
+    queues,
+    tasks,
+    workers,
+    schedules,
+    usage,
+    flags,
+    alerts,
+    deliveries,
+    audit,
+]
+
+
+def all_operations() -> list[Operation]:
+    """List all operations of the API."""
+    return [operation for group in OPERATIONS for operation in group.all]
 
 
 def _api(app: "Holdfast", access: Access) -> list[BaseRoute]:
-    operations = [operation for group in OPERATIONS for operation in group.all]
-    return [Mount("/api/v1", routes=routes(app, access, operations))]
+    found = all_operations()
+    return [Mount("/api/v1", routes=[*description(found), *routes(app, access, found)])]
 
 
 # What each part brings; the order is the order in which paths are looked at.
-PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {"api": _api}
+PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {
+    "api": _api,
+    "webhooks": webhook_routes,
+}
 
 
 def asgi(

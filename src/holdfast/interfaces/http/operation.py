@@ -101,6 +101,7 @@ class Operation:
     method: str
     path: str
     scope: Scope
+    for_all: bool  # it concerns all tenants at once: not for callers that are bound to one
     handler: Handler
     status: HTTPStatus
     problems: tuple[ProblemType, ...]
@@ -160,11 +161,14 @@ class Operations:
         path: str,
         *,
         scope: Scope = Scope.READ,
+        for_all: bool = False,
         problems: tuple[ProblemType, ...] = (),
         transaction: bool = True,
     ) -> Callable[[H], H]:
         """Declare something to read; what waits does so without a transaction."""
-        return self._declare("GET", path, scope, HTTPStatus.OK, problems, transaction)
+        return self._declare(
+            "GET", path, scope, HTTPStatus.OK, for_all=for_all, problems=problems, transaction=transaction
+        )
 
     def post(
         self,
@@ -172,18 +176,23 @@ class Operations:
         *,
         scope: Scope,
         status: HTTPStatus = HTTPStatus.OK,
+        for_all: bool = False,
         problems: tuple[ProblemType, ...] = (),
     ) -> Callable[[H], H]:
         """Declare something to do; with an Idempotency-Key it is done once."""
-        return self._declare("POST", path, scope, status, problems)
+        return self._declare("POST", path, scope, status, for_all=for_all, problems=problems)
 
-    def put(self, path: str, *, scope: Scope, problems: tuple[ProblemType, ...] = ()) -> Callable[[H], H]:
+    def put(
+        self, path: str, *, scope: Scope, for_all: bool = False, problems: tuple[ProblemType, ...] = ()
+    ) -> Callable[[H], H]:
         """Declare something to set, which may be repeated."""
-        return self._declare("PUT", path, scope, HTTPStatus.OK, problems)
+        return self._declare("PUT", path, scope, HTTPStatus.OK, for_all=for_all, problems=problems)
 
-    def delete(self, path: str, *, scope: Scope, problems: tuple[ProblemType, ...] = ()) -> Callable[[H], H]:
+    def delete(
+        self, path: str, *, scope: Scope, for_all: bool = False, problems: tuple[ProblemType, ...] = ()
+    ) -> Callable[[H], H]:
         """Declare something to take away, which may be repeated."""
-        return self._declare("DELETE", path, scope, HTTPStatus.OK, problems)
+        return self._declare("DELETE", path, scope, HTTPStatus.OK, for_all=for_all, problems=problems)
 
     def _declare(
         self,
@@ -191,6 +200,8 @@ class Operations:
         path: str,
         scope: Scope,
         status: HTTPStatus,
+        *,
+        for_all: bool,
         problems: tuple[ProblemType, ...],
         transaction: bool = True,
     ) -> Callable[[H], H]:
@@ -201,6 +212,7 @@ class Operations:
                     method=method,
                     path=path,
                     scope=scope,
+                    for_all=for_all,
                     handler=handler,
                     status=status,
                     problems=problems,

@@ -151,6 +151,17 @@ begin
 end $$;
 
 --
+-- Name: act_for_endpoint(text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.act_for_endpoint(p_endpoint text, p_tenant text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select set_config('holdfast.actor', 'webhook:' || p_endpoint, true), set_config('holdfast.tenant', coalesce(p_tenant, '*'), true)
+$$;
+
+--
 -- Name: actor(); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -684,6 +695,29 @@ begin
 end $$;
 
 --
+-- Name: begin_replay(uuid, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.begin_replay(p_id uuid, p_actor text) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_endpoint text;
+  v_tenant text;
+  v_replays int;
+begin
+  update holdfast.webhook_delivery d
+     set status = 'handled', error = null, replays = d.replays + 1, replayed_by = p_actor, ended_at = holdfast.clock()
+   where d.id = p_id
+  returning d.endpoint, d.tenant, d.replays into v_endpoint, v_tenant, v_replays;
+  if found then
+    perform holdfast.act_for_endpoint(v_endpoint, v_tenant);
+  end if;
+  return v_replays;
+end $$;
+
+--
 -- Name: begin_request(text, text, bytea); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -760,6 +794,28 @@ begin
   perform holdfast.note(p_job.id, 'approval.asked', v_name, jsonb_strip_nulls(jsonb_build_object('approval', p_gate.id, 'name', p_gate.name,
             'quorum', p_gate.quorum, 'expires_at', p_gate.expires_at)));
   perform set_config('holdfast.actor', coalesce(v_actor, ''), true);
+end $$;
+
+--
+-- Name: begin_webhook(uuid, text, text, text, text, text, bytea); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.begin_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_status text, p_body bytea) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_id uuid;
+begin
+  perform holdfast.act_for_endpoint(p_endpoint, p_tenant);
+  insert into holdfast.webhook_delivery as d (id, endpoint, event_id, type, tenant, status, body)
+  values (p_id, p_endpoint, p_event_id, p_type, p_tenant, p_status, p_body)
+  on conflict on constraint webhook_event_is_handled_once do update
+     set status = excluded.status, type = excluded.type, tenant = excluded.tenant, body = excluded.body, error = null,
+         tries = d.tries + 1, ended_at = excluded.ended_at
+   where d.status = 'failed'
+  returning d.id into v_id;
+  return v_id;
 end $$;
 
 --
@@ -1315,7 +1371,8 @@ begin
       cross join lateral (select j.* from holdfast.job j where j.id = i.id limit 1) as p),
   undone as materialized (
     select j.id, j.task, j.queue, j.priority, j.tenant, j.subject, j.label, j.requested_by, j.trace_parent, j.tags, j.metadata, j.payload, j.timeout,
-           j.status, coalesce((o.options ->> 'compensation_retries')::int, 10) as retries, holdfast.still_held(j.last_holder) as held_by
+           j.status, coalesce((o.options ->> 'compensation_retries')::int, 10) as retries,
+           coalesce(holdfast.still_held(j.last_holder), holdfast.running_on(j.id, j.last_holder)) as held_by
       from ended j
       cross join lateral (select (select t.options from holdfast.task t where t.name = j.task) as options) as o
      where j.compensates is null and j.attempt > 0
@@ -2042,6 +2099,27 @@ begin
 end $$;
 
 --
+-- Name: end_webhook(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.end_webhook(p_id uuid) RETURNS uuid[]
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_jobs uuid[];
+begin
+  select array_agg(h.job_id order by h.job_id) into v_jobs
+    from holdfast.job_history h
+   where h.xid = pg_current_xact_id()::text::bigint and h.seq = 1;
+  if v_jobs is not null then
+    update holdfast.webhook_delivery d set jobs = d.jobs || v_jobs where d.id = p_id;
+  end if;
+  perform set_config('holdfast.actor', '', true);
+  return coalesce(v_jobs, '{}');
+end $$;
+
+--
 -- Name: enqueue(text, jsonb, text, integer, timestamp with time zone, interval, text, text, text, text, text, jsonb, text, jsonb, text, uuid, text, integer, interval); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2370,6 +2448,21 @@ begin
   perform set_config('holdfast.actor', coalesce(v_before, ''), true);
   return case when v_again then 'RETRY' else 'FAILED' end;
 end $$;
+
+--
+-- Name: fail_webhook(uuid, text, text, text, text, bytea, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.fail_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_body bytea, p_error text) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  insert into holdfast.webhook_delivery as d (id, endpoint, event_id, type, tenant, status, body, error)
+  values (p_id, p_endpoint, p_event_id, p_type, p_tenant, 'failed', p_body, p_error)
+  on conflict on constraint webhook_event_is_handled_once do update
+     set error = excluded.error, tries = d.tries + 1, ended_at = excluded.ended_at
+   where d.status = 'failed'   -- another of the same event may have succeeded meanwhile
+$$;
 
 --
 -- Name: failed_compensations(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2741,6 +2834,23 @@ begin
   perform set_config('holdfast.retention', '', true);
   return v_count;
 end $$;
+
+--
+-- Name: forget_webhooks(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.forget_webhooks(p_limit integer) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  delete from holdfast.webhook_delivery d
+   where d.id = any (array(
+     select o.id
+       from holdfast.webhook_delivery o
+      where o.ended_at < holdfast.clock() - interval '30 days'
+      order by o.ended_at
+      limit p_limit))
+$$;
 
 --
 -- Name: free_rate_slot(text, integer, interval, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -3287,6 +3397,8 @@ CREATE FUNCTION holdfast.is_needed(p_job uuid, p_parent uuid) RETURNS boolean
       or exists (select from holdfast.job c where c.compensates = p_job and c.status not in ('COMPLETED', 'CANCELLED'))
       or exists (select from holdfast.dependency d join holdfast.job f on f.id = any (array[d.job_id]) where d.needs = p_job and f.finished_at is null)
       or exists (select from holdfast.job p where p.id = p_parent and p.finished_at is null)
+      or exists (select from holdfast.dispatch d
+                  where d.job_id = p_job and d.next_try_at is not null and d.cancel_wanted_at > holdfast.clock() - interval '30 days')
 $$;
 
 --
@@ -3688,6 +3800,17 @@ CREATE FUNCTION holdfast.last_checkpoint(p_job uuid) RETURNS text
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
   select c.value::text from holdfast.checkpoint c where c.job_id = p_job
+$$;
+
+--
+-- Name: leave(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.leave() RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select set_config('role', 'none', true)
 $$;
 
 --
@@ -4341,10 +4464,27 @@ CREATE FUNCTION holdfast.open_lines(p_rule holdfast.alert_rule, p_now timestamp 
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
-  select q.name::text, holdfast.waiting_since(q.name)
-    from holdfast.queue q
-   where case when p_rule.queue is null then q.name <> 'holdfast' else q.name = p_rule.queue end
-     and (q.paused_at is null or q.resume_at <= p_now)
+  -- Not the queues that somebody has declared: jobs can be enqueued into any, and those are the ones that nobody serves. Hops along the index.
+  with recursive in_line as (
+    (select j.queue::text as name
+       from holdfast.job j
+      where p_rule.queue is null and j.claim_order is not null and not j.suspect
+      order by j.queue
+      limit 1)
+    union all
+    select (select j.queue::text
+              from holdfast.job j
+             where j.claim_order is not null and not j.suspect and j.queue > l.name
+             order by j.queue
+             limit 1)
+      from in_line l
+     where l.name is not null)
+  select n.name, holdfast.waiting_since(n.name)
+    from (select l.name from in_line l where l.name <> 'holdfast'
+          union all
+          select p_rule.queue::text where p_rule.queue is not null) as n
+    left join holdfast.queue q on q.name = n.name
+   where q.paused_at is null or q.resume_at <= p_now
 $$;
 
 --
@@ -5850,6 +5990,17 @@ CREATE FUNCTION holdfast.running_in(p_snapshot pg_snapshot) RETURNS bigint[]
 $$;
 
 --
+-- Name: running_on(uuid, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.running_on(p_job uuid, p_holder uuid) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select 'worker:' || p_holder where p_job::text = any (string_to_array(current_setting('holdfast.running_on', true), ','))
+$$;
+
+--
 -- Name: save_checkpoint(uuid, integer, uuid, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5989,6 +6140,9 @@ begin
   select w.name into v_name from holdfast.worker w where w.id = p_worker;
   v_name := coalesce(v_name, p_worker::text);
   perform set_config('holdfast.actor', v_name, true);
+  perform set_config('holdfast.running_on', coalesce(string_agg(o ->> 'id', ','), ''), true)
+     from jsonb_array_elements(p_settlements) as o
+    where (o ->> 'runs_on')::boolean;
   return query
   with outcome as materialized (
     select o.id, o.attempt, o.claim_id, o.outcome, o.error, o.delay, o.reason, o.logs, coalesce(o.recoverable, true) as recoverable
@@ -6693,6 +6847,7 @@ begin
   delete from holdfast.request r where r.at < holdfast.clock() - interval '24 hours';
   perform holdfast.forget_schedule_runs(p_limit);
   perform holdfast.forget_alerts(p_limit);
+  perform holdfast.forget_webhooks(p_limit);
   perform holdfast.drop_empty_history_partitions();
   delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
   with gone as (
@@ -7693,6 +7848,30 @@ CREATE TABLE holdfast.wait (
 WITH (fillfactor='70');
 
 --
+-- Name: webhook_delivery; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.webhook_delivery (
+    id uuid NOT NULL,
+    endpoint holdfast.name NOT NULL,
+    event_id holdfast.long_name NOT NULL,
+    type holdfast.name NOT NULL,
+    tenant holdfast.name,
+    status text NOT NULL,
+    body bytea NOT NULL,
+    received_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    ended_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    tries integer DEFAULT 1 NOT NULL,
+    replays integer DEFAULT 0 NOT NULL,
+    replayed_by text,
+    error text,
+    jobs uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    CONSTRAINT webhook_error_is_of_failures CHECK (((error IS NOT NULL) = (status = 'failed'::text))),
+    CONSTRAINT webhook_status_is_known CHECK ((status = ANY (ARRAY['handled'::text, 'ignored'::text, 'failed'::text])))
+)
+WITH (fillfactor='80');
+
+--
 -- Name: worker; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -8100,6 +8279,20 @@ ALTER TABLE ONLY holdfast.wait
     ADD CONSTRAINT wait_pkey PRIMARY KEY (job_id);
 
 --
+-- Name: webhook_delivery webhook_delivery_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.webhook_delivery
+    ADD CONSTRAINT webhook_delivery_pkey PRIMARY KEY (id);
+
+--
+-- Name: webhook_delivery webhook_event_is_handled_once; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.webhook_delivery
+    ADD CONSTRAINT webhook_event_is_handled_once UNIQUE (endpoint, event_id);
+
+--
 -- Name: worker worker_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -8411,6 +8604,30 @@ CREATE INDEX usage_of_tenant ON holdfast.usage USING btree (tenant, day);
 --
 
 CREATE INDEX wait_for_event ON holdfast.wait USING btree (event) WHERE (event IS NOT NULL);
+
+--
+-- Name: webhook_delivery_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX webhook_delivery_by_age ON holdfast.webhook_delivery USING btree (ended_at);
+
+--
+-- Name: webhook_delivery_failed; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX webhook_delivery_failed ON holdfast.webhook_delivery USING btree (id DESC) WHERE (status = 'failed'::text);
+
+--
+-- Name: webhook_delivery_of_endpoint; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX webhook_delivery_of_endpoint ON holdfast.webhook_delivery USING btree (endpoint, id DESC);
+
+--
+-- Name: webhook_delivery_of_tenant; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX webhook_delivery_of_tenant ON holdfast.webhook_delivery USING btree (tenant, id DESC) WHERE (tenant IS NOT NULL);
 
 --
 -- Name: job_history_rest_pkey; Type: INDEX ATTACH; Schema: holdfast; Owner: -
@@ -8794,6 +9011,12 @@ GRANT ALL ON FUNCTION holdfast.acknowledge_stop(p_worker uuid, p_ids uuid[]) TO 
 REVOKE ALL ON FUNCTION holdfast.act_as_worker(p_worker uuid) FROM PUBLIC;
 
 --
+-- Name: FUNCTION act_for_endpoint(p_endpoint text, p_tenant text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.act_for_endpoint(p_endpoint text, p_tenant text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION actor(); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -8923,6 +9146,13 @@ REVOKE ALL ON FUNCTION holdfast.begin_delivery(p_job uuid, p_attempt integer, p_
 GRANT ALL ON FUNCTION holdfast.begin_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid, p_token_hash bytea) TO holdfast_worker;
 
 --
+-- Name: FUNCTION begin_replay(p_id uuid, p_actor text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.begin_replay(p_id uuid, p_actor text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.begin_replay(p_id uuid, p_actor text) TO holdfast_api;
+
+--
 -- Name: FUNCTION begin_request(p_tenant text, p_key text, p_digest bytea); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -8940,6 +9170,13 @@ GRANT SELECT ON TABLE holdfast.approval TO holdfast_api;
 --
 
 REVOKE ALL ON FUNCTION holdfast.begin_waiting(p_job holdfast.job, p_gate holdfast.approval, p_logs jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION begin_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_status text, p_body bytea); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.begin_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_status text, p_body bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.begin_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_status text, p_body bytea) TO holdfast_api;
 
 --
 -- Name: FUNCTION bound_hash(p_job uuid, p_payload jsonb, p_name text, p_question text, p_facts jsonb, p_approvers text[], p_quorum integer); Type: ACL; Schema: holdfast; Owner: -
@@ -9261,6 +9498,13 @@ REVOKE ALL ON FUNCTION holdfast.end_of_slice(p_from bigint, p_to bigint, p_limit
 REVOKE ALL ON FUNCTION holdfast.end_overdue(p_limit integer) FROM PUBLIC;
 
 --
+-- Name: FUNCTION end_webhook(p_id uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.end_webhook(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.end_webhook(p_id uuid) TO holdfast_api;
+
+--
 -- Name: FUNCTION enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid, p_trace_parent text, p_max_retries integer, p_timeout interval); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -9341,6 +9585,13 @@ REVOKE ALL ON FUNCTION holdfast.extras_of(p_label text, p_requested_by text, p_t
 --
 
 REVOKE ALL ON FUNCTION holdfast.fail_run(p_job holdfast.job, p_run holdfast.dispatch, p_error jsonb, p_reason text, p_actor text, p_stop boolean) FROM PUBLIC;
+
+--
+-- Name: FUNCTION fail_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_body bytea, p_error text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.fail_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_body bytea, p_error text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.fail_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_body bytea, p_error text) TO holdfast_api;
 
 --
 -- Name: FUNCTION failed_compensations(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -9428,6 +9679,12 @@ REVOKE ALL ON FUNCTION holdfast.forget_projected(p_limit integer) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.forget_schedule_runs(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION forget_webhooks(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.forget_webhooks(p_limit integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION free_rate_slot(p_key text, p_most integer, p_period interval, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -9699,6 +9956,13 @@ REVOKE ALL ON FUNCTION holdfast.key_of(p_payload jsonb, p_fields jsonb) FROM PUB
 
 REVOKE ALL ON FUNCTION holdfast.last_checkpoint(p_job uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.last_checkpoint(p_job uuid) TO holdfast_worker;
+
+--
+-- Name: FUNCTION leave(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.leave() FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.leave() TO holdfast_api;
 
 --
 -- Name: FUNCTION leave_flags(p_tasks text[]); Type: ACL; Schema: holdfast; Owner: -
@@ -10256,6 +10520,12 @@ GRANT ALL ON FUNCTION holdfast.run_schedule(p_name text, p_actor text, p_id uuid
 REVOKE ALL ON FUNCTION holdfast.running_in(p_snapshot pg_snapshot) FROM PUBLIC;
 
 --
+-- Name: FUNCTION running_on(p_job uuid, p_holder uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.running_on(p_job uuid, p_holder uuid) FROM PUBLIC;
+
+--
 -- Name: FUNCTION save_checkpoint(p_job uuid, p_attempt integer, p_claim_id uuid, p_value jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -10727,6 +10997,12 @@ GRANT SELECT ON TABLE holdfast.usage TO holdfast_viewer;
 --
 
 GRANT SELECT ON TABLE holdfast.wait TO holdfast_api;
+
+--
+-- Name: TABLE webhook_delivery; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.webhook_delivery TO holdfast_api;
 
 --
 -- Name: TABLE worker; Type: ACL; Schema: holdfast; Owner: -

@@ -10,6 +10,7 @@ from pydantic import Field
 from holdfast.domain.job import Job, Transition
 from holdfast.domain.sentence import sentence
 from holdfast.domain.states import Status
+from holdfast.interfaces.http.api.words import INTEGRAL
 from holdfast.interfaces.http.operation import Body, Page, View
 
 MOST_JOBS = 1000
@@ -31,11 +32,11 @@ class NewJobBody(Body):
     on_conflict: Literal["return", "raise", "replace"] | None = None
     run_at: datetime | None = None
     run_in: _Seconds | None = None
-    priority: Annotated[int, Field(ge=-100, le=100)] | None = None
+    priority: Annotated[int, Field(ge=-100, le=100), INTEGRAL] | None = None
     label: Annotated[str, Field(max_length=500)] | None = None
     tags: list[str] | None = None
     metadata: dict[str, Any] | None = None
-    retries: Annotated[int, Field(ge=0, le=100)] | None = None
+    retries: Annotated[int, Field(ge=0, le=100), INTEGRAL] | None = None
     timeout: Annotated[float, Field(gt=0, le=31_536_000)] | None = None
     after: Annotated[list[UUID], Field(max_length=MOST_JOBS)] | None = None
     on_parent_failure: Literal["cancel", "run"] | None = None
@@ -47,12 +48,6 @@ class NewJobsBody(Body):
     most_members: ClassVar[int] = 100_000
 
     jobs: Annotated[list[NewJobBody], Field(min_length=1, max_length=MOST_JOBS)]
-
-
-class ReasonBody(Body):
-    """Why something is done, for the audit."""
-
-    reason: Annotated[str, Field(max_length=500)] | None = None
 
 
 class EnqueuedView(View):

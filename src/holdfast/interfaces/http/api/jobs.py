@@ -27,11 +27,11 @@ from holdfast.interfaces.http.api.job_views import (
     ListedJobView,
     NewJobBody,
     NewJobsBody,
-    ReasonBody,
     StepPage,
     StepView,
     TransitionView,
 )
+from holdfast.interfaces.http.api.words import ReasonBody
 from holdfast.interfaces.http.cursor import bad_cursor, link_next, read_cursor, read_id, write_cursor
 from holdfast.interfaces.http.operation import ApiCall, ListQuery, Operations, Query
 from holdfast.interfaces.http.problem import (

@@ -12,8 +12,9 @@ from holdfast.domain.bulk import Action, Operation, search_for
 from holdfast.domain.errors import OperationNotFound
 from holdfast.domain.search import LONGEST
 from holdfast.domain.states import Status
-from holdfast.interfaces.http.api.job_views import ListedJobView, ReasonBody
+from holdfast.interfaces.http.api.job_views import ListedJobView
 from holdfast.interfaces.http.api.jobs import read_search
+from holdfast.interfaces.http.api.words import ReasonBody
 from holdfast.interfaces.http.cursor import link_next, read_cursor, read_id, write_cursor
 from holdfast.interfaces.http.operation import ApiCall, Body, ListQuery, Operations, Page, Query, View
 from holdfast.interfaces.http.problem import CONFLICT, NOT_FOUND

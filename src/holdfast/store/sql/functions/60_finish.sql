@@ -50,11 +50,12 @@ begin
 end $$;
 
 -- Ends attempts in any other way. p_settlements: an array of {"id", "attempt", "claim_id", "outcome", "error", "delay"
--- (seconds), "recoverable", "reason", "logs"} with outcome
+-- (seconds), "recoverable", "reason", "logs", "runs_on"} with outcome
 --   failed     the task's fault: RETRY while it is recoverable and retries are left, else FAILED
 --   crashed    it took its process with it: RETRY, counted apart, FAILED at the task's crash cap
 --   released   the worker gave it back unharmed: RETRY at once, counted as nothing
 --   cancelled  the task cancelled itself
+-- An attempt that runs on timed out in a thread, which nobody can end: what undoes it waits until its worker has acknowledged the stop.
 -- Answers as complete does, with the status each job has now; "recorded" says whether this attempt wrote it.
 create or replace function holdfast.settle(p_worker uuid, p_settlements jsonb)
 returns table (id uuid, status holdfast.job_status, recorded boolean)
@@ -67,6 +68,9 @@ begin
   select w.name into v_name from holdfast.worker w where w.id = p_worker;
   v_name := coalesce(v_name, p_worker::text);
   perform set_config('holdfast.actor', v_name, true);
+  perform set_config('holdfast.running_on', coalesce(string_agg(o ->> 'id', ','), ''), true)
+     from jsonb_array_elements(p_settlements) as o
+    where (o ->> 'runs_on')::boolean;
   return query
   with outcome as materialized (
     select o.id, o.attempt, o.claim_id, o.outcome, o.error, o.delay, o.reason, o.logs, coalesce(o.recoverable, true) as recoverable

@@ -14,7 +14,8 @@ begin
       cross join lateral (select j.* from holdfast.job j where j.id = i.id limit 1) as p),
   undone as materialized (
     select j.id, j.task, j.queue, j.priority, j.tenant, j.subject, j.label, j.requested_by, j.trace_parent, j.tags, j.metadata, j.payload, j.timeout,
-           j.status, coalesce((o.options ->> 'compensation_retries')::int, 10) as retries, holdfast.still_held(j.last_holder) as held_by
+           j.status, coalesce((o.options ->> 'compensation_retries')::int, 10) as retries,
+           coalesce(holdfast.still_held(j.last_holder), holdfast.running_on(j.id, j.last_holder)) as held_by
       from ended j
       cross join lateral (select (select t.options from holdfast.task t where t.name = j.task) as options) as o
      where j.compensates is null and j.attempt > 0
@@ -45,6 +46,12 @@ language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
   select 'run:' || d.id
     from holdfast.dispatch d
    where d.id = p_holder and d.cancel_wanted_at is not null and d.ended_at is null   -- an outside run that was told to stop
+$$;
+
+-- The same of an attempt whose worker says that it failed and that its thread has not ended: see settle.
+create or replace function holdfast.running_on(p_job uuid, p_holder uuid) returns text
+language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
+  select 'worker:' || p_holder where p_job::text = any (string_to_array(current_setting('holdfast.running_on', true), ','))
 $$;
 
 -- What was held back or waited enters the line, or is due for admission.

@@ -76,6 +76,8 @@ begin
   grant execute on function
     holdfast.find_key, holdfast.create_key, holdfast.enter, holdfast.begin_request, holdfast.keep_answer, holdfast.record_action
     to holdfast_api;
+  grant execute on function holdfast.begin_webhook, holdfast.end_webhook, holdfast.fail_webhook, holdfast.begin_replay, holdfast.leave to holdfast_api;
+  grant select on holdfast.webhook_delivery to holdfast_api;
   grant select on holdfast.audit to holdfast_api;   -- keys' digests are for nobody
   grant execute on function holdfast.create_operation to holdfast_api;
   grant execute on function holdfast.run_chunk to holdfast_worker;
