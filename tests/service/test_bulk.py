@@ -213,3 +213,21 @@ def test_a_chunk_of_another_tenants_jobs_is_skipped_whole(shop: Holdfast, owner:
 
     assert outcome == (0, 1)
     assert str(job.status()) == "PENDING"
+
+
+def test_a_chunk_that_is_run_again_says_what_came_of_it_the_first_time(
+    shop: Holdfast, owner: psycopg.Connection
+) -> None:
+    job = shop.tasks["greet"].enqueue("n")
+    owner.execute(
+        "select holdfast.create_operation(holdfast.new_id(), null, 'cancel', 'x', 'ana', null, array[%s]::uuid[],"
+        ' \'[{"name": "holdfast.bulk"}]\')',
+        [job.id],
+    )
+
+    outcomes = [
+        owner.execute("select (holdfast.run_chunk(o.id, 1)).* from holdfast.operation o").fetchone()
+        for _ in range(2)
+    ]
+
+    assert outcomes == [(1, 0), (1, 0)]
