@@ -24,7 +24,7 @@ def test_the_secret_of_an_executor_is_derived_from_the_master_key(cli: Cli) -> N
 
 
 def test_the_secret_that_code_gives_is_the_one_to_install(cli: Cli) -> None:
-    assert cli("-a", APP, "executor", "key", "ci").stdout.strip() == "hfx_" + "0123456789abcdef" * 4
+    assert cli("-a", APP, "executor", "key", "ci").stdout.strip() == "hfx_" + "4b1d97c02ea8f653" * 4
 
 
 def test_an_executor_that_is_not_there_is_said_with_those_that_are(cli: Cli) -> None:

@@ -56,6 +56,14 @@ def test_up_serves_and_works_in_one_process_and_both_end_together(holdfast_db: S
         assert server.stop(signal.SIGINT) == 0, server.said
 
 
+def test_dev_serves_this_machine_without_a_key(holdfast_db: ScratchDatabase) -> None:
+    with serving(holdfast_db, "dev") as server, server.client() as client:
+        shown = client.get("/api/v1/queues")
+
+        assert shown.status_code == 200
+        assert server.stop() == 0, server.said
+
+
 def test_beyond_loopback_nobody_is_served_before_there_is_a_key(cli: Cli) -> None:
     refused = cli("server", "--host", "0.0.0.0", code=2)
 

@@ -10,7 +10,7 @@ _COMMANDS = {
     "config": ("config:config", "Show every setting and where it came from."),
     "db": ("db:db", "Migrate and check the database's schema."),
     "demo": ("demo:demo", "Run a sample app with traffic, on a PostgreSQL of its own."),
-    "dev": ("dev:dev", "Run your app here: PostgreSQL, schema and worker in one command."),
+    "dev": ("dev:dev", "Run your app here: PostgreSQL, schema, worker and service in one command."),
     "doctor": ("doctor:doctor", "Is the queue stuck, and why?"),
     "enqueue": ("enqueue:enqueue", "Enqueue one job."),
     "events": ("events:events", "Read the events of a channel, or follow it."),

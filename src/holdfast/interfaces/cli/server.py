@@ -49,7 +49,7 @@ def server(no_auth: bool) -> None:
     """Serve the HTTP API and its other parts until SIGTERM or Ctrl-C. Put TLS in front of it."""
     from holdfast.interfaces.ending import leave
 
-    _require_uvicorn()
+    require_uvicorn()
     from holdfast.interfaces.http.serving import address_of, serve
 
     with closing(_served_app()) as app:
@@ -68,7 +68,7 @@ def up(no_auth: bool) -> None:
     """Run a worker and the HTTP service in one process, until SIGTERM or Ctrl-C (drains; a second Ctrl-C forces)."""
     from holdfast.interfaces.ending import leave
 
-    _require_uvicorn()
+    require_uvicorn()
     from holdfast.interfaces.http.serving import address_of
 
     current().require_app()
@@ -88,7 +88,8 @@ def work_and_serve(app: "Holdfast", application: Any, listener: "socket.socket")
     return run(work_and_answer(app, application, listener, run_options()))
 
 
-def _require_uvicorn() -> None:
+def require_uvicorn() -> None:
+    """Say what to install where the server is missing."""
     try:
         import starlette
         import uvicorn
