@@ -13,9 +13,9 @@ from holdfast import Holdfast
 from holdfast.server import Stripe, WebhookEvent
 from holdfast.testing import ScratchDatabase
 from interfaces.calling import Cli
+from service.asking import problem
 from service.conftest import Calling
 from service.senders import SECRET, event, sending, stripe
-from service.test_core import problem
 
 Owner = psycopg.Connection[Any]
 ABOUT = {

@@ -9,7 +9,8 @@ import pytest
 
 from holdfast import Context, Holdfast
 from holdfast.testing import ScratchDatabase
-from service.conftest import Calling, problem
+from service.asking import problem
+from service.conftest import Calling
 
 
 @pytest.fixture
