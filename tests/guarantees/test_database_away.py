@@ -19,9 +19,9 @@ from guarantees.waiting import until
 from guarantees.workers import Launcher
 from holdfast import Holdfast
 from holdfast.embedded import EmbeddedServer, cluster
-from holdfast.embedded.folder import ROOTS_PLACE, Home
+from holdfast.embedded.folder import Home
 from holdfast.embedded.server import start_in
-from holdfast.embedded.throwaway import PREFIX
+from holdfast.embedded.throwaway import PREFIX, place_on_disk
 from holdfast.testing import TestServer
 
 
@@ -53,8 +53,7 @@ class RestartableServer:
 
 @pytest.fixture(scope="module")
 def restartable() -> Iterator[RestartableServer]:
-    place = ROOTS_PLACE if os.geteuid() == 0 else Path(tempfile.gettempdir())
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place)).resolve()
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place_on_disk())).resolve()
     server = RestartableServer(folder)
     yield server
     server.server.stop()

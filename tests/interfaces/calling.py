@@ -2,8 +2,6 @@
 
 import json
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +34,3 @@ class Cli:
 
     def enqueue(self, task: str, payload: str = "{}", *options: str) -> str:
         return self("-a", APP, "enqueue", task, payload, *options).stdout.strip()
-
-
-def until(holds: Callable[[], bool], seconds: float = 20.0) -> None:
-    """Wait for an event in another process."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)

@@ -46,6 +46,8 @@ def test_every_public_name_can_still_be_imported() -> None:
         "job show",
         "job wait",
         "queue pause",
+        "server",
+        "up",
         "worker",
         "worker list",
     ],

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from subprocess import Popen
 
-from interfaces.calling import APP, Cli, until
+from guarantees.waiting import until
+from interfaces.calling import APP, Cli
 
 Start = Callable[..., Popen[str]]
 
@@ -54,7 +55,7 @@ def test_little_logging_still_keeps_the_tasks_own_lines(cli: Cli, process: Start
 def test_sigterm_releases_and_ends_although_a_thread_is_stuck(cli: Cli, process: Start) -> None:
     job_id = cli.enqueue("hang", '{"seconds": 600}')
     worker = process("-a", APP, "worker", "--drain-timeout", "0.2")
-    until(lambda: status(cli, job_id) == "RUNNING")
+    until("the job runs", lambda: status(cli, job_id) == "RUNNING")
 
     worker.send_signal(signal.SIGTERM)
     worker.communicate(timeout=20)
@@ -67,7 +68,7 @@ def test_sigterm_releases_and_ends_although_a_thread_is_stuck(cli: Cli, process:
 def test_a_second_ctrl_c_forces_the_end(cli: Cli, process: Start) -> None:
     job_id = cli.enqueue("slow", '{"seconds": 600}')
     worker = process("-a", APP, "worker", "--drain-timeout", "300")
-    until(lambda: status(cli, job_id) == "RUNNING")
+    until("the job runs", lambda: status(cli, job_id) == "RUNNING")
 
     worker.send_signal(signal.SIGINT)
     read_until(worker, "worker:draining")

@@ -5,10 +5,10 @@ from uuid import UUID
 import psycopg
 import pytest
 
+from guarantees.waiting import until
 from holdfast import Context, Delays, Fail, Holdfast, NotRetryable, Status, SyncContext
 from holdfast.domain.job import Job
 from holdfast.testing import ScratchDatabase, drain
-from interfaces.calling import until
 
 AT_ONCE = Delays([0])
 
@@ -310,7 +310,7 @@ def test_what_timed_out_in_a_thread_is_undone_as_soon_as_the_thread_has_ended(
     @app.task(retries=0, timeout=0.2)
     def trip(ctx: SyncContext) -> None:
         ctx.step("flight", lambda: 1, compensate=lambda: log.append("undo"))
-        until(lambda: compensation_of(ctx.job_id) is not None)
+        until("it is compensated", lambda: compensation_of(ctx.job_id) is not None)
         log.append(f"beside {compensation_of(ctx.job_id)}")
 
     @app.task(retries=0, timeout=20)
@@ -364,9 +364,10 @@ def test_what_was_done_instead_of_a_step_that_failed_is_undone(app: Holdfast) ->
 
 def test_a_branch_beside_one_that_failed_is_undone(app: Holdfast) -> None:
     log: list[str] = []
+    booked = asyncio.Event()
 
     async def breaks() -> None:
-        await asyncio.sleep(0.05)
+        await booked.wait()
         raise Fail("no car")
 
     @app.task(retries=0)
@@ -374,6 +375,7 @@ def test_a_branch_beside_one_that_failed_is_undone(app: Holdfast) -> None:
         async def hotel() -> None:
             await asyncio.sleep(0)
             await ctx.step("hotel", lambda: 1, compensate=lambda: log.append("hotel"))
+            booked.set()
 
         await asyncio.gather(ctx.step("car", breaks), hotel())
 

@@ -147,7 +147,7 @@ async def test_bodies_of_any_size_and_speed_cost_little_and_delay_nobody(
             number, most = number + 1, max(most, attacked.memory)
         answers = list(zip(names, await attacks, strict=True))
 
-        assert time.monotonic() - began < SLOWEST + 20
+        assert time.monotonic() - began < SLOWEST + 40
     # An answer can be lost with its connection when the server closes it on what is still being sent.
     wrong = [(name, status) for name, (status, _) in answers if status not in EXPECTED[name] | {0}]
     assert wrong == []

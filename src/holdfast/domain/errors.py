@@ -147,6 +147,22 @@ class DeliveryNotFound(HoldfastError):
     """No delivery of a webhook has that id."""
 
 
+class KeyNotFound(HoldfastError):
+    """No key has that id."""
+
+
+class KeyRefused(HoldfastError):
+    """Two keys of that name count already, or the key that was to be replaced counts no more."""
+
+
+class PersonNotFound(HoldfastError):
+    """Nobody has that name."""
+
+
+class PersonExists(HoldfastError):
+    """There is a person of that name already."""
+
+
 class EventTimedOut(HoldfastError, TimeoutError):
     """The event that a job waited for did not come in time."""
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from holdfast.domain.callback import Token
 from holdfast.domain.errors import Configuration
+from holdfast.domain.guessable import is_guessable
 
 SHORTEST_SECRET = 32
 TOLERANCE = 300.0
@@ -38,6 +39,8 @@ def weakness(secret: str, shortest: int = SHORTEST_SECRET) -> str | None:
         return f"it has {len(secret.encode())} bytes; at least {shortest} are needed"
     if len(set(secret)) < _FEWEST_DISTINCT:
         return "it repeats a few characters: it is a placeholder, not a secret"
+    if is_guessable(secret):
+        return "it is a default or a placeholder that others have too, not a secret"
     return None
 
 

@@ -10,7 +10,7 @@ from holdfast.domain.errors import LeaseLost
 from holdfast.domain.failure import Failure
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Crashed, Failed, Lost, Outcome, Released
-from holdfast.runtime import execute
+from holdfast.runtime import execute, tracing
 from holdfast.runtime.context import current
 from holdfast.runtime.lane import Lane
 from holdfast.runtime.loop import tell
@@ -54,8 +54,14 @@ class Attempt:
         self._begun = False
         self._thread: Future[Any] | None = None
 
-    async def run(self, threads: Threads, processes: Processes) -> Outcome:  # noqa: PLR0911 - one for each way to end
+    async def run(self, threads: Threads, processes: Processes) -> Outcome:
         """Run the task and say how it ended; never raises."""
+        with tracing.attempt(self.job) as span:
+            outcome = await self._run(threads, processes)
+            tracing.ended(span, outcome)
+            return outcome
+
+    async def _run(self, threads: Threads, processes: Processes) -> Outcome:  # noqa: PLR0911 - one for each way to end
         self._begun = True
         if self.context.stopped:
             return self._after_cancel()

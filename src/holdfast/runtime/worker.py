@@ -222,6 +222,10 @@ class Worker:
         events.info("worker:quiet", extra={"worker": self._identity.name, "held": self._runner.held})
         self._may_claim.clear()
 
+    async def told_to_stop(self) -> None:
+        """Wait until somebody has told this worker to stop."""
+        await self._stopping.wait()
+
     def stop(self) -> None:
         """Drain; asked a second time, end at once."""
         if self._stopping.is_set():

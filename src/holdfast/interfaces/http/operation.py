@@ -88,6 +88,13 @@ class ApiCall:
             await transaction.perform(enter(self.principal.sees))
             return await transaction.perform(call)
 
+    @property
+    def own_transaction(self) -> AsyncTransaction:
+        """The one in which all of this request happens."""
+        if self.transaction is None:
+            raise AssertionError("an operation declared with transaction=False has none of its own")
+        return self.transaction
+
     async def record(
         self, action: str, target: str | None = None, reason: str | None = None, **data: Any
     ) -> None:
@@ -120,6 +127,7 @@ class Operation:
     answer: Any
     tag: str
     transaction: bool = True  # all of it in one
+    told_once: str | None = None
 
     @property
     def name(self) -> str:
@@ -187,9 +195,15 @@ class Operations:
         status: HTTPStatus = HTTPStatus.OK,
         for_all: bool = False,
         problems: tuple[ProblemType, ...] = (),
+        told_once: str | None = None,
     ) -> Callable[[H], H]:
-        """Declare something to do; with an Idempotency-Key it is done once."""
-        return self._declare("POST", path, scope, status, for_all=for_all, problems=problems)
+        """Declare something to do; with an Idempotency-Key it is done once.
+
+        What is told once is a member of the answer that is kept nowhere: a repeat is answered without it.
+        """
+        return self._declare(
+            "POST", path, scope, status, for_all=for_all, problems=problems, told_once=told_once
+        )
 
     def put(
         self, path: str, *, scope: Scope, for_all: bool = False, problems: tuple[ProblemType, ...] = ()
@@ -213,6 +227,7 @@ class Operations:
         for_all: bool,
         problems: tuple[ProblemType, ...],
         transaction: bool = True,
+        told_once: str | None = None,
     ) -> Callable[[H], H]:
         def declare(handler: H) -> H:
             hints = get_type_hints(handler)
@@ -231,6 +246,7 @@ class Operations:
                     answer=hints["return"],
                     tag=self.tag,
                     transaction=transaction,
+                    told_once=told_once,
                 )
             )
             return handler

@@ -52,6 +52,7 @@ class Endpoint:
         principal = await self._access.principal(request)
         if principal is None:
             raise Refusal(problems.UNAUTHORIZED, headers={"WWW-Authenticate": "Bearer"})
+        self._access.spend(principal)
         if not principal.may(operation.scope):
             raise Refusal(problems.FORBIDDEN, f"this needs the scope {operation.scope}")
         if operation.for_all and principal.tenant is not None:
@@ -72,9 +73,13 @@ class Endpoint:
             kept = Kept.of(operation, principal, request, raw)
             if kept is not None and (before := await kept.before(transaction)) is not None:
                 return before
-            text = self._written(operation, await operation.handler(call, **arguments))
+            answer = await operation.handler(call, **arguments)
+            text = self._written(operation, answer)
             if kept is not None:
-                await transaction.perform(keep_answer(kept.tenant, kept.key, operation.status, text.decode()))
+                lasting = self._without_secret(operation, answer, text)
+                await transaction.perform(
+                    keep_answer(kept.tenant, kept.key, operation.status, lasting.decode())
+                )
         return answered(operation.status, text, call.answer_headers)
 
     def _call(
@@ -85,6 +90,12 @@ class Endpoint:
 
     def _written(self, operation: Operation, answer: Any) -> bytes:
         return self._answers[operation.method].dump_json(answer)
+
+    def _without_secret(self, operation: Operation, answer: Any, text: bytes) -> bytes:
+        if operation.told_once is None:
+            return text
+        told = {**answer.model_dump(), operation.told_once: None}
+        return self._written(operation, type(answer).model_validate(told))
 
 
 class Kept:

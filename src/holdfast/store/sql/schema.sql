@@ -177,6 +177,7 @@ CREATE FUNCTION holdfast.admit_due(p_limit integer, OUT admitted bigint, OUT nex
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
@@ -354,6 +355,7 @@ CREATE FUNCTION holdfast.admit_rated(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
@@ -387,6 +389,7 @@ CREATE FUNCTION holdfast.admit_waiters(p_held text, p_many integer) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -645,6 +648,7 @@ CREATE FUNCTION holdfast.beat(p_worker uuid, p_ids uuid[], p_claim_ids uuid[], O
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
   update holdfast.worker w
@@ -732,6 +736,34 @@ begin
     return query
       select r.digest = p_digest, r.status, r.answer from holdfast.request r where r.tenant = p_tenant and r.key = p_key;
   end if;
+end $$;
+
+--
+-- Name: begin_session(text, text, text, bytea, bytea, bytea, text, text[], integer[], interval[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.begin_session(p_name text, p_password text, p_new_password text, p_digest bytea, p_instead_of bytea, p_device bytea, p_address text, p_buckets text[], p_tries integer[], p_periods interval[]) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+begin
+  update holdfast.person p
+     set signed_in_at = v_now, password = coalesce(p_new_password, p.password)
+   where p.name = p_name and p.password = p_password and p.disabled_at is null;
+  if not found then
+    return false;
+  end if;
+  delete from holdfast.session s where s.digest = p_instead_of;
+  insert into holdfast.session (digest, person, begun_at, seen_at, address) values (p_digest, p_name, v_now, v_now, p_address);
+  insert into holdfast.device as d (digest, person, seen_at) values (p_device, p_name, v_now)
+  on conflict (digest) do update set seen_at = excluded.seen_at where d.person = excluded.person;
+  update holdfast.login_try t
+     set empty_at = t.empty_at - a.period / a.tries
+    from unnest(p_buckets, p_tries, p_periods) as a (bucket, tries, period)
+   where t.bucket = a.bucket;
+  return true;
 end $$;
 
 --
@@ -1055,6 +1087,7 @@ CREATE FUNCTION holdfast.claim(p_worker uuid, p_claim_id uuid, p_queue text, p_t
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -1150,6 +1183,7 @@ CREATE FUNCTION holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_queues 
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 begin
@@ -1180,6 +1214,7 @@ CREATE FUNCTION holdfast.clear_closed(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
@@ -1224,6 +1259,7 @@ CREATE FUNCTION holdfast.clear_line(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
@@ -1360,6 +1396,7 @@ CREATE FUNCTION holdfast.compensate(p_ids uuid[]) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_now timestamptz := holdfast.clock();
@@ -1403,6 +1440,7 @@ CREATE FUNCTION holdfast.complete(p_worker uuid, p_ids uuid[], p_attempts intege
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET lock_timeout TO '2s'
     AS $$
 declare
@@ -1563,6 +1601,7 @@ CREATE FUNCTION holdfast.count_running(p_queue text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_ids uuid[];
@@ -1589,12 +1628,19 @@ end $$;
 --
 
 CREATE FUNCTION holdfast.create_key(p_id text, p_digest bytea, p_name text, p_tenant text, p_scopes text[], p_expires_at timestamp with time zone, p_actor text) RETURNS void
-    LANGUAGE sql SECURITY DEFINER
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('holdfast:key:' || coalesce(p_tenant, '') || ':' || p_name, 0));
+  if (select count(*) from holdfast.api_key k
+       where k.name = p_name and k.tenant is not distinct from p_tenant and holdfast.key_counts(k)) >= 2 then
+    raise exception 'two keys called % count already', quote_literal(p_name)
+      using errcode = 'HF072', hint = 'Revoke one of them first, or wait until the older has expired.';
+  end if;
   insert into holdfast.api_key (id, digest, name, tenant, scopes, expires_at, created_by)
-  values (p_id, p_digest, p_name, p_tenant, p_scopes, p_expires_at, p_actor)
-$$;
+  values (p_id, p_digest, p_name, p_tenant, p_scopes, p_expires_at, p_actor);
+end $$;
 
 --
 -- Name: create_operation(uuid, text, text, text, text, text, uuid[], jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1621,6 +1667,24 @@ begin
       'id', p_id, 'task', 'holdfast.bulk', 'payload', jsonb_build_object('chunks', v_chunks, 'total', cardinality(p_jobs)),
       'tenant', p_tenant, 'requested_by', p_actor, 'label', left(format('%s %s jobs: %s', p_action, cardinality(p_jobs), p_search), 500)))),
     p_declared);
+end $$;
+
+--
+-- Name: create_person(text, text, text, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.create_person(p_name text, p_password text, p_role text, p_tenant text, p_actor text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  insert into holdfast.person (name, password, role, tenant, created_by)
+  values (p_name, p_password, p_role, p_tenant, p_actor)
+  on conflict (name) do nothing;
+  if not found then
+    raise exception 'there is a person called % already', quote_literal(p_name)
+      using errcode = 'HF074', hint = 'Change them with: holdfast user role, password, disable or enable.';
+  end if;
 end $$;
 
 --
@@ -1783,6 +1847,27 @@ begin
 end $$;
 
 --
+-- Name: disable_person(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.disable_person(p_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_was_enabled boolean;
+begin
+  select p.disabled_at is null into v_was_enabled from holdfast.person p where p.name = p_name for update;
+  if not found then
+    perform holdfast.refuse_stranger(p_name);
+  end if;
+  update holdfast.person p set disabled_at = coalesce(p.disabled_at, holdfast.clock()) where p.name = p_name;
+  delete from holdfast.session s where s.person = p_name;
+  delete from holdfast.device d where d.person = p_name;
+  return v_was_enabled;
+end $$;
+
+--
 -- Name: dispatch_cancelled(uuid, boolean, jsonb, double precision); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1851,6 +1936,8 @@ CREATE FUNCTION holdfast.dispatch_sent(p_id uuid, p_run_ref text, p_run_url text
 declare
   v_run holdfast.dispatch;
 begin
+  -- Whatever is noted about a job is noted under its lock: who follows it reads notes by their numbers.
+  perform from holdfast.job j where j.id = (select d.job_id from holdfast.dispatch d where d.id = p_id) for no key update;
   update holdfast.dispatch d
      set state = case when d.state = 'over' then 'over' else 'sent' end,
          sent_at = coalesce(d.sent_at, holdfast.clock()),
@@ -1996,6 +2083,25 @@ begin
 end $$;
 
 --
+-- Name: enable_person(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.enable_person(p_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_was_disabled boolean;
+begin
+  select p.disabled_at is not null into v_was_disabled from holdfast.person p where p.name = p_name for update;
+  if not found then
+    perform holdfast.refuse_stranger(p_name);
+  end if;
+  update holdfast.person p set disabled_at = null where p.name = p_name;
+  return v_was_disabled;
+end $$;
+
+--
 -- Name: end_delivery(uuid, integer, uuid, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2037,6 +2143,7 @@ CREATE FUNCTION holdfast.end_of_slice(p_from bigint, p_to bigint, p_limit intege
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET max_parallel_workers_per_gather TO '0'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -2097,6 +2204,17 @@ begin
   select count(*) into v_count from told;
   return v_count;
 end $$;
+
+--
+-- Name: end_session(bytea); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.end_session(p_digest bytea) RETURNS text
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  delete from holdfast.session s where s.digest = p_digest returning s.person
+$$;
 
 --
 -- Name: end_webhook(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2520,21 +2638,47 @@ $$;
 -- Name: find_key(text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.find_key(p_id text) RETURNS TABLE(digest bytea, name text, tenant text, scopes text[])
+CREATE FUNCTION holdfast.find_key(p_id text) RETURNS TABLE(digest bytea, name text, tenant text, scopes text[], is_long_unused boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select k.digest, k.name::text, k.tenant::text, k.scopes, coalesce(k.used_at, '-infinity') < holdfast.clock() - interval '1 minute'
+    from holdfast.api_key k
+   where k.id = p_id and holdfast.key_counts(k)
+$$;
+
+--
+-- Name: find_person(text, bytea); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.find_person(p_name text, p_device bytea) RETURNS TABLE(password text, is_known_device boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select p.password, exists (select from holdfast.device d where d.digest = p_device and d.person = p.name)
+    from holdfast.person p
+   where p.name = p_name
+$$;
+
+--
+-- Name: find_session(bytea, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.find_session(p_digest bytea, p_is_request boolean) RETURNS TABLE(name text, role text, tenant text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
-declare
-  v_now timestamptz := holdfast.clock();
 begin
-  update holdfast.api_key k
-     set used_at = v_now
-   where k.id = p_id and k.revoked_at is null and coalesce(k.expires_at, 'infinity') > v_now
-     and coalesce(k.used_at, '-infinity') < v_now - interval '1 minute';
+  if p_is_request then
+    update holdfast.session s
+       set seen_at = holdfast.clock()
+     where s.digest = p_digest and holdfast.session_counts(s) and s.seen_at < holdfast.clock() - interval '1 minute';
+  end if;
   return query
-    select k.digest, k.name::text, k.tenant::text, k.scopes
-      from holdfast.api_key k
-     where k.id = p_id and k.revoked_at is null and coalesce(k.expires_at, 'infinity') > v_now;
+    select p.name, p.role, p.tenant::text
+      from holdfast.session s
+      join holdfast.person p on p.name = s.person
+     where s.digest = p_digest and holdfast.session_counts(s) and p.disabled_at is null;
 end $$;
 
 --
@@ -2702,6 +2846,34 @@ CREATE FUNCTION holdfast.flags_from_environment(p_tasks jsonb) RETURNS void
 $$;
 
 --
+-- Name: follow_channel(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.follow_channel(p_channel text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  perform holdfast.open_channel(p_channel);
+  return (select c.last_id from holdfast.channel c where c.name = p_channel);
+end $$;
+
+--
+-- Name: follow_job(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.follow_job(p_job uuid) RETURNS TABLE(tenant text, seq integer, note bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select j.tenant::text,
+         coalesce((select max(h.seq) from holdfast.job_history h where h.job_id = j.id), 0),
+         coalesce((select max(a.id) from holdfast.activity a where a.job_id = j.id), 0)
+    from holdfast.job j
+   where j.id = p_job
+$$;
+
+--
 -- Name: follow_up(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2711,6 +2883,7 @@ CREATE FUNCTION holdfast.follow_up(p_ids uuid[]) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_ids uuid[] := p_ids;
@@ -2834,6 +3007,19 @@ begin
   perform set_config('holdfast.retention', '', true);
   return v_count;
 end $$;
+
+--
+-- Name: forget_sessions(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.forget_sessions() RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  delete from holdfast.session s where s.begun_at < holdfast.clock() - interval '12 hours';
+  delete from holdfast.device d where d.seen_at < holdfast.clock() - interval '90 days';
+  delete from holdfast.login_try t where t.empty_at < holdfast.clock();
+$$;
 
 --
 -- Name: forget_webhooks(integer); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -3063,7 +3249,8 @@ declare
   v_job holdfast.job;
   v_id uuid;
 begin
-  -- The answer to the first call was lost: it was handed over, whatever became of it since.
+  -- The answer to the first call was lost: it was handed over, whatever became of it since. It may be committing just now.
+  perform from holdfast.job j where j.id = p_job for no key update;
   select d.id into v_id from holdfast.dispatch d where d.job_id = p_job and d.attempt = p_attempt and d.claim_id = p_claim_id;
   if found then
     return v_id;
@@ -3072,12 +3259,7 @@ begin
   insert into holdfast.dispatch (job_id, attempt, claim_id, executor, inputs, created_at, next_try_at, heartbeat_limit, run_limit, retry_in, logs)
   values (p_job, p_attempt, p_claim_id, p_executor, p_inputs, holdfast.clock(), holdfast.clock(), make_interval(secs => p_heartbeat_limit),
           make_interval(secs => p_run_limit), make_interval(secs => p_retry_in), p_logs)
-  on conflict (job_id, attempt) do nothing   -- the first call committed while this one waited for the fence
   returning id into v_id;
-  if not found then
-    select d.id into v_id from holdfast.dispatch d where d.job_id = p_job and d.attempt = p_attempt;
-    return v_id;
-  end if;
   update holdfast.job j
      set holder = v_id, deadline_at = null, suspect = false   -- its worker survived it
    where j.id = p_job;
@@ -3085,6 +3267,18 @@ begin
   perform pg_notify('holdfast_dispatch', p_executor);
   return v_id;
 end $$;
+
+--
+-- Name: has_callers(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.has_callers() RETURNS boolean
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select exists (select from holdfast.api_key k where holdfast.key_counts(k))
+      or exists (select from holdfast.person p where p.disabled_at is null)
+$$;
 
 --
 -- Name: has_slot(uuid, text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -3105,6 +3299,7 @@ CREATE FUNCTION holdfast.has_unprojected() RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
@@ -3141,6 +3336,7 @@ CREATE FUNCTION holdfast.heal(p_limit integer) RETURNS bigint
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -3477,6 +3673,7 @@ CREATE FUNCTION holdfast.join_limits(p_ids uuid[]) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_limit record;
@@ -3525,6 +3722,7 @@ CREATE FUNCTION holdfast.join_parents(p_jobs jsonb, p_made jsonb, p_now timestam
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $_$
 declare
   v_nths bigint[];
@@ -3673,6 +3871,7 @@ CREATE FUNCTION holdfast.judge_rules(OUT opened bigint, OUT closed bigint) RETUR
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_now timestamptz := holdfast.clock();
@@ -3782,6 +3981,36 @@ begin
     insert into holdfast.turn (queue, tenant, used) values (p_queue, p_tenant, p_used) on conflict (queue) do nothing;
   end if;
 end $$;
+
+--
+-- Name: api_key; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.api_key (
+    id text NOT NULL,
+    digest bytea NOT NULL,
+    name holdfast.name NOT NULL,
+    tenant holdfast.name,
+    scopes text[] NOT NULL,
+    created_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    created_by text NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    used_at timestamp with time zone,
+    CONSTRAINT api_key_digest_is_sha256 CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT api_key_has_known_scopes CHECK (((scopes <@ ARRAY['enqueue'::text, 'read'::text, 'operate'::text, 'approve'::text, 'admin'::text]) AND (cardinality(scopes) > 0)))
+);
+
+--
+-- Name: key_counts(holdfast.api_key); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.key_counts(p_key holdfast.api_key) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select p_key.revoked_at is null and coalesce(p_key.expires_at, 'infinity') > holdfast.clock()
+$$;
 
 --
 -- Name: key_of(jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -3894,6 +4123,7 @@ CREATE FUNCTION holdfast.let_out(p_held text, p_limit integer) RETURNS text[]
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -3964,6 +4194,46 @@ CREATE FUNCTION holdfast.limits_of(p_job holdfast.job) RETURNS TABLE(key text, m
 $$;
 
 --
+-- Name: list_keys(text, text, text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.list_keys(p_bound text, p_id text, p_after text, p_limit integer) RETURNS TABLE(id text, name text, tenant text, scopes text[], created_at timestamp with time zone, created_by text, expires_at timestamp with time zone, revoked_at timestamp with time zone, used_at timestamp with time zone, counts boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_after record;
+begin
+  select k.created_at, k.id into v_after from holdfast.api_key k where k.id = p_after and (p_bound is null or k.tenant = p_bound);
+  if p_after is not null and not found then
+    raise exception 'no key has the id %', quote_literal(p_after) using errcode = 'HF005';
+  end if;
+  return query
+    select k.id, k.name::text, k.tenant::text, k.scopes, k.created_at, k.created_by, k.expires_at, k.revoked_at, k.used_at,
+           holdfast.key_counts(k)
+      from holdfast.api_key k
+     where (p_bound is null or k.tenant = p_bound)
+       and (p_id is null or k.id = p_id)
+       and (p_after is null or (k.created_at, k.id) < (v_after.created_at, v_after.id))
+     order by k.created_at desc, k.id desc
+     limit p_limit;
+end $$;
+
+--
+-- Name: list_people(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.list_people() RETURNS TABLE(name text, role text, tenant text, created_at timestamp with time zone, created_by text, disabled_at timestamp with time zone, signed_in_at timestamp with time zone, sessions bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select p.name, p.role, p.tenant::text, p.created_at, p.created_by, p.disabled_at, p.signed_in_at,
+         (select count(*) from holdfast.session s where s.person = p.name and holdfast.session_counts(s))
+    from holdfast.person p
+   order by p.name
+$$;
+
+--
 -- Name: listed_fields(jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3998,6 +4268,24 @@ begin
     raise exception 'no job has the id %', p_id using errcode = 'HF009';
   end if;
   return v_job;
+end $$;
+
+--
+-- Name: lock_key(text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.lock_key(p_id text, p_bound text) RETURNS holdfast.api_key
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_key holdfast.api_key;
+begin
+  select * into v_key from holdfast.api_key k where k.id = p_id and (p_bound is null or k.tenant = p_bound) for update;
+  if not found then
+    raise exception 'no key has the id %', quote_literal(p_id) using errcode = 'HF071';
+  end if;
+  return v_key;
 end $$;
 
 --
@@ -4064,6 +4352,7 @@ CREATE FUNCTION holdfast.might_conflict(p_jobs jsonb) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     AS $_$
@@ -4182,6 +4471,7 @@ CREATE FUNCTION holdfast.next_tenants(p_queue text, p_tenant text, p_most intege
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -4372,6 +4662,7 @@ CREATE FUNCTION holdfast.open_again(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -4782,6 +5073,7 @@ CREATE FUNCTION holdfast.project_slice(p_from bigint, p_to bigint, p_end bigint,
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
@@ -5144,6 +5436,32 @@ CREATE FUNCTION holdfast.rates_of(p_job holdfast.job) RETURNS TABLE(key text, mo
 $$;
 
 --
+-- Name: read_channels(text[], text[], bigint[], integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.read_channels(p_channels text[], p_tenants text[], p_after bigint[], p_limit integer) RETURNS TABLE(channel integer, id bigint, kind text, job_id uuid, at timestamp with time zone, data jsonb)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select a.place::int, e.id, own.kind, own.job_id, own.at, own.data
+    from unnest(p_channels, p_tenants, p_after) with ordinality as a (channel, tenant, after, place)
+    cross join lateral (
+      select f.id, f.kind, f.job_id, f.at, f.data,
+             sum(octet_length(f.data::text)) over (order by f.id rows between unbounded preceding and 1 preceding) as bytes_before
+        from (select f.id, f.kind, f.job_id, f.at, f.data
+                from holdfast.feed f
+               where f.channel = a.channel and f.id > a.after
+               order by f.id
+               limit least(p_limit, 1000)) as f) as e
+    left join lateral (
+      select e.kind, e.job_id, e.at, e.data
+       where a.tenant = '*' or a.channel = 'tenant:' || a.tenant
+          or exists (select from holdfast.job j where j.id = e.job_id and j.tenant = a.tenant)) as own on true
+   where coalesce(e.bytes_before, 0) < 65536
+   order by a.place, e.id
+$$;
+
+--
 -- Name: read_feed(text, bigint, integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5212,6 +5530,42 @@ begin
   v_gate.bound_hash := holdfast.bound_hash(p_job.id, p_job.payload, v_gate.name, v_gate.question, v_gate.facts, v_gate.approvers, v_gate.quorum);
   return v_gate;
 end $$;
+
+--
+-- Name: read_jobs(uuid[], integer[], bigint[], integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.read_jobs(p_jobs uuid[], p_seqs integer[], p_notes bigint[], p_limit integer) RETURNS TABLE(job integer, seq integer, note bigint, kind text, job_id uuid, at timestamp with time zone, data jsonb)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select a.place::int, m.seq, 0, holdfast.event_kind(m.to_status), a.job, m.at,
+         jsonb_strip_nulls(jsonb_build_object(
+           'task', j.task, 'status', m.to_status, 'from', m.from_status, 'attempt', m.attempt, 'seq', m.seq,
+           'due_at', m.metadata -> 'due_at', 'error', holdfast.error_class(m.metadata),
+           'fields', (select holdfast.listed_fields(t.options -> 'feed_fields', j.payload)
+                        from holdfast.task t
+                       where t.name = j.task and jsonb_typeof(t.options -> 'feed_fields') = 'array')))
+    from unnest(p_jobs, p_seqs) with ordinality as a (job, seq, place)
+    join holdfast.job j on j.id = a.job
+    cross join lateral (
+      select h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
+        from holdfast.job_history h
+       where h.job_id = a.job and h.seq > a.seq
+       order by h.seq
+       limit p_limit) as m
+  union all
+  select a.place::int, 0, n.id, n.kind, a.job, n.at, jsonb_build_object('task', j.task) || coalesce(n.data, '{}')
+    from unnest(p_jobs, p_notes) with ordinality as a (job, note, place)
+    join holdfast.job j on j.id = a.job
+    cross join lateral (
+      select v.id, v.kind, v.at, v.data
+        from holdfast.activity v
+       where v.job_id = a.job and v.id > a.note
+       order by v.id
+       limit p_limit) as n
+   order by 1, 2, 3
+$$;
 
 --
 -- Name: ready_since(timestamp with time zone, integer); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -5380,6 +5734,18 @@ begin
 end $$;
 
 --
+-- Name: refuse_stranger(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.refuse_stranger(p_name text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  raise exception 'nobody is called %', quote_literal(p_name) using errcode = 'HF073', hint = 'holdfast user list shows everybody.';
+end $$;
+
+--
 -- Name: register_alerts(text, jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5509,6 +5875,7 @@ CREATE FUNCTION holdfast.release_compensations(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -5538,6 +5905,7 @@ CREATE FUNCTION holdfast.release_retries(p_ids uuid[]) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
   select holdfast.let_go(array_agg(r.id::uuid))
     from holdfast.job c
@@ -5556,6 +5924,7 @@ CREATE FUNCTION holdfast.release_slots(p_ids uuid[]) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_freed text[];
@@ -5707,6 +6076,7 @@ CREATE FUNCTION holdfast.retire_worker(p_worker uuid) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
   update holdfast.worker w
@@ -5875,6 +6245,21 @@ begin
 end $$;
 
 --
+-- Name: revoke_key(text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.revoke_key(p_id text, p_bound text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_old holdfast.api_key := holdfast.lock_key(p_id, p_bound);
+begin
+  update holdfast.api_key k set revoked_at = holdfast.clock() where k.id = p_id and k.revoked_at is null;
+  return holdfast.key_counts(v_old);
+end $$;
+
+--
 -- Name: rollout_bucket(text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5889,6 +6274,28 @@ CREATE FUNCTION holdfast.rollout_bucket(p_key text) RETURNS integer
 CREATE FUNCTION holdfast.rollout_position(p_key text) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ((((((('x'::text || "right"(md5(p_key), 8)))::bit(32))::bigint % (10)::bigint) * 10) + ((((('x'::text || "right"(md5(p_key), 8)))::bit(32))::bigint / 10) % (10)::bigint)))::integer;
+
+--
+-- Name: rotate_key(text, text, text, bytea, interval, timestamp with time zone, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.rotate_key(p_id text, p_bound text, p_new_id text, p_new_digest bytea, p_overlap interval, p_expires_at timestamp with time zone, p_actor text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_old holdfast.api_key := holdfast.lock_key(p_id, p_bound);
+  v_now timestamptz := holdfast.clock();
+begin
+  if not holdfast.key_counts(v_old) then
+    raise exception 'key % counts no more and cannot be replaced', quote_literal(p_id) using errcode = 'HF072', hint = 'Create another.';
+  end if;
+  update holdfast.api_key k
+     set expires_at = least(coalesce(k.expires_at, 'infinity'), v_now + p_overlap)
+   where k.id = p_id;
+  perform holdfast.create_key(p_new_id, p_new_digest, v_old.name, v_old.tenant, v_old.scopes,
+                              coalesce(p_expires_at, v_now + (v_old.expires_at - v_old.created_at)), p_actor);
+end $$;
 
 --
 -- Name: run_chunk(uuid, integer); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -6056,6 +6463,30 @@ CREATE FUNCTION holdfast.saved_steps(p_job uuid) RETURNS TABLE(name text, kind t
 $$;
 
 --
+-- Name: session; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.session (
+    digest bytea NOT NULL,
+    person text NOT NULL,
+    begun_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    seen_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    address text,
+    CONSTRAINT session_digest_is_sha256 CHECK ((octet_length(digest) = 32))
+);
+
+--
+-- Name: session_counts(holdfast.session); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.session_counts(p_session holdfast.session) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select p_session.seen_at > holdfast.clock() - interval '30 minutes' and p_session.begun_at > holdfast.clock() - interval '12 hours'
+$$;
+
+--
 -- Name: set_flag(text, boolean, integer, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -6074,6 +6505,23 @@ begin
          reason = excluded.reason, at = excluded.at;
   perform holdfast.open_again(100);
   perform holdfast.wake(array(select s.queue from holdfast.sleeper s));
+end $$;
+
+--
+-- Name: set_password(text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.set_password(p_name text, p_password text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  update holdfast.person p set password = p_password where p.name = p_name;
+  if not found then
+    perform holdfast.refuse_stranger(p_name);
+  end if;
+  delete from holdfast.session s where s.person = p_name;
+  delete from holdfast.device d where d.person = p_name;
 end $$;
 
 --
@@ -6096,6 +6544,21 @@ begin
      set soft = excluded.soft, hard = excluded.hard, reached_until = null,
          told_until = case when excluded.soft is not distinct from q.soft then q.told_until end;
   perform holdfast.judge_quotas(array[p_tenant]);
+end $$;
+
+--
+-- Name: set_role(text, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.set_role(p_name text, p_role text, p_tenant text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  update holdfast.person p set role = p_role, tenant = p_tenant where p.name = p_name;
+  if not found then
+    perform holdfast.refuse_stranger(p_name);
+  end if;
 end $$;
 
 --
@@ -6131,11 +6594,13 @@ CREATE FUNCTION holdfast.settle(p_worker uuid, p_settlements jsonb) RETURNS TABL
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET lock_timeout TO '2s'
     AS $$
 declare
   v_now timestamptz := holdfast.clock();
   v_name text;
+  v_moved uuid[];
 begin
   select w.name into v_name from holdfast.worker w where w.id = p_worker;
   v_name := coalesce(v_name, p_worker::text);
@@ -6143,7 +6608,6 @@ begin
   perform set_config('holdfast.running_on', coalesce(string_agg(o ->> 'id', ','), ''), true)
      from jsonb_array_elements(p_settlements) as o
     where (o ->> 'runs_on')::boolean;
-  return query
   with outcome as materialized (
     select o.id, o.attempt, o.claim_id, o.outcome, o.error, o.delay, o.reason, o.logs, coalesce(o.recoverable, true) as recoverable
       from jsonb_to_recordset(p_settlements) as o (id uuid, attempt int, claim_id uuid, outcome text, error jsonb, delay float8,
@@ -6178,7 +6642,7 @@ begin
            reason = m.reason
       from mine m
      where j.id = any (array[m.id])
-    returning j.id, j.status, j.queue, j.due_at),
+    returning j.id, j.queue, j.due_at),
   kept as (
     insert into holdfast.attempt (job_id, attempt, worker, outcome, error, logs)
     select m.id, m.attempt, v_name, m.outcome, m.error, m.logs
@@ -6190,18 +6654,19 @@ begin
       from moved d
      where d.due_at <= v_now
     having count(*) > 0)
-  select o.id, coalesce(d.status, j.status),
-         d.id is not null
+  select array_agg(d.id) into v_moved from moved d left join woken w on true;
+  -- A statement of its own: whoever waited for a lock above must see what it waited for.
+  return query
+  select o.id, j.status,
+         o.id = any (coalesce(v_moved, '{}'))
          -- The same attempt has written the same before, and the answer was lost: a success, as for complete.
          or exists (select from holdfast.job_history h
                      where h.job_id = o.id and h.attempt = o.attempt and h.from_status = 'RUNNING' and h.actor = v_name
                        and h.reason is not distinct from o.reason
                        and h.to_status = any (case o.outcome when 'cancelled' then '{CANCELLED}' when 'released' then '{RETRY}'
                                               else '{RETRY,FAILED}' end::holdfast.job_status[]))
-    from outcome o
-    left join moved d on d.id = o.id
-    left join holdfast.job j on j.id = any (array[o.id])
-    left join woken w on true;
+    from jsonb_to_recordset(p_settlements) as o (id uuid, attempt int, outcome text, reason text)
+    left join holdfast.job j on j.id = any (array[o.id]);
 end $$;
 
 --
@@ -6423,6 +6888,7 @@ CREATE FUNCTION holdfast.sweep(p_limit integer DEFAULT 1000, OUT died bigint, OU
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
   perform set_config('holdfast.actor', 'sweeper', true);
@@ -6452,6 +6918,7 @@ CREATE FUNCTION holdfast.take_dispatches(p_worker uuid, p_executors text[], p_li
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
@@ -6477,6 +6944,37 @@ begin
   returning d.id, case when due.is_over then 'cancel' when due.doubtful then 'find' else 'start' end,
             case when due.is_over then d.cancel_tries else d.tries end,
             d.job_id, d.attempt, d.claim_id, d.executor::text, d.inputs::text, d.created_at, d.run_ref, d.run_id;
+end $$;
+
+--
+-- Name: take_tries(text[], integer[], interval[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.take_tries(p_buckets text[], p_tries integer[], p_periods interval[]) RETURNS interval
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz;
+  v_wait interval;
+begin
+  -- Also locks them, in one order for everybody.
+  insert into holdfast.login_try as t (bucket, empty_at)
+  select a.bucket, holdfast.clock() from unnest(p_buckets) as a (bucket) order by a.bucket
+  on conflict (bucket) do update set empty_at = t.empty_at;
+  v_now := holdfast.clock();
+  select max(greatest(t.empty_at, v_now) + a.period / a.tries - v_now - a.period)
+    into v_wait
+    from unnest(p_buckets, p_tries, p_periods) as a (bucket, tries, period)
+    join holdfast.login_try t on t.bucket = a.bucket;
+  if v_wait > interval '0' then
+    return v_wait;
+  end if;
+  update holdfast.login_try t
+     set empty_at = greatest(t.empty_at, v_now) + a.period / a.tries
+    from unnest(p_buckets, p_tries, p_periods) as a (bucket, tries, period)
+   where t.bucket = a.bucket;
+  return null;
 end $$;
 
 --
@@ -6669,6 +7167,7 @@ CREATE FUNCTION holdfast.tenants_in_line(p_queue text, p_from text, p_below text
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -6845,6 +7344,7 @@ begin
   perform holdfast.forget_projected(p_limit);
   delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
   delete from holdfast.request r where r.at < holdfast.clock() - interval '24 hours';
+  perform holdfast.forget_sessions();
   perform holdfast.forget_schedule_runs(p_limit);
   perform holdfast.forget_alerts(p_limit);
   perform holdfast.forget_webhooks(p_limit);
@@ -6858,6 +7358,19 @@ begin
   select count(*) into forgotten from gone;
   update holdfast.upkeep set ran_at = holdfast.clock();
 end $$;
+
+--
+-- Name: use_key(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.use_key(p_id text) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  update holdfast.api_key k
+     set used_at = holdfast.clock()
+   where k.id = p_id and coalesce(k.used_at, '-infinity') < holdfast.clock() - interval '1 minute'
+$$;
 
 --
 -- Name: uuid_at(timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -7244,25 +7757,6 @@ CREATE TABLE holdfast.alert_watch (
 WITH (fillfactor='10');
 
 --
--- Name: api_key; Type: TABLE; Schema: holdfast; Owner: -
---
-
-CREATE TABLE holdfast.api_key (
-    id text NOT NULL,
-    digest bytea NOT NULL,
-    name holdfast.name NOT NULL,
-    tenant holdfast.name,
-    scopes text[] NOT NULL,
-    created_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
-    created_by text NOT NULL,
-    expires_at timestamp with time zone,
-    revoked_at timestamp with time zone,
-    used_at timestamp with time zone,
-    CONSTRAINT api_key_digest_is_sha256 CHECK ((octet_length(digest) = 32)),
-    CONSTRAINT api_key_has_known_scopes CHECK (((scopes <@ ARRAY['enqueue'::text, 'read'::text, 'operate'::text, 'approve'::text, 'admin'::text]) AND (cardinality(scopes) > 0)))
-);
-
---
 -- Name: approval_decision; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -7384,6 +7878,17 @@ CREATE TABLE holdfast.dependency (
     policy text DEFAULT 'cancel'::text NOT NULL,
     CONSTRAINT dependency_policy_is_known CHECK ((policy = ANY (ARRAY['cancel'::text, 'run'::text]))),
     CONSTRAINT nobody_needs_itself CHECK ((needs <> job_id))
+);
+
+--
+-- Name: device; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.device (
+    digest bytea NOT NULL,
+    person text NOT NULL,
+    seen_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    CONSTRAINT device_digest_is_sha256 CHECK ((octet_length(digest) = 32))
 );
 
 --
@@ -7551,6 +8056,15 @@ CREATE TABLE holdfast.left_over (
 );
 
 --
+-- Name: login_try; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.login_try (
+    bucket text NOT NULL,
+    empty_at timestamp with time zone NOT NULL
+);
+
+--
 -- Name: notification; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -7591,6 +8105,24 @@ CREATE TABLE holdfast.operation_chunk (
     skipped integer DEFAULT 0 NOT NULL,
     refusals jsonb DEFAULT '[]'::jsonb NOT NULL,
     CONSTRAINT chunk_has_1_to_500_jobs CHECK (((cardinality(jobs) >= 1) AND (cardinality(jobs) <= 500)))
+);
+
+--
+-- Name: person; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.person (
+    name text NOT NULL,
+    password text NOT NULL,
+    role text NOT NULL,
+    tenant holdfast.name,
+    created_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    created_by text NOT NULL,
+    disabled_at timestamp with time zone,
+    signed_in_at timestamp with time zone,
+    CONSTRAINT person_has_known_role CHECK ((role = ANY (ARRAY['viewer'::text, 'approver'::text, 'operator'::text, 'admin'::text]))),
+    CONSTRAINT person_name_is_plain CHECK ((name ~ '^[a-z0-9][a-z0-9._@+-]{0,199}$'::text)),
+    CONSTRAINT person_password_is_argon2id CHECK ((password ~~ '$argon2id$%'::text))
 );
 
 --
@@ -8013,6 +8545,13 @@ ALTER TABLE ONLY holdfast.dependency
     ADD CONSTRAINT dependency_pkey PRIMARY KEY (needs, job_id);
 
 --
+-- Name: device device_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.device
+    ADD CONSTRAINT device_pkey PRIMARY KEY (digest);
+
+--
 -- Name: dispatch dispatch_is_one_an_attempt; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -8090,6 +8629,13 @@ ALTER TABLE ONLY holdfast.job
     ADD CONSTRAINT job_pkey PRIMARY KEY (id);
 
 --
+-- Name: login_try login_try_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.login_try
+    ADD CONSTRAINT login_try_pkey PRIMARY KEY (bucket);
+
+--
 -- Name: notification notification_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -8109,6 +8655,13 @@ ALTER TABLE ONLY holdfast.operation_chunk
 
 ALTER TABLE ONLY holdfast.operation
     ADD CONSTRAINT operation_pkey PRIMARY KEY (id);
+
+--
+-- Name: person person_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.person
+    ADD CONSTRAINT person_pkey PRIMARY KEY (name);
 
 --
 -- Name: progress progress_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -8186,6 +8739,13 @@ ALTER TABLE ONLY holdfast.schedule
 
 ALTER TABLE ONLY holdfast.schedule_run
     ADD CONSTRAINT schedule_run_pkey PRIMARY KEY (schedule, slot);
+
+--
+-- Name: session session_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.session
+    ADD CONSTRAINT session_pkey PRIMARY KEY (digest);
 
 --
 -- Name: sleeper sleeper_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -8324,6 +8884,18 @@ CREATE INDEX alert_by_age ON holdfast.alert USING btree (closed_at) WHERE (close
 CREATE UNIQUE INDEX alert_is_open_once ON holdfast.alert USING btree (rule, about) WHERE (closed_at IS NULL);
 
 --
+-- Name: api_key_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX api_key_by_age ON holdfast.api_key USING btree (created_at, id);
+
+--
+-- Name: api_key_of_name; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX api_key_of_name ON holdfast.api_key USING btree (name);
+
+--
 -- Name: approval_expiring; Type: INDEX; Schema: holdfast; Owner: -
 --
 
@@ -8364,6 +8936,18 @@ CREATE INDEX channel_by_age ON holdfast.channel USING btree (last_at);
 --
 
 CREATE INDEX dependency_of ON holdfast.dependency USING btree (job_id, "position");
+
+--
+-- Name: device_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX device_by_age ON holdfast.device USING btree (seen_at);
+
+--
+-- Name: device_of_person; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX device_of_person ON holdfast.device USING btree (person);
 
 --
 -- Name: dispatch_due; Type: INDEX; Schema: holdfast; Owner: -
@@ -8510,6 +9094,12 @@ CREATE INDEX left_over_in_order ON holdfast.left_over USING btree (at, job_id, s
 CREATE INDEX left_over_of_job ON holdfast.left_over USING btree (job_id);
 
 --
+-- Name: login_try_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX login_try_by_age ON holdfast.login_try USING btree (empty_at);
+
+--
 -- Name: notification_by_age; Type: INDEX; Schema: holdfast; Owner: -
 --
 
@@ -8586,6 +9176,18 @@ CREATE INDEX schedule_run_by_age ON holdfast.schedule_run USING btree (at);
 --
 
 CREATE INDEX schedule_run_by_job ON holdfast.schedule_run USING btree (schedule, slot DESC) WHERE (outcome = ANY (ARRAY['fired'::text, 'manual'::text]));
+
+--
+-- Name: session_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX session_by_age ON holdfast.session USING btree (begun_at);
+
+--
+-- Name: session_of_person; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX session_of_person ON holdfast.session USING btree (person);
 
 --
 -- Name: task_paused; Type: INDEX; Schema: holdfast; Owner: -
@@ -8974,11 +9576,25 @@ CREATE TRIGGER step_is_not_truncated BEFORE TRUNCATE ON holdfast.step FOR EACH S
 ALTER TABLE holdfast.step ENABLE ALWAYS TRIGGER step_is_not_truncated;
 
 --
+-- Name: device device_person_fkey; Type: FK CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.device
+    ADD CONSTRAINT device_person_fkey FOREIGN KEY (person) REFERENCES holdfast.person(name) ON DELETE CASCADE;
+
+--
 -- Name: operation_chunk operation_chunk_operation_id_fkey; Type: FK CONSTRAINT; Schema: holdfast; Owner: -
 --
 
 ALTER TABLE ONLY holdfast.operation_chunk
     ADD CONSTRAINT operation_chunk_operation_id_fkey FOREIGN KEY (operation_id) REFERENCES holdfast.operation(id) ON DELETE CASCADE;
+
+--
+-- Name: session session_person_fkey; Type: FK CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.session
+    ADD CONSTRAINT session_person_fkey FOREIGN KEY (person) REFERENCES holdfast.person(name) ON DELETE CASCADE;
 
 --
 -- Name: sleeper sleeper_worker_id_fkey; Type: FK CONSTRAINT; Schema: holdfast; Owner: -
@@ -9158,6 +9774,13 @@ GRANT ALL ON FUNCTION holdfast.begin_replay(p_id uuid, p_actor text) TO holdfast
 
 REVOKE ALL ON FUNCTION holdfast.begin_request(p_tenant text, p_key text, p_digest bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.begin_request(p_tenant text, p_key text, p_digest bytea) TO holdfast_api;
+
+--
+-- Name: FUNCTION begin_session(p_name text, p_password text, p_new_password text, p_digest bytea, p_instead_of bytea, p_device bytea, p_address text, p_buckets text[], p_tries integer[], p_periods interval[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.begin_session(p_name text, p_password text, p_new_password text, p_digest bytea, p_instead_of bytea, p_device bytea, p_address text, p_buckets text[], p_tries integer[], p_periods interval[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.begin_session(p_name text, p_password text, p_new_password text, p_digest bytea, p_instead_of bytea, p_device bytea, p_address text, p_buckets text[], p_tries integer[], p_periods interval[]) TO holdfast_api;
 
 --
 -- Name: TABLE approval; Type: ACL; Schema: holdfast; Owner: -
@@ -9375,6 +9998,13 @@ REVOKE ALL ON FUNCTION holdfast.create_operation(p_id uuid, p_tenant text, p_act
 GRANT ALL ON FUNCTION holdfast.create_operation(p_id uuid, p_tenant text, p_action text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb) TO holdfast_api;
 
 --
+-- Name: FUNCTION create_person(p_name text, p_password text, p_role text, p_tenant text, p_actor text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.create_person(p_name text, p_password text, p_role text, p_tenant text, p_actor text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.create_person(p_name text, p_password text, p_role text, p_tenant text, p_actor text) TO holdfast_api;
+
+--
 -- Name: FUNCTION create_schedule(p_definition jsonb, p_replace boolean); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -9422,6 +10052,13 @@ REVOKE ALL ON FUNCTION holdfast.definitions(p_tasks jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION holdfast.delete_schedule(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.delete_schedule(p_name text) TO holdfast_api;
+
+--
+-- Name: FUNCTION disable_person(p_name text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.disable_person(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.disable_person(p_name text) TO holdfast_api;
 
 --
 -- Name: FUNCTION dispatch_cancelled(p_id uuid, p_has_ended boolean, p_error jsonb, p_again_in double precision); Type: ACL; Schema: holdfast; Owner: -
@@ -9473,6 +10110,13 @@ GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text,
 GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text, p_token uuid) TO holdfast_api;
 
 --
+-- Name: FUNCTION enable_person(p_name text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.enable_person(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.enable_person(p_name text) TO holdfast_api;
+
+--
 -- Name: FUNCTION end_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -9496,6 +10140,13 @@ REVOKE ALL ON FUNCTION holdfast.end_of_slice(p_from bigint, p_to bigint, p_limit
 --
 
 REVOKE ALL ON FUNCTION holdfast.end_overdue(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION end_session(p_digest bytea); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.end_session(p_digest bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.end_session(p_digest bytea) TO holdfast_api;
 
 --
 -- Name: FUNCTION end_webhook(p_id uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -9620,6 +10271,20 @@ REVOKE ALL ON FUNCTION holdfast.find_key(p_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.find_key(p_id text) TO holdfast_api;
 
 --
+-- Name: FUNCTION find_person(p_name text, p_device bytea); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.find_person(p_name text, p_device bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.find_person(p_name text, p_device bytea) TO holdfast_api;
+
+--
+-- Name: FUNCTION find_session(p_digest bytea, p_is_request boolean); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.find_session(p_digest bytea, p_is_request boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.find_session(p_digest bytea, p_is_request boolean) TO holdfast_api;
+
+--
 -- Name: FUNCTION fire_schedule(p_name text, p_version integer, p_settled_to timestamp with time zone, p_slots timestamp with time zone[], p_missed timestamp with time zone[], p_times integer, p_next timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -9651,6 +10316,20 @@ REVOKE ALL ON FUNCTION holdfast.flag_share(p_flag text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.flags_from_environment(p_tasks jsonb) FROM PUBLIC;
 
 --
+-- Name: FUNCTION follow_channel(p_channel text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.follow_channel(p_channel text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.follow_channel(p_channel text) TO holdfast_api;
+
+--
+-- Name: FUNCTION follow_job(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.follow_job(p_job uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.follow_job(p_job uuid) TO holdfast_api;
+
+--
 -- Name: FUNCTION follow_up(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -9679,6 +10358,12 @@ REVOKE ALL ON FUNCTION holdfast.forget_projected(p_limit integer) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.forget_schedule_runs(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION forget_sessions(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.forget_sessions() FROM PUBLIC;
 
 --
 -- Name: FUNCTION forget_webhooks(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
@@ -9734,6 +10419,13 @@ REVOKE ALL ON FUNCTION holdfast.guard_stay() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION holdfast.hand_over(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_inputs jsonb, p_heartbeat_limit double precision, p_run_limit double precision, p_retry_in double precision, p_logs jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.hand_over(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_inputs jsonb, p_heartbeat_limit double precision, p_run_limit double precision, p_retry_in double precision, p_logs jsonb) TO holdfast_worker;
+
+--
+-- Name: FUNCTION has_callers(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.has_callers() FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.has_callers() TO holdfast_api;
 
 --
 -- Name: FUNCTION has_slot(p_job uuid, p_key text); Type: ACL; Schema: holdfast; Owner: -
@@ -9945,6 +10637,12 @@ REVOKE ALL ON FUNCTION holdfast.keep_ring(p_queue text, p_took interval) FROM PU
 REVOKE ALL ON FUNCTION holdfast.keep_turn(p_queue text, p_tenant text, p_used integer) FROM PUBLIC;
 
 --
+-- Name: FUNCTION key_counts(p_key holdfast.api_key); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.key_counts(p_key holdfast.api_key) FROM PUBLIC;
+
+--
 -- Name: FUNCTION key_of(p_payload jsonb, p_fields jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -10002,6 +10700,20 @@ GRANT ALL ON FUNCTION holdfast.limit_queue(p_queue text, p_most integer) TO hold
 REVOKE ALL ON FUNCTION holdfast.limits_of(p_job holdfast.job) FROM PUBLIC;
 
 --
+-- Name: FUNCTION list_keys(p_bound text, p_id text, p_after text, p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.list_keys(p_bound text, p_id text, p_after text, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.list_keys(p_bound text, p_id text, p_after text, p_limit integer) TO holdfast_api;
+
+--
+-- Name: FUNCTION list_people(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.list_people() FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.list_people() TO holdfast_api;
+
+--
 -- Name: FUNCTION listed_fields(p_fields jsonb, p_payload jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -10018,6 +10730,12 @@ REVOKE ALL ON FUNCTION holdfast.lock_event(p_name text) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.lock_job(p_id uuid) FROM PUBLIC;
+
+--
+-- Name: FUNCTION lock_key(p_id text, p_bound text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.lock_key(p_id text, p_bound text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION long_waits(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -10297,6 +11015,13 @@ REVOKE ALL ON FUNCTION holdfast.raise_alerts(p_ids uuid[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.rates_of(p_job holdfast.job) FROM PUBLIC;
 
 --
+-- Name: FUNCTION read_channels(p_channels text[], p_tenants text[], p_after bigint[], p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.read_channels(p_channels text[], p_tenants text[], p_after bigint[], p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.read_channels(p_channels text[], p_tenants text[], p_after bigint[], p_limit integer) TO holdfast_api;
+
+--
 -- Name: FUNCTION read_feed(p_channel text, p_after bigint, p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -10309,6 +11034,13 @@ GRANT ALL ON FUNCTION holdfast.read_feed(p_channel text, p_after bigint, p_limit
 --
 
 REVOKE ALL ON FUNCTION holdfast.read_gate(p_job holdfast.job, p_attempt integer, p_name text, p_gate jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION read_jobs(p_jobs uuid[], p_seqs integer[], p_notes bigint[], p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.read_jobs(p_jobs uuid[], p_seqs integer[], p_notes bigint[], p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.read_jobs(p_jobs uuid[], p_seqs integer[], p_notes bigint[], p_limit integer) TO holdfast_api;
 
 --
 -- Name: FUNCTION ready_since(p_claim_order timestamp with time zone, p_priority integer); Type: ACL; Schema: holdfast; Owner: -
@@ -10359,6 +11091,12 @@ REVOKE ALL ON FUNCTION holdfast.refuse_quota(p_position bigint, p_id uuid, p_ten
 --
 
 REVOKE ALL ON FUNCTION holdfast.refuse_rule(p_job uuid, p_status holdfast.job_status, p_rule text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION refuse_stranger(p_name text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.refuse_stranger(p_name text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION register_alerts(p_app text, p_channels jsonb, p_rules jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -10474,6 +11212,13 @@ GRANT ALL ON FUNCTION holdfast.retry(p_id uuid, p_actor text, p_reason text, p_n
 REVOKE ALL ON FUNCTION holdfast.return_jobs(p_worker uuid, p_limit integer) FROM PUBLIC;
 
 --
+-- Name: FUNCTION revoke_key(p_id text, p_bound text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.revoke_key(p_id text, p_bound text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.revoke_key(p_id text, p_bound text) TO holdfast_api;
+
+--
 -- Name: FUNCTION rollout_bucket(p_key text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -10492,6 +11237,13 @@ GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_producer
 GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_viewer;
+
+--
+-- Name: FUNCTION rotate_key(p_id text, p_bound text, p_new_id text, p_new_digest bytea, p_overlap interval, p_expires_at timestamp with time zone, p_actor text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.rotate_key(p_id text, p_bound text, p_new_id text, p_new_digest bytea, p_overlap interval, p_expires_at timestamp with time zone, p_actor text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.rotate_key(p_id text, p_bound text, p_new_id text, p_new_digest bytea, p_overlap interval, p_expires_at timestamp with time zone, p_actor text) TO holdfast_api;
 
 --
 -- Name: FUNCTION run_chunk(p_operation uuid, p_nth integer, OUT done integer, OUT skipped integer); Type: ACL; Schema: holdfast; Owner: -
@@ -10547,6 +11299,12 @@ REVOKE ALL ON FUNCTION holdfast.saved_steps(p_job uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.saved_steps(p_job uuid) TO holdfast_worker;
 
 --
+-- Name: FUNCTION session_counts(p_session holdfast.session); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.session_counts(p_session holdfast.session) FROM PUBLIC;
+
+--
 -- Name: FUNCTION set_flag(p_flag text, p_enabled boolean, p_percent integer, p_actor text, p_reason text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -10554,11 +11312,25 @@ REVOKE ALL ON FUNCTION holdfast.set_flag(p_flag text, p_enabled boolean, p_perce
 GRANT ALL ON FUNCTION holdfast.set_flag(p_flag text, p_enabled boolean, p_percent integer, p_actor text, p_reason text) TO holdfast_api;
 
 --
+-- Name: FUNCTION set_password(p_name text, p_password text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.set_password(p_name text, p_password text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.set_password(p_name text, p_password text) TO holdfast_api;
+
+--
 -- Name: FUNCTION set_quota(p_tenant text, p_task text, p_period text, p_measure text, p_soft numeric, p_hard numeric); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.set_quota(p_tenant text, p_task text, p_period text, p_measure text, p_soft numeric, p_hard numeric) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.set_quota(p_tenant text, p_task text, p_period text, p_measure text, p_soft numeric, p_hard numeric) TO holdfast_api;
+
+--
+-- Name: FUNCTION set_role(p_name text, p_role text, p_tenant text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.set_role(p_name text, p_role text, p_tenant text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.set_role(p_name text, p_role text, p_tenant text) TO holdfast_api;
 
 --
 -- Name: FUNCTION set_tenant_weight(p_tenant text, p_weight integer); Type: ACL; Schema: holdfast; Owner: -
@@ -10638,6 +11410,13 @@ GRANT ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT retur
 
 REVOKE ALL ON FUNCTION holdfast.take_dispatches(p_worker uuid, p_executors text[], p_limit integer, p_lease double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.take_dispatches(p_worker uuid, p_executors text[], p_limit integer, p_lease double precision) TO holdfast_worker;
+
+--
+-- Name: FUNCTION take_tries(p_buckets text[], p_tries integer[], p_periods interval[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.take_tries(p_buckets text[], p_tries integer[], p_periods interval[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.take_tries(p_buckets text[], p_tries integer[], p_periods interval[]) TO holdfast_api;
 
 --
 -- Name: TABLE task; Type: ACL; Schema: holdfast; Owner: -
@@ -10746,6 +11525,13 @@ REVOKE ALL ON FUNCTION holdfast.unserved_queues(p_rule holdfast.alert_rule, p_no
 REVOKE ALL ON FUNCTION holdfast.upkeep(p_limit integer, OUT partitions bigint, OUT removed bigint, OUT forgotten bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.upkeep(p_limit integer, OUT partitions bigint, OUT removed bigint, OUT forgotten bigint) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.upkeep(p_limit integer, OUT partitions bigint, OUT removed bigint, OUT forgotten bigint) TO holdfast_maint;
+
+--
+-- Name: FUNCTION use_key(p_id text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.use_key(p_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.use_key(p_id text) TO holdfast_api;
 
 --
 -- Name: FUNCTION uuid_at(p_at timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -

@@ -3,7 +3,7 @@
 -- Called for jobs that have just failed or been cancelled. Most leave nothing to undo.
 create or replace function holdfast.compensate(p_ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
 declare
   v_now timestamptz := holdfast.clock();
   v_queues text[];
@@ -86,7 +86,7 @@ $$;
 -- Compensations whose worker died, or that waited long enough.
 create or replace function holdfast.release_compensations(p_limit int) returns bigint
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+  set enable_seqscan = off set jit = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
   v_ids uuid[];
 begin
@@ -106,7 +106,7 @@ end $$;
 -- A retry by hand that waited for a compensation goes on when it is done, or when somebody cancelled it.
 create or replace function holdfast.release_retries(p_ids uuid[]) returns void
 language sql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
   select holdfast.let_go(array_agg(r.id::uuid))
     from holdfast.job c
     join holdfast.job r on r.retry_of = any (array[c.compensates])

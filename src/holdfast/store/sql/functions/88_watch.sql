@@ -196,7 +196,7 @@ end $$;
 -- The settings leave the indexes: a plan made while the tables were small would read all of them.
 create or replace function holdfast.judge_rules(out opened bigint, out closed bigint)
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
 declare
   v_now timestamptz := holdfast.clock();
   v_rule holdfast.alert_rule;

@@ -105,7 +105,7 @@ end $$;
 -- The settings leave the indexes: a plan made while the table was small would read all of it with every sweep.
 create or replace function holdfast.sweep(p_limit int default 1000, out died bigint, out returned bigint, out overdue bigint, out expired bigint)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
 begin
   perform set_config('holdfast.actor', 'sweeper', true);
   with silent as (
@@ -267,6 +267,7 @@ begin
   perform holdfast.forget_projected(p_limit);
   delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
   delete from holdfast.request r where r.at < holdfast.clock() - interval '24 hours';
+  perform holdfast.forget_sessions();
   perform holdfast.forget_schedule_runs(p_limit);
   perform holdfast.forget_alerts(p_limit);
   perform holdfast.forget_webhooks(p_limit);

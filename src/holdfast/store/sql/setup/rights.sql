@@ -65,6 +65,7 @@ begin
   grant execute on function holdfast.publish to holdfast_producer, holdfast_worker, holdfast_api;
   grant execute on function holdfast.read_feed to holdfast_api, holdfast_viewer;
   grant execute on function holdfast.open_channel, holdfast.set_quota to holdfast_api;
+  grant execute on function holdfast.follow_channel, holdfast.read_channels, holdfast.follow_job, holdfast.read_jobs to holdfast_api;
   grant execute on function holdfast.bucket_floor, holdfast.bucket_middle to holdfast_api, holdfast_viewer;
   grant select on holdfast.statistic, holdfast.timing, holdfast.tally, holdfast.usage, holdfast.quota, holdfast.projection
     to holdfast_api, holdfast_viewer;
@@ -82,4 +83,10 @@ begin
   grant execute on function holdfast.create_operation to holdfast_api;
   grant execute on function holdfast.run_chunk to holdfast_worker;
   grant select on holdfast.operation, holdfast.operation_chunk to holdfast_api;
+  grant select on holdfast.audit to holdfast_api;   -- digests of keys, sessions and passwords are for nobody
+  grant execute on function
+    holdfast.use_key, holdfast.rotate_key, holdfast.revoke_key, holdfast.list_keys, holdfast.create_person, holdfast.list_people,
+    holdfast.set_role, holdfast.set_password, holdfast.disable_person, holdfast.enable_person, holdfast.find_person, holdfast.take_tries,
+    holdfast.begin_session, holdfast.find_session, holdfast.end_session, holdfast.has_callers
+    to holdfast_api;
 end $$;
