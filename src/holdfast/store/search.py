@@ -2,20 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
-from typing import Any, LiteralString, NamedTuple, assert_never
+from typing import Any, LiteralString, NamedTuple
 from uuid import UUID
 
 from psycopg import sql
-from psycopg.types.json import Jsonb
 
 from holdfast.domain.job import Job
 from holdfast.domain.search import (
     WINDOW,
-    AttemptTerm,
-    ErrorTerm,
     IdTerm,
     JsonTerm,
     NameTerm,
@@ -28,6 +25,7 @@ from holdfast.domain.search import (
 from holdfast.domain.states import Status
 from holdfast.store.call import Call, Row
 from holdfast.store.inspect import read_job, select_jobs
+from holdfast.store.search_terms import Conditions, Text
 
 # How many jobs one question looks at; where it stops, the next one goes on.
 LOOKED_AT = 100_000
@@ -37,9 +35,6 @@ PROBED = 1_000
 PAYLOAD_INDEX = "holdfast.job_by_payload"
 KEY_INDEX = "holdfast.job_by_key"
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LONGEST_AGO = timedelta(days=36_500)
-Text = sql.Composed | sql.SQL | sql.Literal
 _TRUE = sql.SQL("true")
 _AND = sql.SQL(" and ")
 _UNION = sql.SQL(" union all ")
@@ -77,94 +72,16 @@ class _Way:
     index: str | None = None  # that a database may lack
 
 
-class _Statement:
-    """The parameters of one statement, and its parts that need some."""
+class _Statement(Conditions):
+    """One question: the ways to the jobs that may fit, and which one is taken."""
 
     def __init__(self, search: Search, before: UUID | None) -> None:
-        self.parameters: dict[str, Any] = {"looked_at": LOOKED_AT}
+        super().__init__()
         self._search = search
         self._before = before
         self.terms: list[Term] = list(search.terms)
         if search.tenant is not None:
             self.terms.append(NameTerm("tenant", search.tenant))
-
-    def _put(self, value: Any) -> sql.Placeholder:
-        name = f"p{len(self.parameters)}"
-        self.parameters[name] = value
-        return sql.Placeholder(name)
-
-    def _say(self, text: str, *values: Any) -> Text:
-        return sql.SQL(text).format(*(self._put(value) for value in values))
-
-    # -- conditions ----------------------------------------------------------------------------------------------------
-
-    def condition(self, term: Term) -> Text:  # noqa: PLR0911 - one a kind of term
-        """Say when a job fits a term."""
-        match term:
-            case StatusTerm():
-                return self._say(
-                    "j.status = any ({}::holdfast.job_status[])", [str(s) for s in term.statuses]
-                )
-            case NameTerm():
-                return self._name(term)
-            case AttemptTerm():
-                return self._say(f"j.attempt {_COMPARISONS[term.comparison]} {{}}", term.number)
-            case TimeTerm():
-                sign = ">=" if term.bound == "since" else "<"
-                return sql.SQL(f"j.id {sign} {{}}").format(self._id_at(term.moment))
-            case IdTerm():
-                return self._say("j.id between {} and {}", term.first, term.last)
-            case JsonTerm():
-                wanted = [self._say(f"j.{term.column} @> {{}}", Jsonb(one)) for one in _documents(term)]
-                return sql.SQL("({})").format(sql.SQL(" or ").join(wanted))
-            case ErrorTerm():
-                pattern = _within(term.text)
-                return self._say(
-                    "(j.error ->> 'type' ilike {} or j.error ->> 'message' ilike {})", pattern, pattern
-                )
-            case WordTerm():
-                return self._word(term)
-            case _:
-                assert_never(term)
-
-    def _name(self, term: NameTerm) -> Text:
-        like = _pattern(term)
-        match term.field:
-            case "worker":
-                # Those that it holds, and those that failed or were cancelled in its hands.
-                return self._say(
-                    "coalesce(j.holder, j.last_holder) = any (array(select w.id from holdfast.worker w where w.name like {} or w.host like {}))",
-                    like, like,
-                )  # fmt: skip
-            case "tag":
-                return self._say("j.tags @> {} and j.tags is not null", Jsonb([term.text]))
-            case "label":
-                return self._say("j.label ilike {}", like if term.has_gaps else _within(term.text))
-            case "tenant" | "subject" | "key" if not term.has_gaps:
-                return self._say(f"j.{term.field} = {{}} and j.{term.field} is not null", term.text)
-            case _ if not term.has_gaps:
-                return self._say(f"j.{term.field} = {{}}", term.text)
-            case _:
-                return self._say(f"j.{term.field} like {{}}", like)
-
-    def _word(self, term: WordTerm) -> Text:
-        said = self._say(
-            "j.key = {} or j.subject = {} or j.label ilike {} or j.tags @> {}",
-            term.text, term.text, _within(term.text), Jsonb([term.text]),
-        )  # fmt: skip
-        if term.ids is not None:
-            said = sql.SQL("{} or {}").format(said, self.condition(term.ids))
-        # A null is no answer: coalesced, or "not fits" would be null too.
-        return sql.SQL("({})").format(said)
-
-    def _id_at(self, moment: datetime | timedelta) -> Text:
-        """Say the smallest id of a moment; as a subquery, which is asked once and can be looked up in an index."""
-        if isinstance(moment, timedelta):
-            ago = min(moment, _LONGEST_AGO)
-            return self._say("(select holdfast.uuid_at(greatest(holdfast.clock() - {}, {})))", ago, _EPOCH)
-        return self._say("(select holdfast.uuid_at({}))", max(moment, _EPOCH))
-
-    # -- ways ----------------------------------------------------------------------------------------------------------
 
     def ways(self) -> list[_Way]:
         """Give the ways there are, the one that is taken when no index has few jobs first."""
@@ -182,7 +99,7 @@ class _Statement:
                 return _Way([self._in_status(status) for status in term.statuses], term=term)
             case NameTerm(field="task") if not term.has_gaps:
                 # The index by task leaves RUNNING jobs out, which are few: both halves are asked.
-                parts = (self._say(f"j.task = {{}} and {half}", term.text) for half in _HALVES)
+                parts = (self.say(f"j.task = {{}} and {half}", term.text) for half in _HALVES)
                 return _Way(list(parts), term=term)
             case NameTerm(field="tenant" | "subject") if not term.has_gaps:
                 return _Way([self.condition(term)], term=term)
@@ -198,7 +115,7 @@ class _Statement:
     def _in_status(self, status: Status) -> Text:
         if status is Status.RUNNING:
             return sql.SQL("j.holder is not null")
-        return self._say("j.status = {}::holdfast.job_status and j.status <> 'RUNNING'", str(status))
+        return self.say("j.status = {}::holdfast.job_status and j.status <> 'RUNNING'", str(status))
 
     def _aged(self, way: _Way) -> Sequence[Text]:
         """Keep a way that no term has narrowed down to the newest jobs; what may be an id is one of any age."""
@@ -213,12 +130,12 @@ class _Statement:
         return [_AND.join([part, ids[0]]) for part in way.parts] + younger
 
     def _window(self) -> Text:
-        return sql.SQL("j.id >= {}").format(self._id_at(WINDOW))
+        return sql.SQL("j.id >= {}").format(self.id_at(WINDOW))
 
     def _range(self) -> Text:
         bounds = [self.condition(term) for term in self.terms if isinstance(term, TimeTerm | IdTerm)]
         if self._before is not None:
-            bounds.append(self._say("j.id < {}", self._before))
+            bounds.append(self.say("j.id < {}", self._before))
         return _AND.join(bounds) if bounds else _TRUE
 
     # -- the statement -------------------------------------------------------------------------------------------------
@@ -288,11 +205,10 @@ class _Statement:
             return sql.SQL("null::timestamptz")
         windowed = sql.Literal(sum(way.index is None for way in self.ways()))
         return sql.SQL("case when (select c.way from choice c) <= {} then holdfast.clock() - {} end").format(
-            windowed, self._put(WINDOW)
+            windowed, self.put(WINDOW)
         )
 
 
-_COMPARISONS = {"=": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _HALVES = ("j.holder is not null", "j.status <> 'RUNNING'")
 _TOUCHED: dict[str, LiteralString] = {
     "cancel": "not holdfast.is_own_task(j.task)",
@@ -324,29 +240,6 @@ def _rank(term: Term | None) -> int:
             return 3
         case _:
             return 4
-
-
-def _pattern(term: NameTerm) -> str:
-    return "%".join(_escaped(part) for part in term.text.split("*")) if term.has_gaps else _escaped(term.text)
-
-
-def _within(text: str) -> str:
-    return f"%{_escaped(text)}%"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-
-
-def _documents(term: JsonTerm) -> list[Any]:
-    """Write the documents of which a job's must contain one."""
-    documents: list[Any] = []
-    for value in term.values:
-        inside: Any = value
-        for part in reversed(term.path):
-            inside = {part: inside}
-        documents.append(inside)
-    return documents
 
 
 # -- questions -------------------------------------------------------------------------------------------------------------
@@ -398,4 +291,6 @@ def _call(
 ) -> Call[Any]:
     text = statement.text(answer)
     # Never prepared: a plan that does not know what is looked for would not know the way either.
-    return Call(text, {**statement.parameters, "limit": limit, **more}, read, prepare=False)
+    return Call(
+        text, {**statement.parameters, "looked_at": LOOKED_AT, "limit": limit, **more}, read, prepare=False
+    )

@@ -66,15 +66,24 @@ class ApiCall:
     app: "Holdfast"
     principal: Principal
     address: str | None
-    transaction: AsyncTransaction | None  # None: a request that waits has one for each question
+    whole: (
+        AsyncTransaction | None
+    )  # of all that it does; None: a request that waits has one for each question
     headers: Mapping[str, str]
     is_gone: Callable[[], Awaitable[bool]]  # whether the caller has hung up
     answer_headers: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def transaction(self) -> AsyncTransaction:
+        """The transaction in which everything happens."""
+        if self.whole is None:
+            raise RuntimeError("this operation was declared without a transaction")
+        return self.whole
+
     async def ask(self, call: Call[T]) -> T:
         """Ask the database, which sees to it that only the caller's own tenant is touched."""
-        if self.transaction is not None:
-            return await self.transaction.perform(call)
+        if self.whole is not None:
+            return await self.whole.perform(call)
         async with self.app.link.atransaction() as transaction:
             await transaction.perform(enter(self.principal.sees))
             return await transaction.perform(call)
