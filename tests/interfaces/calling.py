@@ -12,6 +12,8 @@ from holdfast.testing import ScratchDatabase
 
 TESTS = Path(__file__).parent.parent
 APP = "interfaces.shop_app:app"
+# Generous: a process that begins on a busy machine takes its time.
+PATIENCE = 60.0
 HOLDFAST = [sys.executable, "-m", "holdfast.interfaces.cli"]
 
 

@@ -490,9 +490,9 @@ def test_a_worker_without_the_channel_leaves_its_messages_to_one_that_has_it(
         (lambda _: Email("mail.example.com", 25, "u", "p", "a@b.co", tls="none"), "in clear"),
     ],
 )  # fmt: skip
-def test_what_makes_no_sense_is_refused_where_it_is_declared(app: Holdfast, declare: Any, said: str) -> None:
+def test_what_makes_no_sense_is_refused_where_it_is_declared(declare: Any, said: str) -> None:
     with pytest.raises(Configuration, match=said):
-        declare(app)
+        declare(Holdfast())
 
 
 def test_a_rule_that_tells_an_undeclared_channel_keeps_the_worker_from_starting(app: Holdfast) -> None:

@@ -531,8 +531,10 @@ def test_a_refused_job_is_written_down_and_the_schedule_goes_on(
     ],
 )
 def test_a_schedule_that_makes_no_sense_is_refused_where_it_is_declared(
-    app: Holdfast, given: dict[str, object], said: str
+    given: dict[str, object], said: str
 ) -> None:
+    app = Holdfast()
+
     @app.task()
     async def report() -> None: ...
 
