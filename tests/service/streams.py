@@ -69,11 +69,14 @@ class Stream:
     async def take(self, count: int, within: float = 20.0) -> list[Told]:
         """Take so many events, or as many as come before the stream ends."""
         taken: list[Told] = []
-        async with asyncio.timeout(within):
-            async for told in self.events():
-                taken.append(told)
-                if len(taken) == count:
-                    break
+        try:
+            async with asyncio.timeout(within):
+                async for told in self.events():
+                    taken.append(told)
+                    if len(taken) == count:
+                        break
+        except TimeoutError:
+            raise AssertionError(f"not {count} within {within} s, but {taken}") from None
         return taken
 
     def cut(self) -> None:
