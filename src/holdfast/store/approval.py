@@ -10,6 +10,7 @@ from holdfast.domain.approval import (
     Approval,
     Gate,
     Invitation,
+    Seen,
     Verdict,
     Voice,
     check_words,
@@ -70,6 +71,15 @@ def decide_by_token(
         "decide_by_token", approval_id, token_hash(token), verdict, reason, origin, seen_hash,
         read=_read_answer, types=("uuid", "bytea", "text", "text", "text", "text"),
     )  # fmt: skip
+
+
+def look_by_token(approval_id: UUID, token: str) -> Call[Seen | None]:
+    """Show what is asked to whoever holds an approver's newest token; None is everybody else."""
+    return function("look_by_token", approval_id, token_hash(token), read=_read_seen, types=("uuid", "bytea"))
+
+
+def _read_seen(rows: list[Row]) -> Seen | None:
+    return Seen(*rows[0])._replace(facts=json.loads(rows[0][4])) if rows else None
 
 
 def _read_answer(rows: list[Row]) -> Answer:

@@ -15,6 +15,7 @@ from holdfast.interfaces.http.api.figures import usage
 from holdfast.interfaces.http.api.jobs import jobs
 from holdfast.interfaces.http.api.queues import flags, queues, tasks, workers
 from holdfast.interfaces.http.api.schedules import schedules
+from holdfast.interfaces.http.approval_page import approval_page
 from holdfast.interfaces.http.description import description
 from holdfast.interfaces.http.operation import Operation
 from holdfast.interfaces.http.serve import not_found, routes
@@ -36,7 +37,10 @@ def _api(app: "Holdfast", access: Access) -> list[BaseRoute]:
 
 
 # What each part brings; the order is the order in which paths are looked at.
-PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {"api": _api}
+PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {
+    "api": _api,
+    "approvals": approval_page,
+}
 
 
 def asgi(

@@ -1602,17 +1602,8 @@ declare
 begin
   perform holdfast.check_words(p_decision, p_reason, p_origin);
   v_gate := holdfast.open_approval(p_approval);
-  if v_gate.id is null
-     or (cardinality(v_gate.wrong_tries) >= 5 and v_gate.wrong_tries[1] > holdfast.clock() - interval '1 minute') then
-    return holdfast.unknown_approval();
-  end if;
-  select r.name into v_name
-    from holdfast.approver r
-   where r.approval_id = p_approval and r.token_hash = p_token_hash and r.used_at is null;
-  if not found then
-    update holdfast.approval a
-       set wrong_tries = a.wrong_tries[greatest(cardinality(a.wrong_tries) - 3, 1):] || holdfast.clock()
-     where a.id = p_approval;
+  v_name := holdfast.token_holder(v_gate, p_token_hash);
+  if v_name is null then
     return holdfast.unknown_approval();
   end if;
   v_answer := holdfast.vote(v_gate, v_name, 'token', p_decision, p_reason, p_origin, p_seen_hash);
@@ -3868,6 +3859,26 @@ CREATE FUNCTION holdfast.long_waits(p_rule holdfast.alert_rule, p_now timestamp 
     from holdfast.open_lines(p_rule, p_now) as l
    where l.since < p_now - p_rule.period
 $$;
+
+--
+-- Name: look_by_token(uuid, bytea); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.look_by_token(p_approval uuid, p_token_hash bytea) RETURNS TABLE(approver text, tenant text, task text, question text, facts text, requester text, quorum integer, approvals integer, expires_at timestamp with time zone, on_expiry text, bound_hash text, decision text, decided_by text, decided_at timestamp with time zone, reason text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_gate holdfast.approval := holdfast.open_approval(p_approval);
+  v_name text := holdfast.token_holder(v_gate, p_token_hash);
+begin
+  return query
+    select v_name, j.tenant::text, j.task::text, v_gate.question, v_gate.facts::text, v_gate.requester, v_gate.quorum::int,
+           (holdfast.how_it_stands(v_gate.id, 'seen')).approvals, v_gate.expires_at, v_gate.on_expiry, v_gate.bound_hash,
+           v_gate.decision, v_gate.decided_by, v_gate.decided_at, v_gate.reason
+      from holdfast.job j
+     where j.id = v_gate.job_id and v_name is not null;
+end $$;
 
 --
 -- Name: low_success_rates(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -6462,6 +6473,32 @@ begin
     into tenants, heads
     from hop h
    where p_below is null or h.tenant < p_below;
+end $$;
+
+--
+-- Name: token_holder(holdfast.approval, bytea); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.token_holder(p_gate holdfast.approval, p_token_hash bytea) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_name text;
+begin
+  if p_gate.id is null
+     or (cardinality(p_gate.wrong_tries) >= 5 and p_gate.wrong_tries[1] > holdfast.clock() - interval '1 minute') then
+    return null;
+  end if;
+  select r.name into v_name
+    from holdfast.approver r
+   where r.approval_id = p_gate.id and r.token_hash = p_token_hash and r.used_at is null;
+  if not found then
+    update holdfast.approval a
+       set wrong_tries = a.wrong_tries[greatest(cardinality(a.wrong_tries) - 3, 1):] || holdfast.clock()
+     where a.id = p_gate.id;
+  end if;
+  return v_name;
 end $$;
 
 --
@@ -9636,6 +9673,13 @@ REVOKE ALL ON FUNCTION holdfast.lock_job(p_id uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.long_waits(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
 
 --
+-- Name: FUNCTION look_by_token(p_approval uuid, p_token_hash bytea); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.look_by_token(p_approval uuid, p_token_hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.look_by_token(p_approval uuid, p_token_hash bytea) TO holdfast_api;
+
+--
 -- Name: FUNCTION low_success_rates(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -10275,6 +10319,12 @@ REVOKE ALL ON FUNCTION holdfast.tell_quota(p_kind text, p_tenant text, p_task te
 --
 
 REVOKE ALL ON FUNCTION holdfast.tenants_in_line(p_queue text, p_from text, p_below text, p_most integer, OUT tenants text[], OUT heads timestamp with time zone[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION token_holder(p_gate holdfast.approval, p_token_hash bytea); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.token_holder(p_gate holdfast.approval, p_token_hash bytea) FROM PUBLIC;
 
 --
 -- Name: FUNCTION told_of_decision(p_job uuid); Type: ACL; Schema: holdfast; Owner: -

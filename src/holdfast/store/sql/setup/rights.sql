@@ -58,7 +58,7 @@ begin
   grant execute on function holdfast.set_tenant_weight to holdfast_api;
   grant select on holdfast.tenant to holdfast_viewer, holdfast_api;
   grant execute on function holdfast.ask to holdfast_worker;
-  grant execute on function holdfast.decide, holdfast.decide_by_token to holdfast_api;
+  grant execute on function holdfast.decide, holdfast.decide_by_token, holdfast.look_by_token to holdfast_api;
   grant execute on function holdfast.mint_token to holdfast_worker, holdfast_api;   -- whoever delivers
   grant select on holdfast.approval, holdfast.approval_decision to holdfast_api;    -- tokens' hashes are for nobody
   grant execute on function holdfast.project to holdfast_worker, holdfast_maint;
