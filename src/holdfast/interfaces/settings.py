@@ -19,6 +19,8 @@ DEFAULTS: dict[str, str | None] = {
     "log_format": "text",
     "log_level": "info",
     "require_roles": "0",
+    "tick_jobs": "100",
+    "tick_seconds": "20",
 }
 
 

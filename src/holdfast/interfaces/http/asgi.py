@@ -19,6 +19,7 @@ from holdfast.interfaces.http.approval_page import approval_page
 from holdfast.interfaces.http.description import description
 from holdfast.interfaces.http.operation import Operation
 from holdfast.interfaces.http.serve import not_found, routes
+from holdfast.interfaces.http.tick import tick
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
@@ -38,6 +39,7 @@ def _api(app: "Holdfast", access: Access) -> list[BaseRoute]:
 
 # What each part brings; the order is the order in which paths are looked at.
 PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {
+    "tick": tick,  # before the API, whose paths begin alike
     "api": _api,
     "approvals": approval_page,
 }
