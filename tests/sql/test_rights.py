@@ -146,7 +146,7 @@ MAY_READ: dict[str, set[str]] = {
     "tenant": {"holdfast_viewer", "holdfast_api"},
     **{
         key: {"holdfast_viewer", "holdfast_api"}
-        for key in ("statistic", "timing", "tally", "usage", "quota", "projection")
+        for key in ("statistic", "timing", "duration", "tally", "usage", "quota", "projection")
     },
 }
 

@@ -17,6 +17,8 @@ from holdfast.interfaces.http.api.queues import flags, queues, tasks, workers
 from holdfast.interfaces.http.api.schedules import schedules
 from holdfast.interfaces.http.approval_page import approval_page
 from holdfast.interfaces.http.description import description
+from holdfast.interfaces.http.health import health
+from holdfast.interfaces.http.metrics import metrics
 from holdfast.interfaces.http.operation import Operation
 from holdfast.interfaces.http.serve import not_found, routes
 from holdfast.interfaces.http.tick import tick
@@ -42,6 +44,8 @@ PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {
     "tick": tick,  # before the API, whose paths begin alike
     "api": _api,
     "approvals": approval_page,
+    "health": health,
+    "metrics": metrics,
 }
 
 

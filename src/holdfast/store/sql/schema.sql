@@ -4690,6 +4690,14 @@ begin
      where l.retries is not null
      group by l.minute, l.queue, l.task, l.retries
     on conflict (minute, what, task, queue, bucket) do update set count = t.count + excluded.count),
+  lasted as (
+    insert into holdfast.duration as d (queue, task, what, bucket, count, seconds)
+    select l.queue, l.task, case when l.waits > 0 then 'wait' else 'run' end, (l.bucket + 7) / 8, sum(l.n),
+           extract(epoch from sum(coalesce(l.waited, l.ran)))
+      from lots l
+     where l.bucket is not null
+     group by l.queue, l.task, 3, 4
+    on conflict (queue, task, what, bucket) do update set count = d.count + excluded.count, seconds = d.seconds + excluded.seconds),
   tallied as (
     insert into holdfast.tally as t (queue, task, status, entered, departed)
     select e.queue, e.task, e.status, sum(e.entered), sum(e.departed)
@@ -7192,6 +7200,21 @@ CREATE TABLE holdfast.dependency (
 );
 
 --
+-- Name: duration; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.duration (
+    queue text NOT NULL,
+    task text NOT NULL,
+    what text NOT NULL,
+    bucket smallint NOT NULL,
+    count bigint NOT NULL,
+    seconds numeric(30,6) NOT NULL,
+    CONSTRAINT duration_is_known CHECK ((what = ANY (ARRAY['wait'::text, 'run'::text])))
+)
+WITH (fillfactor='50');
+
+--
 -- Name: event; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -7791,6 +7814,13 @@ ALTER TABLE ONLY holdfast.dispatch
 
 ALTER TABLE ONLY holdfast.dispatch
     ADD CONSTRAINT dispatch_pkey PRIMARY KEY (id);
+
+--
+-- Name: duration duration_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.duration
+    ADD CONSTRAINT duration_pkey PRIMARY KEY (queue, task, what, bucket);
 
 --
 -- Name: event event_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -10495,6 +10525,13 @@ GRANT SELECT ON TABLE holdfast.checkpoint TO holdfast_api;
 --
 
 GRANT SELECT ON TABLE holdfast.dependency TO holdfast_api;
+
+--
+-- Name: TABLE duration; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.duration TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.duration TO holdfast_viewer;
 
 --
 -- Name: TABLE event; Type: ACL; Schema: holdfast; Owner: -
