@@ -94,6 +94,7 @@ MAY_CALL: dict[str, set[str]] = {
     "ask": _WORKER,
     "decide": _API,
     "decide_by_token": _API,
+    "look_by_token": _API,
     "mint_token": {"holdfast_worker", "holdfast_api"},
     **dict.fromkeys(
         ("find_key", "create_key", "enter", "begin_request", "keep_answer", "record_action"), _API
@@ -169,7 +170,7 @@ MAY_READ: dict[str, set[str]] = {
     "tenant": {"holdfast_viewer", "holdfast_api"},
     **{
         key: {"holdfast_viewer", "holdfast_api"}
-        for key in ("statistic", "timing", "tally", "usage", "quota", "projection")
+        for key in ("statistic", "timing", "duration", "tally", "usage", "quota", "projection")
     },
 }
 

@@ -25,6 +25,8 @@ DEFAULTS: dict[str, str | None] = {
     "port": "7070",
     "parts": None,
     "trusted_proxies": None,
+    "tick_jobs": "100",
+    "tick_seconds": "20",
 }
 # What hosts that run programs for others set; ours wins.
 COMMON_VARIABLES = {"port": "PORT"}

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
 OWN_PREFIX = "holdfast."
 OWN_QUEUE = "holdfast"
-BASE_URL_VARIABLE = "HOLDFAST_BASE_URL"
 
 # Twenty tries over about two hours: mail servers come back, and a late alert is better than none.
 RETRIES = 20
@@ -228,11 +226,10 @@ class Alerts:
         return message.id
 
     def _page(self, approval: str, token: str) -> str:
-        """Write the link that decides; the token stands in the fragment, which no server and no log gets to see."""
-        base = (self.base_url or os.environ.get(BASE_URL_VARIABLE, "")).rstrip("/")
-        if not base.startswith(("https://", "http://")):
-            raise Fail(f"approvers get a link, and nobody said where to: set {BASE_URL_VARIABLE}=https://…")
-        return f"{base}/a/{approval}#{token}"
+        try:
+            return self._app.approvals.page_of(approval, token)
+        except Configuration as error:
+            raise Fail(str(error)) from error
 
 
 def _task_name(channel: str) -> str:

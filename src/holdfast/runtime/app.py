@@ -73,7 +73,7 @@ class Holdfast(Enqueuing, Steering, Channels, Receiving):
         self._flags_told: set[str] = set()
         self.made_in: str = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - where children will find it
         self.link = Link(lambda: find_database(database_url))
-        self.approvals = Approvals(self.link)
+        self.approvals = Approvals(self.link, lambda: self.alerts.base_url)
         self._holding: Holding | None = None
         self.declarations = Declarations()
         self.schedules = Schedules(self)

@@ -140,6 +140,11 @@ class Attempt:
         self.lost = True
         self._stop()
 
+    @property
+    def is_released(self) -> bool:
+        """Whether somebody wanted the job given back."""
+        return self._release_reason is not None
+
     def release(self, reason: str) -> None:
         """End it and give the job back."""
         self._release_reason = reason

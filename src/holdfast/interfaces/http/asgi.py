@@ -21,11 +21,15 @@ from holdfast.interfaces.http.api.keys import keys
 from holdfast.interfaces.http.api.operations import operations
 from holdfast.interfaces.http.api.queues import flags, queues, tasks, workers
 from holdfast.interfaces.http.api.schedules import schedules
+from holdfast.interfaces.http.approval_page import approval_page
 from holdfast.interfaces.http.description import description
 from holdfast.interfaces.http.guard import guards
+from holdfast.interfaces.http.health import health
 from holdfast.interfaces.http.login import login
+from holdfast.interfaces.http.metrics import metrics
 from holdfast.interfaces.http.operation import Operation
 from holdfast.interfaces.http.serve import not_found, routes
+from holdfast.interfaces.http.tick import tick
 from holdfast.interfaces.http.webhooks import webhook_routes
 from holdfast.interfaces.settings import Settings
 from holdfast.runtime.live import close_streams
@@ -70,11 +74,15 @@ def _callbacks(app: "Holdfast", _access: Access) -> list[BaseRoute]:
 
 # What each part brings; the order is the order in which paths are looked at.
 PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {
-    "live": _live,  # before the API, whose prefix it shares
+    "live": _live,  # these two before the API, whose prefix they share
+    "tick": tick,
     "api": _api,
     "callbacks": _callbacks,
     "webhooks": webhook_routes,
+    "approvals": approval_page,
     "login": login,
+    "health": health,
+    "metrics": metrics,
 }
 
 

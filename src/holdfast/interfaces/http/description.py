@@ -4,23 +4,15 @@ import json
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from jinja2 import Environment, PackageLoader, select_autoescape
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from holdfast.interfaces.http.html import headers, pages
 from holdfast.interfaces.http.openapi import describe
 from holdfast.interfaces.http.operation import Operation
 
-_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'",
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-}
-_pages = Environment(
-    loader=PackageLoader("holdfast.interfaces.http", "pages"), autoescape=select_autoescape()
-)
+_HEADERS = headers("style-src 'self'")
 
 
 def written(operations: Sequence[Operation]) -> str:
@@ -31,8 +23,8 @@ def written(operations: Sequence[Operation]) -> str:
 def description(operations: Sequence[Operation]) -> list[Route]:
     """Serve the description of these operations."""
     text = written(operations)
-    style = _pages.get_template("docs.css").render()
-    page = _pages.get_template("docs.html").render(api=describe(operations, version("holdfast")))
+    style = pages.get_template("docs.css").render()
+    page = pages.get_template("docs.html").render(api=describe(operations, version("holdfast")))
 
     async def as_json(_request: Request) -> Response:
         return Response(text, headers=_HEADERS, media_type="application/json")

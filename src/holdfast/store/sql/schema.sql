@@ -1749,17 +1749,8 @@ declare
 begin
   perform holdfast.check_words(p_decision, p_reason, p_origin);
   v_gate := holdfast.open_approval(p_approval);
-  if v_gate.id is null
-     or (cardinality(v_gate.wrong_tries) >= 5 and v_gate.wrong_tries[1] > holdfast.clock() - interval '1 minute') then
-    return holdfast.unknown_approval();
-  end if;
-  select r.name into v_name
-    from holdfast.approver r
-   where r.approval_id = p_approval and r.token_hash = p_token_hash and r.used_at is null;
-  if not found then
-    update holdfast.approval a
-       set wrong_tries = a.wrong_tries[greatest(cardinality(a.wrong_tries) - 3, 1):] || holdfast.clock()
-     where a.id = p_approval;
+  v_name := holdfast.token_holder(v_gate, p_token_hash);
+  if v_name is null then
     return holdfast.unknown_approval();
   end if;
   v_answer := holdfast.vote(v_gate, v_name, 'token', p_decision, p_reason, p_origin, p_seen_hash);
@@ -4305,6 +4296,26 @@ CREATE FUNCTION holdfast.long_waits(p_rule holdfast.alert_rule, p_now timestamp 
 $$;
 
 --
+-- Name: look_by_token(uuid, bytea); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.look_by_token(p_approval uuid, p_token_hash bytea) RETURNS TABLE(approver text, tenant text, task text, question text, facts text, requester text, quorum integer, approvals integer, expires_at timestamp with time zone, on_expiry text, bound_hash text, decision text, decided_by text, decided_at timestamp with time zone, reason text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_gate holdfast.approval := holdfast.open_approval(p_approval);
+  v_name text := holdfast.token_holder(v_gate, p_token_hash);
+begin
+  return query
+    select v_name, j.tenant::text, j.task::text, v_gate.question, v_gate.facts::text, v_gate.requester, v_gate.quorum::int,
+           (holdfast.how_it_stands(v_gate.id, 'seen')).approvals, v_gate.expires_at, v_gate.on_expiry, v_gate.bound_hash,
+           v_gate.decision, v_gate.decided_by, v_gate.decided_at, v_gate.reason
+      from holdfast.job j
+     where j.id = v_gate.job_id and v_name is not null;
+end $$;
+
+--
 -- Name: low_success_rates(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5169,6 +5180,14 @@ begin
      where l.retries is not null
      group by l.minute, l.queue, l.task, l.retries
     on conflict (minute, what, task, queue, bucket) do update set count = t.count + excluded.count),
+  lasted as (
+    insert into holdfast.duration as d (queue, task, what, bucket, count, seconds)
+    select l.queue, l.task, case when l.waits > 0 then 'wait' else 'run' end, (l.bucket + 7) / 8, sum(l.n),
+           extract(epoch from sum(coalesce(l.waited, l.ran)))
+      from lots l
+     where l.bucket is not null
+     group by l.queue, l.task, 3, 4
+    on conflict (queue, task, what, bucket) do update set count = d.count + excluded.count, seconds = d.seconds + excluded.seconds),
   tallied as (
     insert into holdfast.tally as t (queue, task, status, entered, departed)
     select e.queue, e.task, e.status, sum(e.entered), sum(e.departed)
@@ -7195,6 +7214,32 @@ begin
 end $$;
 
 --
+-- Name: token_holder(holdfast.approval, bytea); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.token_holder(p_gate holdfast.approval, p_token_hash bytea) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_name text;
+begin
+  if p_gate.id is null
+     or (cardinality(p_gate.wrong_tries) >= 5 and p_gate.wrong_tries[1] > holdfast.clock() - interval '1 minute') then
+    return null;
+  end if;
+  select r.name into v_name
+    from holdfast.approver r
+   where r.approval_id = p_gate.id and r.token_hash = p_token_hash and r.used_at is null;
+  if not found then
+    update holdfast.approval a
+       set wrong_tries = a.wrong_tries[greatest(cardinality(a.wrong_tries) - 3, 1):] || holdfast.clock()
+     where a.id = p_gate.id;
+  end if;
+  return v_name;
+end $$;
+
+--
 -- Name: told_of_decision(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -7892,6 +7937,21 @@ CREATE TABLE holdfast.device (
 );
 
 --
+-- Name: duration; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.duration (
+    queue text NOT NULL,
+    task text NOT NULL,
+    what text NOT NULL,
+    bucket smallint NOT NULL,
+    count bigint NOT NULL,
+    seconds numeric(30,6) NOT NULL,
+    CONSTRAINT duration_is_known CHECK ((what = ANY (ARRAY['wait'::text, 'run'::text])))
+)
+WITH (fillfactor='50');
+
+--
 -- Name: event; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -8564,6 +8624,13 @@ ALTER TABLE ONLY holdfast.dispatch
 
 ALTER TABLE ONLY holdfast.dispatch
     ADD CONSTRAINT dispatch_pkey PRIMARY KEY (id);
+
+--
+-- Name: duration duration_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.duration
+    ADD CONSTRAINT duration_pkey PRIMARY KEY (queue, task, what, bucket);
 
 --
 -- Name: event event_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -10744,6 +10811,13 @@ REVOKE ALL ON FUNCTION holdfast.lock_key(p_id text, p_bound text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.long_waits(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
 
 --
+-- Name: FUNCTION look_by_token(p_approval uuid, p_token_hash bytea); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.look_by_token(p_approval uuid, p_token_hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.look_by_token(p_approval uuid, p_token_hash bytea) TO holdfast_api;
+
+--
 -- Name: FUNCTION low_success_rates(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -11465,6 +11539,12 @@ REVOKE ALL ON FUNCTION holdfast.tell_quota(p_kind text, p_tenant text, p_task te
 REVOKE ALL ON FUNCTION holdfast.tenants_in_line(p_queue text, p_from text, p_below text, p_most integer, OUT tenants text[], OUT heads timestamp with time zone[]) FROM PUBLIC;
 
 --
+-- Name: FUNCTION token_holder(p_gate holdfast.approval, p_token_hash bytea); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.token_holder(p_gate holdfast.approval, p_token_hash bytea) FROM PUBLIC;
+
+--
 -- Name: FUNCTION told_of_decision(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -11640,6 +11720,13 @@ GRANT SELECT ON TABLE holdfast.checkpoint TO holdfast_api;
 --
 
 GRANT SELECT ON TABLE holdfast.dependency TO holdfast_api;
+
+--
+-- Name: TABLE duration; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.duration TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.duration TO holdfast_viewer;
 
 --
 -- Name: TABLE event; Type: ACL; Schema: holdfast; Owner: -

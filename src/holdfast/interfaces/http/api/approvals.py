@@ -87,7 +87,11 @@ class DecisionBody(Body):
 async def list_approvals(call: ApiCall, query: ApprovalsQuery) -> ApprovalsView:
     """List approvals, newest first."""
     wanted = store.list_approvals(
-        query.status, approver=query.approver, before_id=query.after, limit=query.limit
+        query.status,
+        approver=query.approver,
+        tenant=call.principal.tenant,
+        before_id=query.after,
+        limit=query.limit,
     )
     found = await call.ask(wanted)
     further = str(found[-1].id) if len(found) == query.limit else None
@@ -97,7 +101,7 @@ async def list_approvals(call: ApiCall, query: ApprovalsQuery) -> ApprovalsView:
 @approvals.get("/approvals/{approval_id}", problems=(NOT_FOUND,))
 async def show_approval(call: ApiCall, approval_id: UUID) -> ApprovalView:
     """Show an approval; its ETag goes into If-Match when it is decided."""
-    found = await call.ask(store.find_approval(approval_id))
+    found = await call.ask(store.find_approval(approval_id, call.principal.tenant))
     if found is None:
         raise ApprovalNotFound(f"no approval has the id {approval_id}")
     call.answer_headers["ETag"] = f'"{found.bound_hash}"'

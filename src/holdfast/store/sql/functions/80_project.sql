@@ -320,6 +320,14 @@ begin
      where l.retries is not null
      group by l.minute, l.queue, l.task, l.retries
     on conflict (minute, what, task, queue, bucket) do update set count = t.count + excluded.count),
+  lasted as (
+    insert into holdfast.duration as d (queue, task, what, bucket, count, seconds)
+    select l.queue, l.task, case when l.waits > 0 then 'wait' else 'run' end, (l.bucket + 7) / 8, sum(l.n),
+           extract(epoch from sum(coalesce(l.waited, l.ran)))
+      from lots l
+     where l.bucket is not null
+     group by l.queue, l.task, 3, 4
+    on conflict (queue, task, what, bucket) do update set count = d.count + excluded.count, seconds = d.seconds + excluded.seconds),
   tallied as (
     insert into holdfast.tally as t (queue, task, status, entered, departed)
     select e.queue, e.task, e.status, sum(e.entered), sum(e.departed)

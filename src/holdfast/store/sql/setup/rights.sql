@@ -58,7 +58,7 @@ begin
   grant execute on function holdfast.set_tenant_weight to holdfast_api;
   grant select on holdfast.tenant to holdfast_viewer, holdfast_api;
   grant execute on function holdfast.ask to holdfast_worker;
-  grant execute on function holdfast.decide, holdfast.decide_by_token to holdfast_api;
+  grant execute on function holdfast.decide, holdfast.decide_by_token, holdfast.look_by_token to holdfast_api;
   grant execute on function holdfast.mint_token to holdfast_worker, holdfast_api;   -- whoever delivers
   grant select on holdfast.approval, holdfast.approval_decision to holdfast_api;    -- tokens' hashes are for nobody
   grant execute on function holdfast.project to holdfast_worker, holdfast_maint;
@@ -67,7 +67,7 @@ begin
   grant execute on function holdfast.open_channel, holdfast.set_quota to holdfast_api;
   grant execute on function holdfast.follow_channel, holdfast.read_channels, holdfast.follow_job, holdfast.read_jobs to holdfast_api;
   grant execute on function holdfast.bucket_floor, holdfast.bucket_middle to holdfast_api, holdfast_viewer;
-  grant select on holdfast.statistic, holdfast.timing, holdfast.tally, holdfast.usage, holdfast.quota, holdfast.projection
+  grant select on holdfast.statistic, holdfast.timing, holdfast.duration, holdfast.tally, holdfast.usage, holdfast.quota, holdfast.projection
     to holdfast_api, holdfast_viewer;
   grant execute on function holdfast.register_alerts, holdfast.begin_delivery, holdfast.end_delivery to holdfast_worker;
   grant execute on function holdfast.evaluate_alerts to holdfast_worker, holdfast_maint;
