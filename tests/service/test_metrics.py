@@ -15,8 +15,8 @@ from holdfast.domain.metrics import BOUNDS, METRICS
 from holdfast.interfaces import monitoring
 from holdfast.store.project import project
 from holdfast.testing import ScratchDatabase, adrain
+from service.asking import problem
 from service.conftest import Calling
-from service.test_core import problem
 from sql.asking import asked
 from sql.support import Machine
 

@@ -186,6 +186,16 @@ async def test_approvals_are_listed_in_parts(shop: Holdfast, operator: httpx.Asy
     assert found == sorted(found, reverse=True)
 
 
+async def test_another_tenants_approvals_are_not_there(calling: Calling, asked: str) -> None:
+    async with calling("read", "approve", tenant="globex") as client:
+        listed = await client.get("/api/v1/approvals")
+        shown = await client.get(f"/api/v1/approvals/{asked}")
+        decided = await client.post(f"/api/v1/approvals/{asked}/decide", json={"decision": "approve"})
+
+    assert listed.json()["items"] == []
+    assert problem(shown) == problem(decided) == (404, "not-found")
+
+
 # -- figures -----------------------------------------------------------------------------------------------------------------
 
 
