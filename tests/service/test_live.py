@@ -479,6 +479,7 @@ async def test_a_stream_outlives_the_connections_to_the_database(
         await stream.take(1)
         owner.execute(
             "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and usename <> current_user"
+            " and datname = current_database()"
         )
         owner.execute("""select holdfast.publish('subject:s', 'tick', '{"n": 1}')""")
         for _ in range(3):  # the first pass of all learns which cluster this is

@@ -18,6 +18,7 @@ from holdfast.server import Principal, Scope, asgi
 from service.streams import streaming
 from service.test_live import World
 from service.threads import answering
+from world.hosts import set_up_django
 
 PREFIX = "/ops/jobs"
 
@@ -51,13 +52,9 @@ def in_fastapi(service: Any, app: Holdfast) -> Any:
 
 def in_django(service: Any, app: Holdfast) -> Any:
     """Put Django behind the prefix of ours, which is how its own deployments mount ASGI applications."""
-    from django.conf import settings
     from django.core.asgi import get_asgi_application
 
-    if not settings.configured:
-        settings.configure(
-            ROOT_URLCONF="service.django_urls", ALLOWED_HOSTS=["*"], SECRET_KEY="only in tests", DEBUG=False
-        )
+    set_up_django()
     return Starlette(
         routes=[Mount(PREFIX, service), Mount("/", get_asgi_application())], lifespan=closing(app)
     )

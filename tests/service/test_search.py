@@ -134,10 +134,10 @@ async def test_a_search_that_is_not_understood_says_where(calling: Calling) -> N
         answer = await client.get(JOBS, params={"q": "task:greet stauts:failed"})
 
     assert problem(answer) == (422, "invalid")
-    (error,) = answer.json()["errors"]
-    assert error["at"] == "q"
-    assert "did you mean status:?" in error["message"]
-    assert "(at character 12)" in error["message"]
+    said = answer.json()["detail"]
+    assert said.startswith("q: ")
+    assert "did you mean status:?" in said
+    assert "(at character 12)" in said
 
 
 # -- parts -----------------------------------------------------------------------------------------------------------------

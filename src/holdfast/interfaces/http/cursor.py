@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from holdfast.interfaces.http.operation import ApiCall, ListQuery
-from holdfast.interfaces.http.problem import INVALID, FieldProblem, Refusal
+from holdfast.interfaces.http.problem import INVALID, Refusal
 
 _DIGEST = 6
 
@@ -50,8 +50,9 @@ def link_next(call: ApiCall, query: ListQuery, cursor: str | None) -> None:
 
 def bad_cursor() -> Refusal:
     """Refuse a cursor."""
-    said = "is no cursor of this list: take `next` of the page before, with the same search"
-    return Refusal(INVALID, f"after {said}", fields=[FieldProblem(at="after", message=said)])
+    return Refusal(
+        INVALID, "after is no cursor of this list: take `next` of the page before, with the same search"
+    )
 
 
 def _is_place(place: object, parts: int) -> bool:
