@@ -227,6 +227,7 @@ FOREIGN = [
     {"Origin": "https://jobs.test@evil.test"},
     {"Sec-Fetch-Site": "same-origin", "Origin": "https://evil.test"},
     {"Sec-Fetch-Site": "cross-site", "Origin": "https://jobs.test"},
+    {"Sec-Fetch-Site": "cross-site", "Origin": "null"},
 ]
 
 
@@ -248,6 +249,7 @@ async def test_no_other_site_can_make_a_browser_act_log_in_or_log_out(house: Hou
     "headers",
     [
         {"Sec-Fetch-Site": "same-origin"},
+        {"Sec-Fetch-Site": "same-origin", "Origin": "null"},  # a form of a page that sends no referrer
         {"Origin": "https://jobs.test"},
         {"Origin": "https://jobs.test:443"},
         {"Origin": "https://public.test"},

@@ -63,7 +63,7 @@ class Origins:
 
     def is_own(self, request: HTTPConnection) -> bool:
         """Whether a browser says that a page of ours made this request; silence is a no."""
-        sites, origins = _said(request, "sec-fetch-site"), _said(request, "origin")
+        sites, origins = _told(request)
         if not sites and not origins:
             return False
         scheme = "http" if is_local_http(request) else "https"
@@ -71,7 +71,7 @@ class Origins:
 
     def is_foreign(self, request: HTTPConnection) -> bool:
         """Whether a browser says that another site made this request; silence is a no, since programs say nothing."""
-        sites, origins = _said(request, "sec-fetch-site"), _said(request, "origin")
+        sites, origins = _told(request)
         schemes = {"https", str(request.scope["scheme"])}
         return sites not in ([], ["same-origin"], ["none"]) or not self._are_ours(request, origins, schemes)
 
@@ -88,8 +88,14 @@ class Origins:
         return scheme in schemes and host is not None and host.is_of(scheme, name, port)
 
 
-def _said(request: HTTPConnection, header: str) -> list[str]:
-    return request.headers.getlist(header)
+def _told(request: HTTPConnection) -> tuple[list[str], list[str]]:
+    """Give what a browser says of the site and the origin that made a request.
+
+    Pages with the referrer policy no-referrer, as ours have, send their own forms with `Origin: null`; a browser that says so
+    and that the site is the same has not contradicted itself.
+    """
+    sites, origins = (request.headers.getlist(header) for header in ("sec-fetch-site", "origin"))
+    return sites, [] if sites == ["same-origin"] and origins == ["null"] else origins
 
 
 def _read_origin(text: str) -> tuple[str, str, int | None] | None:
