@@ -56,6 +56,8 @@ class Attempt:
 
     async def run(self, threads: Threads, processes: Processes) -> Outcome:
         """Run the task and say how it ended; never raises."""
+        if not tracing.is_on():
+            return await self._run(threads, processes)
         with tracing.attempt(self.job) as span:
             outcome = await self._run(threads, processes)
             tracing.ended(span, outcome)
