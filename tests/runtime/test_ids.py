@@ -1,10 +1,10 @@
 """Ids of jobs: in order, also within a millisecond, and never the same in two processes."""
 
 import multiprocessing
+import time
 
 import pytest
 
-from holdfast.store import ids
 from holdfast.store.ids import new_id
 
 
@@ -23,8 +23,8 @@ def test_processes_that_forked_within_a_millisecond_make_different_ids(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     new_id()
-    now = ids.time.time_ns()
-    monkeypatch.setattr(ids.time, "time_ns", lambda: now)
+    now = time.time_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: now)
 
     with multiprocessing.get_context("fork").Pool(2) as children:
         mine, yours = children.map(make_ids, [100, 100], chunksize=1)
