@@ -84,7 +84,7 @@ def command_lines() -> Iterator[Line]:
             yield Line(path.name, arguments)
     for service in ours(compose()["services"]).values():
         yield Line("compose.yaml", service["command"])
-    for exec_form in re.findall(r"^\s*(?:CMD|ENTRYPOINT) (\[.*\])$", dockerfile(), re.MULTILINE):
+    for exec_form in re.findall(r"^\s*CMD (\[.*\])$", dockerfile(), re.MULTILINE):
         words = json.loads(exec_form)
         yield Line("Dockerfile", words[1:] if words[0] == "holdfast" else words)
     for path in sorted((CHART / "templates").glob("*.yaml")):

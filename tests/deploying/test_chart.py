@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,27 +42,32 @@ EVERYTHING = {
         "from": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "ingress"}}}],
     },
 }
-NEVER_ALONE = {"worker": {"enabled": False}, "migrate": {"enabled": False}}
-CASES = {"as it is": {}, "with everything": EVERYTHING, "a server alone": NEVER_ALONE}
-each_case = pytest.mark.parametrize("values", CASES.values(), ids=CASES)
+CASES: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "with everything": EVERYTHING,
+    "a server alone": {"worker": {"enabled": False}, "migrate": {"enabled": False}},
+}
+each_case = pytest.mark.parametrize("case", CASES)
 NEWEST = "1.35"
 OLDEST = "1.29"
 
 
-def helm(*arguments: str, folder: Path, values: dict[str, Any] | None = None) -> "subprocess.CompletedProcess[str]":
-    written = folder / "values.yaml"
-    written.write_text(yaml.safe_dump(values or {}))
+def helm(*arguments: str, values: dict[str, Any]) -> "subprocess.CompletedProcess[str]":
+    """Let Helm do something with the chart; it looks at no settings of whoever runs the tests."""
     return subprocess.run(
-        [tool("helm"), *arguments, "--values", str(written)],
+        [tool("helm"), *arguments, str(CHART), "--values", "-"],
+        input=yaml.safe_dump(values),
         check=False,
         capture_output=True,
         text=True,
-        env={**os.environ, "HOME": str(folder), "HELM_CACHE_HOME": str(folder), "HELM_CONFIG_HOME": str(folder)},
+        env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"},
     )
 
 
-def rendered(folder: Path, values: dict[str, Any]) -> list[dict[str, Any]]:
-    said = helm("template", "shop", str(CHART), folder=folder, values=values)
+@cache
+def rendered(case: str) -> list[dict[str, Any]]:
+    """Give what Helm makes of the chart; nobody changes it."""
+    said = helm("template", "shop", values=CASES[case])
     assert said.returncode == 0, said.stderr
     return [each for each in yaml.safe_load_all(said.stdout) if each]
 
@@ -73,17 +79,17 @@ def pods(documents: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 @each_case
-def test_helm_finds_nothing_wrong(values: dict[str, Any], tmp_path: Path) -> None:
-    said = helm("lint", "--strict", str(CHART), folder=tmp_path, values=values)
+def test_helm_finds_nothing_wrong(case: str) -> None:
+    said = helm("lint", "--strict", values=CASES[case])
 
     assert said.returncode == 0, said.stdout + said.stderr
 
 
 @each_case
 @pytest.mark.parametrize("version", [OLDEST, NEWEST])
-def test_kubernetes_would_take_what_is_rendered(values: dict[str, Any], version: str, tmp_path: Path) -> None:
+def test_kubernetes_would_take_what_is_rendered(case: str, version: str, tmp_path: Path) -> None:
     tool_file("kubernetes_validate")
-    documents = [each for each in rendered(tmp_path, values) if each["kind"] != "ServiceMonitor"]
+    documents = [each for each in rendered(case) if each["kind"] != "ServiceMonitor"]
     written = tmp_path / "rendered.yaml"
     written.write_text(yaml.safe_dump_all(documents))
 
@@ -99,8 +105,8 @@ def test_kubernetes_would_take_what_is_rendered(values: dict[str, Any], version:
     assert len(documents) >= 3
 
 
-def test_everything_that_can_be_switched_on_is_rendered(tmp_path: Path) -> None:
-    kinds = sorted(each["kind"] for each in rendered(tmp_path, EVERYTHING))
+def test_everything_that_can_be_switched_on_is_rendered() -> None:
+    kinds = sorted(each["kind"] for each in rendered("with everything"))
 
     assert kinds == [
         "Deployment", "Deployment", "Ingress", "Job", "NetworkPolicy", "NetworkPolicy",
@@ -109,8 +115,8 @@ def test_everything_that_can_be_switched_on_is_rendered(tmp_path: Path) -> None:
 
 
 @each_case
-def test_selectors_find_the_pods_they_mean(values: dict[str, Any], tmp_path: Path) -> None:
-    documents = rendered(tmp_path, values)
+def test_selectors_find_the_pods_they_mean(case: str) -> None:
+    documents = rendered(case)
     labels = {
         each["metadata"]["name"]: each["spec"]["template"]["metadata"]["labels"]
         for each in documents
@@ -128,8 +134,8 @@ def test_selectors_find_the_pods_they_mean(values: dict[str, Any], tmp_path: Pat
 
 
 @each_case
-def test_pods_keep_to_the_restricted_level(values: dict[str, Any], tmp_path: Path) -> None:
-    for pod in pods(rendered(tmp_path, values)).values():
+def test_pods_keep_to_the_restricted_level(case: str) -> None:
+    for pod in pods(rendered(case)).values():
         (container,) = pod["containers"]
 
         assert pod["securityContext"]["runAsNonRoot"] is True
@@ -142,14 +148,14 @@ def test_pods_keep_to_the_restricted_level(values: dict[str, Any], tmp_path: Pat
         }
 
 
-def test_a_service_called_holdfast_sets_no_variable_of_ours(tmp_path: Path) -> None:
+def test_a_service_called_holdfast_sets_no_variable_of_ours() -> None:
     # Kubernetes would set HOLDFAST_PORT=tcp://… in every pod, which is where we look for a port.
-    assert {pod["enableServiceLinks"] for pod in pods(rendered(tmp_path, {})).values()} == {False}
+    assert {pod["enableServiceLinks"] for pod in pods(rendered("as it is")).values()} == {False}
 
 
 @each_case
-def test_a_worker_has_time_to_drain(values: dict[str, Any], tmp_path: Path) -> None:
-    worker = pods(rendered(tmp_path, values)).get("worker")
+def test_a_worker_has_time_to_drain(case: str) -> None:
+    worker = pods(rendered(case)).get("worker")
 
     if worker is not None:
         told = {each["name"]: each.get("value") for each in worker["containers"][0]["env"]}
@@ -157,8 +163,8 @@ def test_a_worker_has_time_to_drain(values: dict[str, Any], tmp_path: Path) -> N
         assert worker["terminationGracePeriodSeconds"] > drain + GOODBYE
 
 
-def test_servers_are_asked_how_they_are_and_every_process_has_its_login(tmp_path: Path) -> None:
-    found = pods(rendered(tmp_path, {}))
+def test_servers_are_asked_how_they_are_and_every_process_has_its_login() -> None:
+    found = pods(rendered("as it is"))
     server = found["server"]["containers"][0]
 
     assert server["livenessProbe"]["httpGet"] == {"path": "/livez", "port": "http"}
@@ -172,8 +178,8 @@ def test_servers_are_asked_how_they_are_and_every_process_has_its_login(tmp_path
         }
 
 
-def test_the_migration_comes_first(tmp_path: Path) -> None:
-    (job,) = (each for each in rendered(tmp_path, {}) if each["kind"] == "Job")
+def test_the_migration_comes_first() -> None:
+    (job,) = (each for each in rendered("as it is") if each["kind"] == "Job")
 
     assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
 
@@ -188,8 +194,8 @@ def test_the_migration_comes_first(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_values_that_mean_nothing_are_refused(values: dict[str, Any], tmp_path: Path) -> None:
-    said = helm("template", "shop", str(CHART), folder=tmp_path, values=values)
+def test_values_that_mean_nothing_are_refused(values: dict[str, Any]) -> None:
+    said = helm("template", "shop", values=values)
 
     assert said.returncode != 0
     assert "schema" in said.stderr

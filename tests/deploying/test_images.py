@@ -83,13 +83,23 @@ def test_the_package_is_built_from_what_the_image_is_given(tmp_path: Path) -> No
 def test_the_image_has_what_every_extra_of_a_service_needs() -> None:
     pinned = (ROOT / "requirements" / "service.txt").read_text()
 
-    for name in ("psycopg-binary", "uvicorn", "starlette", "httpx", "stripe", "cryptography", "opentelemetry-api"):
+    for name in (
+        "psycopg-binary",
+        "uvicorn",
+        "starlette",
+        "httpx",
+        "stripe",
+        "cryptography",
+        "opentelemetry-api",
+    ):
         assert f"{name}==" in pinned
 
 
 def test_the_image_has_the_versions_that_are_tested() -> None:
     def versions(name: str) -> dict[str, str]:
-        return dict(re.findall(r"^([\w.\-]+)==(\S+)", (ROOT / "requirements" / name).read_text(), re.MULTILINE))
+        return dict(
+            re.findall(r"^([\w.\-]+)==(\S+)", (ROOT / "requirements" / name).read_text(), re.MULTILINE)
+        )
 
     tested, shipped = versions("dev.txt"), versions("service.txt") | versions("build.txt")
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import httpx
 import psycopg
@@ -16,7 +16,9 @@ from psycopg import conninfo
 
 from deploying.files import APP_FOLDER, DEPLOY, UNITS, compose, dockerfile, ours, procfile, unit, variables_of
 from guarantees.waiting import until
+from holdfast import Holdfast
 from holdfast.embedded.binaries import find_binaries
+from holdfast.server import Scope, create_key
 from holdfast.store.databases import url_of
 from holdfast.testing import ScratchDatabase, TestServer
 from interfaces.calling import HOLDFAST, PATIENCE, TESTS
@@ -70,13 +72,15 @@ class Started:
     def is_ready(self) -> bool:
         """Whether a server says that it is ready."""
         found = SERVES.search(self.said)
-        return found is not None and httpx.get(f"{found[1]}/readyz", trust_env=False).json() == {"status": "ready"}
+        return found is not None and httpx.get(f"{found[1]}/readyz", trust_env=False).json() == {
+            "status": "ready"
+        }
 
     def stop(self) -> int:
         self._process.send_signal(signal.SIGTERM)
         return self._process.wait(PATIENCE)
 
-    def __enter__(self) -> "Started":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -85,27 +89,39 @@ class Started:
             self._process.wait()
 
 
+def let_somebody_in(url: str) -> None:
+    """Make a key, as `holdfast key create` does."""
+    app = Holdfast(database_url=url)
+    create_key(app, "ops", scopes=[Scope.ADMIN])
+    app.close()
 
-def completed(url: str, job: str) -> bool:
-    with psycopg.connect(url) as connection:
-        found = connection.execute("select status from holdfast.job where id = %s", (job,)).fetchone()
-    return found == ("COMPLETED",)
+
+def works(worker: Started, url: str) -> None:
+    """See a worker complete a job."""
+    until("it has said which tasks there are", lambda: "worker:started" in worker.said)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("""select holdfast.enqueue('welcome', '{"name": "Ann"}')""")
+        until(
+            "the job is done",
+            lambda: connection.execute("select from holdfast.job where status = 'COMPLETED'").rowcount == 1,
+        )
 
 
-def test_the_lines_of_the_procfile_migrate_serve_and_work(holdfast_server: TestServer, tmp_path: Path) -> None:
+def test_the_lines_of_the_procfile_migrate_serve_and_work(
+    holdfast_server: TestServer, tmp_path: Path
+) -> None:
     lines = {name: words[1:] for name, words in procfile().items()}
     with holdfast_server.database(migrated=False) as database:
         given = {"DATABASE_URL": database.owner_url, "HOLDFAST_APP": "shop:app", "PORT": "0"}
 
         run(lines["release"], given)
-        run(["key", "create", "ops", "--scope", "admin"], given)
-        job = run(["enqueue", "welcome", '{"name": "Ann"}', "-o", "id"], given)
+        let_somebody_in(database.owner_url)
         with (
             Started(lines["web"], given, tmp_path / "web") as web,
             Started(lines["worker"], given, tmp_path / "worker") as worker,
         ):
             until("it is ready", web.is_ready)
-            until("the job is done", lambda: completed(database.owner_url, job))
+            works(worker, database.owner_url)
 
             assert (web.stop(), worker.stop()) == (0, 0)
 
@@ -146,7 +162,9 @@ def place(holdfast_server: TestServer, tmp_path: Path) -> Iterator[Place]:
             ),
         )
         for path in folder.glob("*-url"):
-            there = url_of(path.read_text().strip(), **{part: str(admin[part]) for part in ("host", "port", "dbname")})
+            there = url_of(
+                path.read_text().strip(), **{part: str(admin[part]) for part in ("host", "port", "dbname")}
+            )
             path.chmod(0o600)
             path.write_text(there)
         yield Place(database, folder)
@@ -181,39 +199,57 @@ def health_check() -> list[str]:
     return [word.strip(' "') for word in found[1].split(",")]
 
 
-def test_services_and_units_run_with_the_least_that_they_need(place: Place, tmp_path: Path) -> None:
+def test_units_run_with_the_least_that_they_need_after_the_compose_file_has_migrated(
+    place: Place, tmp_path: Path
+) -> None:
     commands = {name: service["command"] for name, service in ours(compose()["services"]).items()}
     worker, server = as_in_compose(place, "worker"), as_in_compose(place, "server")
 
-    run(health_check(), worker, code=3)
     run(commands["server"], server, code=3)  # nobody has migrated yet
+    run(health_check(), worker, code=3)
     run(commands["migrate"], as_in_compose(place, "migrate"))
     run(commands["server"], server, code=2)  # there is nobody who could come in
-    run(["key", "create", "ops", "--scope", "admin"], server)
-    for given in (worker, server):
-        assert run(health_check(), given) == ""
-
-    job = run(["enqueue", "welcome", '{"name": "Ann"}', "-o", "id"], server)
+    assert run(health_check(), worker) == ""
+    let_somebody_in((place.secrets / "server-url").read_text())
     with (
-        Started(commands["server"], server, tmp_path / "server") as serving,
-        Started(unit_command("server"), as_in_unit(place, "server"), tmp_path / "server-unit") as served_by_unit,
-        Started(commands["worker"], worker, tmp_path / "worker") as working,
-        Started(unit_command("worker"), as_in_unit(place, "worker"), tmp_path / "worker-unit") as working_in_unit,
+        Started(unit_command("server"), as_in_unit(place, "server"), tmp_path / "server") as serving,
+        Started(unit_command("worker"), as_in_unit(place, "worker"), tmp_path / "worker") as working,
     ):
-        until("both are ready", lambda: serving.is_ready() and served_by_unit.is_ready())
-        until("both work", lambda: all("worker:started" in each.said for each in (working, working_in_unit)))
-        until("the job is done", lambda: completed(place.database.owner_url, job))
+        until("it is ready", serving.is_ready)
+        works(working, place.database.owner_url)
+        until("it holds what it keeps", lambda: connections(place) == AT_REST)
 
-        codes = [each.stop() for each in (serving, served_by_unit, working, working_in_unit)]
+        codes = serving.stop(), working.stop()
 
-    assert codes == [0, 0, 0, 0]
-    for name in ("worker", "worker-unit", "server", "server-unit"):
-        assert "permission denied" not in (tmp_path / name).read_text()
+    assert codes == (0, 0)
+    assert unit_command("worker") == commands["worker"]
+    for said in (tmp_path / "worker", tmp_path / "server"):
+        assert "permission denied" not in said.read_text()
+    assert owner_of_schema(place) == "holdfast_owner"
 
 
-def test_the_schema_belongs_to_nobody_who_logs_in(place: Place) -> None:
-    run(["db", "migrate"], as_in_compose(place, "migrate"))
+# What docs/operations/deploy.md counts, but for the heartbeat's, which comes with the first beat; upkeep's comes and goes.
+AT_REST = {f"holdfast {what}" for what in ("claim", "finish", "sweep", "project", "listen")}
 
-    told = run(["db", "status", "-o", "json"], as_in_compose(place, "worker"))
 
-    assert '"owner": "holdfast_owner"' in told
+def connections(place: Place) -> set[str]:
+    """Name the connections of the worker's login, but for those that come and go."""
+    with psycopg.connect(place.database.owner_url) as connection:
+        found = connection.execute(
+            "select application_name from pg_stat_activity where datname = current_database() and usename = %s",
+            (user_of(place.secrets / "worker-url"),),
+        ).fetchall()
+    return {name for (name,) in found} - {"holdfast heartbeat", "holdfast upkeep"}
+
+
+def user_of(path: Path) -> str:
+    return str(conninfo.conninfo_to_dict(path.read_text())["user"])
+
+
+def owner_of_schema(place: Place) -> str:
+    with psycopg.connect(place.database.owner_url) as connection:
+        found = connection.execute(
+            "select nspowner::regrole::text from pg_namespace where nspname = 'holdfast'"
+        ).fetchone()
+    assert found is not None
+    return str(found[0])

