@@ -11,6 +11,17 @@ from deploying.files import UNITS, unit
 
 # Of 100, the fewer the better; what an ordinary unit without any of this has is 96.
 MOST_EXPOSED = 15
+# Some of these imply each other, and the measure does not miss one alone.
+HARDENED = {
+    "DynamicUser": ["yes"],
+    "NoNewPrivileges": ["yes"],
+    "CapabilityBoundingSet": [],
+    "ProtectSystem": ["strict"],
+    "ProtectHome": ["yes"],
+    "PrivateUsers": ["yes"],
+    "PrivateTmp": ["yes"],
+    "PrivateDevices": ["yes"],
+}
 
 each_unit = pytest.mark.parametrize("path", UNITS, ids=lambda path: path.stem)
 
@@ -47,6 +58,7 @@ def test_a_unit_is_hardened(path: Path) -> None:
     )
 
     assert said.returncode == 0, said.stdout[-500:] + said.stderr
+    assert unit(path).items() >= HARDENED.items()
 
 
 @each_unit
