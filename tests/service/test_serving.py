@@ -1,5 +1,6 @@
 """The server: what it serves and to whom, and how it ends."""
 
+import asyncio
 import re
 import signal
 import socket
@@ -134,6 +135,23 @@ def test_the_port_comes_from_the_environment_of_the_host_unless_ours_says_anothe
 
     assert re.search(r"^port +5000 ", common, re.MULTILINE)
     assert re.search(r"^port +6000 ", ours, re.MULTILINE)
+
+
+def test_small_answers_do_not_wait_for_more_on_whatever_loop(shop: Holdfast) -> None:
+    """uvloop sees to it by itself; asyncio only for sockets that name their protocol, which a listener's do not."""
+    server = http_serving.Server(asgi(shop), listen("127.0.0.1", 0))
+
+    async def look() -> list[int]:
+        answering = asyncio.create_task(server.answer())
+        async with httpx.AsyncClient(base_url=server.address, trust_env=False) as client:
+            await client.get("/livez")
+            sockets = [each.transport.get_extra_info("socket") for each in server.server_state.connections]
+            found = [each.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for each in sockets]
+        server.stop()
+        await answering
+        return found
+
+    assert asyncio.run(look()) == [1]
 
 
 def goes_on(connection: socket.socket) -> bool:

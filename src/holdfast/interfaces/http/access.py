@@ -11,7 +11,7 @@ from holdfast.domain.people import home_of
 from holdfast.interfaces.http.cookies import find_cookie
 from holdfast.interfaces.http.hosts import SAFE_METHODS, Origins, is_local_http, is_loopback
 from holdfast.interfaces.http.problem import FORBIDDEN, TOO_MANY, Refusal
-from holdfast.interfaces.http.rates import Known, Rates
+from holdfast.interfaces.http.rates import KnownSecrets, Rates
 from holdfast.store.access import find_key, use_key
 from holdfast.store.people import find_session
 
@@ -37,7 +37,7 @@ class Guesses:
 
     def __init__(self) -> None:
         self._rates = Rates(WRONG_A_SECOND)
-        self._known = Known()
+        self._known = KnownSecrets()
 
     def refuse_too_many(self, request: Request, digest: bytes) -> None:
         """Refuse to look a secret up when too many wrong ones came from there; it is looked up when it has been right."""

@@ -10,7 +10,7 @@ MOST_BUCKETS = 10_000
 LONGEST_WAIT = 60
 
 
-class Known:
+class KnownSecrets:
     """Secrets that were right when they last came, by their digests; a bounded number of them."""
 
     def __init__(self) -> None:
