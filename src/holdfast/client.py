@@ -3,7 +3,7 @@
 import asyncio
 import random
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 from uuid import UUID, uuid4
@@ -176,7 +176,7 @@ class Client(_Performing):
         job: UUID | str | None = None,
         after: str | None = None,
         patience: float = _LONGEST_OUTAGE,
-    ) -> Iterator[RemoteEvent]:
+    ) -> Generator[RemoteEvent, None, None]:
         """Follow a subject, a tenant or a job from now on, or behind the id `after`, until you stop.
 
         A cut connection is resumed without gap or repeat. EventsMissed when that cannot be;

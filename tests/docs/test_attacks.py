@@ -12,7 +12,7 @@ ROWS = {"S": 8, "C": 9, "A": 10, "P": 12, "Q": 9, "E": 5, "O": 5}
 
 
 @cache
-def tests_of(file: Path) -> set[str]:
+def functions_of(file: Path) -> set[str]:
     return {
         node.name
         for node in ast.walk(ast.parse(file.read_text("utf-8")))
@@ -32,7 +32,7 @@ def test_a_row_names_tests_that_there_are(attack: Attack) -> None:
         test
         for test in attack.tests
         if not (ROOT / test.partition("::")[0]).exists()
-        or test.partition("::")[2] not in tests_of(ROOT / test.partition("::")[0])
+        or test.partition("::")[2] not in functions_of(ROOT / test.partition("::")[0])
     ]
 
     assert attack.tests

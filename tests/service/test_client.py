@@ -135,7 +135,7 @@ class Cutting:
         self._target = (httpx.URL(url).host, httpx.URL(url).port or 0)
         self._chance = chance
         self._listening = socket.create_server(("127.0.0.1", 0))
-        self.url = "http://127.0.0.1:{}".format(self._listening.getsockname()[1])
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
         self.cuts = 0
         self.stops = False
         threading.Thread(target=self._accept, daemon=True).start()

@@ -202,7 +202,7 @@ async def test_a_connection_that_was_lent_to_a_handler_is_in_nobodys_hands_after
 
     def keep(_event: WebhookEvent, conn: Any) -> None:
         kept.append(conn)
-        with pytest.raises(Exception, match="transaction"):
+        with pytest.raises(Exception, match="forbidden within a Transaction"):
             conn.commit()  # the request's transaction is not the handler's to end
 
     app.webhook("keeps", verify=Stripe(SECRET), on={"paid": keep})

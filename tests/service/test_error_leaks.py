@@ -17,9 +17,9 @@ from holdfast.testing import TestServer
 # 00 to 02 are no errors; plpgsql raises none of them.
 STATES = sorted(
     {
-        kind.sqlstate
+        state
         for kind in vars(errors).values()
-        if isinstance(kind, type) and getattr(kind, "sqlstate", None) and kind.sqlstate[:2] > "02"
+        if isinstance(state := getattr(kind, "sqlstate", None), str) and state[:2] > "02"
     }
 )
 # What the values break is told in PostgreSQL's own words, which name the value that the caller gave.

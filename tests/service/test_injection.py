@@ -33,7 +33,7 @@ ENDINGS = [
     "' || {}::text || '", "'; select {}; --", "' or {} > 0 --", "') or {} > 0 --", "')) union select {}::text --",
     "1; select {}", "1 + {}", "(select {})", '"; select {}; --', '" || {}::text || "', "$$ || {}::text || $$", "$q$; select {}; --",
     "\\'; select {}; --", "*/ select {} /*", "x' order by (select {}) --", "id, (select {})", "{{{}}}", "x%' or {} > 0 or 'a' like '%",
-    "ʼ; select {}; --", "%27; select {}; --", "E'\\x27; select {}; --", "task:x' or {} > 0 or '1'='1", "payload.a':'1' or {} > 0 --",
+    "\u02bc; select {}; --", "%27; select {}; --", "E'\\x27; select {}; --", "task:x' or {} > 0 or '1'='1", "payload.a':'1' or {} > 0 --",
     "payload.x'->>(select {}) :1", "status:failed' or {} > 0 --", "* or {} > 0", "x' returning {} --", "'::regclass; select {} --",
 ]  # fmt: skip
 PAYLOADS = [ending.format(TOLD) for ending in ENDINGS]

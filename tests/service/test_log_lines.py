@@ -4,6 +4,7 @@ import io
 import json
 import logging
 from collections.abc import Iterator
+from typing import Self
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -26,24 +27,28 @@ SPEECH = ["\x1b[2J\x1b[1;1H", "\x1b]0;title\x07", "\x9b31m", "\x08" * 20, "\x7f"
 ODD = [f"a{each}{FORGED}" for each in BREAKS] + [f"a{each}b" for each in SPEECH]
 
 
+class Counting(logging.Handler):
+    """Counts events."""
+
+    records = 0
+
+    def emit(self, _record: logging.LogRecord) -> None:
+        self.records += 1
+
+
 class Lines:
     """What both kinds of log have said."""
 
     def __init__(self) -> None:
-        self.records = 0
         self.text, self.json = io.StringIO(), io.StringIO()
+        self._counting = Counting()
         self._handlers: list[logging.Handler] = [
             _handler(self.text, TextFormatter()),
             _handler(self.json, JsonFormatter()),
+            self._counting,
         ]
-        counting = logging.Handler(logging.DEBUG)
-        counting.emit = self._count  # type: ignore[method-assign]
-        self._handlers.append(counting)
 
-    def _count(self, _record: logging.LogRecord) -> None:
-        self.records += 1
-
-    def __enter__(self) -> "Lines":
+    def __enter__(self) -> Self:
         logger = logging.getLogger("holdfast")
         self._before = logger.level
         logger.setLevel(logging.DEBUG)
@@ -58,16 +63,16 @@ class Lines:
             logger.removeHandler(handler)
 
     def check(self, at_least: int) -> None:
-        assert self.records >= at_least
+        assert self._counting.records >= at_least
         lines = self.json.getvalue().removesuffix("\n").split("\n")
-        assert len(lines) == self.records
+        assert len(lines) == self._counting.records
         assert all(json.loads(line)["event"] for line in lines)
         for line in self.text.getvalue().removesuffix("\n").split("\n"):
             assert line.isprintable(), line
             assert not line.startswith(FORGED[:8]), line
         # What an error says stands under its event, set in.
         events = [line for line in self.text.getvalue().split("\n") if line and not line.startswith("  ")]
-        assert len(events) == self.records
+        assert len(events) == self._counting.records
 
 
 def _handler(stream: io.StringIO, formatter: logging.Formatter) -> logging.Handler:
@@ -101,13 +106,14 @@ async def test_no_field_of_a_request_makes_a_line_of_its_own(house: House, lines
     ) as client:
         for odd in ODD * times(1, 7):
             # Its handler fails with what the sender wrote: the log has the event, and the error under it.
-            body = event(f"evt_{next(numbers)}", odd.replace("\x00", "")[:100], say=odd)
+            body = event(f"evt_{next(numbers)}", say=odd)
             failed = await client.post(f"/webhooks/v1/{endpoint}", content=body, headers=stripe(body))
-            assert failed.status_code in {422, 500}
-            said += failed.status_code == 500
+            assert failed.status_code == 500
+            named = event(odd, odd)
+            await client.post(f"/webhooks/v1/{endpoint}", content=named, headers=stripe(named))
             refused = await client.post(f"/webhooks/v1/{quote(odd, safe='')}", content=b"{}")
             assert refused.status_code == 401
-            said += 1
+            said += 2
             await client.post(f"/callbacks/v1/{quote(odd, safe='')}/x/1/y", content=b"{}")
             await client.get(f"/api/v1/jobs/{quote(odd, safe='')}", headers=headers)
             await client.get("/api/v1/jobs", params={"q": odd}, headers=headers)
@@ -119,7 +125,6 @@ async def test_no_field_of_a_request_makes_a_line_of_its_own(house: House, lines
         await log_in(client, ODD[0])
 
     lines.check(at_least=said)
-    assert said > len(ODD)
 
 
 async def test_an_error_of_ours_says_it_on_lines_of_its_own(

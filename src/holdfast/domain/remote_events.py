@@ -62,7 +62,7 @@ class EventReader:
         if len(rest) > LONGEST_LINE:
             raise Service(f"the service sent a line of more than {LONGEST_LINE:,} bytes")
         for line in lines:
-            event = self._line(line.rstrip(b"\r"))
+            event = self._line(bytes(line.rstrip(b"\r")))
             if event is not None:
                 yield event
 
