@@ -98,7 +98,7 @@ def forgery(token: Token, other: Token, chance: random.Random) -> tuple[Token | 
     flipped[place] = chance.choice(
         [each for each in "ABCDEFGHIJabcdefghij0123456789" if each != flipped[place]]
     )
-    at = chance.randrange(len(body))
+    at, missing = chance.randrange(len(body)), chance.choice([*right])
     bent = body[:at] + bytes([body[at] ^ (1 << chance.randrange(8))]) + body[at + 1 :]
     made: list[tuple[Token | str, bytes, Any, str]] = [
         (token, body, {**right, "webhook-signature": "".join(flipped)}, "ci"),
@@ -114,7 +114,7 @@ def forgery(token: Token, other: Token, chance: random.Random) -> tuple[Token | 
         (token, body, signed_headers(replace(token, claim_id=uuid4()), body), "ci"),
         (token, body, right, "gitlab"),
         (replace(token, job_id=another_job()), body, right, "ci"),
-        (token, body, {name: value for name, value in right.items() if name != chance.choice([*right])}, "ci"),
+        (token, body, {name: value for name, value in right.items() if name != missing}, "ci"),
         (token, body, {**right, "webhook-signature": signature.replace("v1,", chance.choice(["v0,", "v2,", "", "v1a,"]))}, "ci"),
         (token, body, {**right, "webhook-signature": "v1," + chance.choice(["", "=", "AAAA", "é"])} if chance.random() < 0.5 else {}, "ci"),
         (f"{token.job_id}/{token.attempt}/x", body, right, "ci"),
@@ -257,7 +257,7 @@ async def test_how_long_a_refusal_takes_does_not_say_whether_there_is_such_a_job
     strange = replace(token, job_id=another_job(), claim_id=uuid4())
     waits: dict[Token, list[float]] = {token: [], strange: []}
     order, chance = [token, strange], random.Random(9)
-    for number in range(times(400, 10_000) + 50):
+    for number in range(times(150, 10_000) + 50):
         chance.shuffle(order)
         for one in order:
             body = body_of(one, "completed")

@@ -16,7 +16,7 @@ from holdfast.domain.access import Scope
 from holdfast.interfaces.http.asgi import all_operations, asgi
 from holdfast.runtime.access import create_key
 from holdfast.testing import TestServer
-from world.often import times
+from world.often import LONG, times
 from world.serving import served
 
 NAMES = [f"{operation.method} {operation.path}" for operation in all_operations()]
@@ -51,7 +51,10 @@ def target(holdfast_server: TestServer) -> Iterator[Target]:
 def refuses_only_what_the_schema_does_not_say(case: Any, response: Any) -> None:
     """A body that fits its schema may still make no sense; but then in words, and not field by field."""
     is_fit = case.meta is None or case.meta.generation.mode.is_positive
-    assert not (is_fit and response.status_code == 422 and response.json().get("errors")), response.text
+    told = response.json().get("errors") or [] if response.status_code == 422 else []
+    # To JSON Schema 1.0 is a whole number, to us it is none; no schema can say so.
+    wrong = [each for each in told if each["message"] != "Input should be a valid integer"]
+    assert not (is_fit and wrong), response.text
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -69,10 +72,13 @@ def test_an_operation_does_what_its_description_says(target: Target, name: str) 
 
 
 def test_operations_one_after_another_do_what_their_descriptions_say(target: Target) -> None:
-    """What one answers goes into the next: a job that was made is shown, cancelled, retried; a key is rotated and revoked."""
+    """What one answers goes into the next: a job that was made is shown, cancelled and retried, a queue paused and resumed."""
     seen: Counter[tuple[str, int]] = Counter()
+    # Without the stream, which has no end, and without the end of the key that all of this is done with.
+    schema = target.schema.exclude(path_regex=r"/events$|/keys/.*/(revoke|rotate)")
+    schema.analysis.inject_links()
 
-    class Story(target.schema.exclude(path="/events").as_state_machine()):  # type: ignore[misc]  # it is made at run time
+    class Story(schema.as_state_machine()):  # type: ignore[misc]  # it is made at run time
         def get_call_kwargs(self, _case: Any) -> dict[str, Any]:
             return {"headers": target.headers}
 
@@ -85,7 +91,7 @@ def test_operations_one_after_another_do_what_their_descriptions_say(target: Tar
     run_state_machine_as_test(
         Story,
         settings=settings(
-            max_examples=times(15, 1_000), stateful_step_count=6, deadline=None, database=None, suppress_health_check=list(HealthCheck),
+            max_examples=times(6, 1_000), derandomize=not LONG, stateful_step_count=6, deadline=None, database=None, suppress_health_check=list(HealthCheck),
         ),
     )  # fmt: skip
 

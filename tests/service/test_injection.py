@@ -103,7 +103,7 @@ async def client(target: Target) -> AsyncIterator[httpx.AsyncClient]:
 def test_the_sequence_tells(target: Target) -> None:
     """The control: what these payloads would do, were any of them run."""
     with target.owner.transaction(force_rollback=True):
-        target.owner.execute("select ''" + PAYLOADS[0] + "''")
+        target.owner.execute("select '" + PAYLOADS[0] + "'")
     assert target.was_told()
     target.owner.execute("alter sequence public.told_on restart")
     assert not target.was_told()
