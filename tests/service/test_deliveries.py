@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 from uuid import UUID, uuid4
@@ -10,6 +11,7 @@ import psycopg
 import pytest
 
 from holdfast import Holdfast
+from holdfast.runtime import webhooks
 from holdfast.server import Stripe, WebhookEvent
 from holdfast.testing import ScratchDatabase
 from interfaces.calling import Cli
@@ -219,6 +221,39 @@ async def test_a_connection_that_was_lent_to_a_handler_is_in_nobodys_hands_after
     assert {answer.status_code for answer in answers} == {200}
     with pytest.raises(AttributeError):
         kept[-1].execute("select 1")
+
+
+async def test_a_replay_that_is_given_up_ends_its_handler_and_commits_nothing(
+    shop: Holdfast, owner: Owner
+) -> None:
+    ends: list[Exception] = []
+    is_inside = threading.Event()
+
+    def hang(event: WebhookEvent, conn: Any) -> None:
+        if event.replay:
+            provision.using(conn=conn).enqueue(event.id)
+            is_inside.set()
+            try:
+                conn.execute("select pg_sleep(60)")
+            except Exception as error:
+                ends.append(error)
+                raise
+
+    app.webhook("hangs", verify=Stripe(SECRET), on={"paid": hang})
+    try:
+        await bring("evt_1", endpoint="hangs")
+        ((delivery_id,),) = owner.execute("select id from holdfast.webhook_delivery").fetchall()
+        replaying = asyncio.create_task(webhooks.replay(shop, delivery_id, "ann"))
+        await asyncio.to_thread(is_inside.wait, 20)
+        replaying.cancel()
+        ended = await asyncio.gather(replaying, return_exceptions=True)
+        await shop.link.aclose()
+    finally:
+        del app.webhooks["hangs"]
+
+    assert isinstance(ended[0], asyncio.CancelledError | Exception)
+    assert len(ends) == 1
+    assert owner.execute("select count(*) from holdfast.job").fetchone() == (0,)
 
 
 async def test_a_tenants_key_sees_and_replays_its_own_endpoints_only(calling: Calling, owner: Owner) -> None:

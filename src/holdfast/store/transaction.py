@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import psycopg
 
 from holdfast.store.call import Call, perform, perform_sync
-from holdfast.store.connection import AsyncSession, Session
+from holdfast.store.connection import AsyncSession, Session, cut
 from holdfast.store.errors import translated
 
 T = TypeVar("T")
@@ -31,7 +31,9 @@ class AsyncTransaction:
         try:
             return await asyncio.shield(working)
         except asyncio.CancelledError:
-            # The transaction ends when this is left, and two threads must not speak on one connection.
+            # Nothing of it will be committed any more. The transaction ends when this is left, and two threads must not
+            # speak on one connection.
+            cut(self.connection)
             await asyncio.wait([working])
             raise
 
