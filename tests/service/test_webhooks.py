@@ -16,7 +16,8 @@ from holdfast.server import GitHub, StandardWebhook, Stripe, WebhookEvent
 from holdfast.store.webhook import fail_webhook
 from holdfast.testing import ScratchDatabase, adrain, crash_at
 from service import senders
-from service.senders import SECRET, event, sending, times
+from service.senders import SECRET, event, sending
+from world.often import times
 
 PAID = "checkout.session.completed"
 Owner = psycopg.Connection[Any]

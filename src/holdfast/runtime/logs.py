@@ -85,13 +85,15 @@ class TextFormatter(logging.Formatter):
     """One line for a person: time, level, event, and its facts as key=value."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write a record; a line break in a value cannot forge another line."""
+        """Write a record; nothing in a value can forge another line, or speak to the terminal."""
         facts = {**_bound(), **{k: v for k, v in record.__dict__.items() if k not in _STANDARD}}
         told = " ".join(f"{key}={_plain(value)}" for key, value in facts.items())
         at = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
         line = f"{at} {record.levelname.lower():7} {_one_line(_message(record))} {told}".rstrip()
         if record.exc_info:
-            line += "\n" + self.formatException(record.exc_info)
+            # Under its line and set in: what an error says cannot pass for an event.
+            told_by = self.formatException(record.exc_info).splitlines()
+            line += "".join(f"\n  {_visible(each)}" for each in told_by)
         return line
 
 
@@ -105,8 +107,22 @@ def _bound() -> dict[str, Any]:
 
 def _plain(value: object) -> str:
     text = str(value)
-    return json.dumps(text) if any(c.isspace() or ord(c) < ord(" ") for c in text) else text
+    return text if text.isprintable() and " " not in text else _quoted(text)
 
 
 def _one_line(text: str) -> str:
-    return text if text.isprintable() else json.dumps(text)
+    return text if text.isprintable() else _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{_visible(escaped)}"'
+
+
+def _visible(text: str) -> str:
+    """Write what cannot be seen, or moves what can, as an escape."""
+    return (
+        text
+        if text.isprintable()
+        else "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+    )

@@ -19,7 +19,7 @@ from holdfast.runtime.verifiers import Verifier
 from holdfast.store import webhook as store
 from holdfast.store.access import enter, record_action
 from holdfast.store.call import Call
-from holdfast.store.transaction import AsyncTransaction
+from holdfast.store.transaction import AsyncTransaction, Transaction
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
@@ -164,8 +164,7 @@ class Receiver:
             taken = transaction.perform(store.begin_webhook(event, "handled"))
             if taken is None:
                 return Outcome.REPEATED
-            handler(replace(event, delivery_id=taken), transaction.connection)
-            transaction.perform(store.end_webhook(taken))
+            _run_sync(handler, replace(event, delivery_id=taken), transaction)
             reach("webhook_handled")
         reach("webhook_committed")
         return Outcome.HANDLED
@@ -195,30 +194,26 @@ async def _run(handler: Handler, event: WebhookEvent, transaction: AsyncTransact
     return await transaction.perform(store.end_webhook(event.delivery_id))
 
 
+def _run_sync(handler: Handler, event: WebhookEvent, transaction: Transaction) -> list[UUID]:
+    handler(event, transaction.connection)
+    return transaction.perform(store.end_webhook(event.delivery_id))
+
+
 # -- replay ----------------------------------------------------------------------------------------------------------------
 
 
 async def replay_within(
     app: "Holdfast", transaction: AsyncTransaction, delivery: Delivery, actor: str
 ) -> list[UUID]:
-    """Call a delivery's handler again, in a transaction of the caller's; answers the jobs that it made.
-
-    A handler that is no coroutine cannot share that connection: it commits in a transaction of its own.
-    """
+    """Call a delivery's handler again, in a transaction of the caller's; answers the jobs that it made."""
     handler = _handler_of(app, delivery)
     raw = await transaction.perform(store.delivery_body(delivery.id))
-    if not is_async(handler):
-        return await asyncio.to_thread(_replay_sync, app, delivery, raw, handler, actor)
     number = await transaction.perform(store.begin_replay(delivery.id, actor))
     await transaction.perform(store.leave())
-    return await _run(handler, _event_of(delivery, raw, number), transaction)
-
-
-def _replay_sync(app: "Holdfast", delivery: Delivery, raw: bytes, handler: Handler, actor: str) -> list[UUID]:
-    with app.link.transaction() as transaction:
-        number = transaction.perform(store.begin_replay(delivery.id, actor))
-        handler(_event_of(delivery, raw, number), transaction.connection)
-        return transaction.perform(store.end_webhook(delivery.id))
+    event = _event_of(delivery, raw, number)
+    if is_async(handler):
+        return await _run(handler, event, transaction)
+    return await transaction.in_thread(lambda lent: _run_sync(handler, event, lent))
 
 
 async def replay(app: "Holdfast", delivery_id: UUID, actor: str, reason: str | None = None) -> list[UUID]:
