@@ -105,18 +105,14 @@ def test_a_database_that_is_not_postgresql_is_named(shop: Any) -> None:
 # -- workers ---------------------------------------------------------------------------------------------------------------
 
 
-def test_tasks_use_the_orm_in_threads_on_the_loop_and_in_processes_of_their_own(
-    shop: Any, shop_app: Holdfast
-) -> None:
-    ids = [orders().create().id for _ in range(3)]
-    handles = [
-        task.enqueue(order) for task, order in zip((shop.ship, shop.bill, shop.archive), ids, strict=True)
-    ]
+def test_tasks_use_the_orm_in_threads_and_on_the_loop(shop: Any, shop_app: Holdfast) -> None:
+    ids = [orders().create().id for _ in range(2)]
+    handles = [task.enqueue(order) for task, order in zip((shop.ship, shop.bill), ids, strict=True)]
 
     drain(shop_app)
 
-    assert [handle.status() for handle in handles] == [Status.COMPLETED] * 3
-    assert [orders().get(id=order).note for order in ids] == ["shipped", "billed by attempt 1", "archived"]
+    assert [handle.status() for handle in handles] == [Status.COMPLETED] * 2
+    assert [orders().get(id=order).note for order in ids] == ["shipped", "billed by attempt 1"]
 
 
 def test_a_connection_is_closed_after_its_task_as_after_a_request(

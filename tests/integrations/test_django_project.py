@@ -45,6 +45,17 @@ from bakery.models import Loaf
 def bake(weight):
     return Loaf.objects.create(weight=weight).id
 """
+JOBS = """
+import os
+from holdfast import Holdfast
+from bakery.models import Loaf
+
+app = Holdfast()
+
+@app.task(executor="process", retries=0)
+def slice(loaf_id: int) -> list[int]:
+    return [os.getppid(), Loaf.objects.get(id=loaf_id).weight]
+"""
 TESTS = """
 from django.test import TransactionTestCase, TestCase
 from django.core.management import call_command
@@ -77,6 +88,7 @@ class Bakery:
             "settings": SETTINGS,
             "models": MODELS,
             "tasks": TASKS,
+            "jobs": JOBS,
             "tests": TESTS,
         }.items():
             (package / f"{name}.py").write_text(text, "utf-8")
@@ -123,6 +135,18 @@ def test_migrate_brings_our_schema_too_and_a_worker_runs_the_tasks_there_are(bak
     assert (job["task"], job["status"], job["result"]) == ("bakery.tasks.bake", "COMPLETED", 1)
 
 
+def test_an_app_of_the_projects_own_runs_its_tasks_in_processes_too(bakery: Bakery) -> None:
+    own = {"APP": "bakery.jobs:app"}
+    bakery.manage("migrate", "--run-syncdb", holdfast=own)
+    code = "from bakery.jobs import *; print(slice.enqueue(Loaf.objects.create(weight=700).id).id)"
+    enqueued = bakery.manage("shell", "-c", code, holdfast=own)
+    worked = bakery.manage("holdfast", "worker", "--until-idle", holdfast=own)
+    shown = bakery.manage("holdfast", "job", "show", enqueued.stdout.split()[-1], "-o", "json", holdfast=own)
+
+    assert worked.returncode == 0, worked.stderr
+    assert json.loads(shown.stdout)["result"][1] == 700
+
+
 def test_tests_of_the_project_run_on_a_database_of_their_own(bakery: Bakery) -> None:
     ran = bakery.manage("test", "--noinput", "bakery")
 
@@ -131,10 +155,10 @@ def test_tests_of_the_project_run_on_a_database_of_their_own(bakery: Bakery) -> 
 
 
 def test_an_app_that_is_not_there_is_told_by_check_and_by_the_command(bakery: Bakery) -> None:
-    checked = bakery.manage("check", holdfast={"APP": "bakery.jobs:app"})
+    checked = bakery.manage("check", holdfast={"APP": "bakery.ovens:app"})
     asked = bakery.manage("holdfast", "worker", holdfast={"APP": "bakery.models:app"})
 
     assert checked.returncode == asked.returncode == 1
-    assert "(holdfast.E004) HOLDFAST['APP']: there is no module 'bakery.jobs'" in checked.stderr
+    assert "(holdfast.E004) HOLDFAST['APP']: there is no module 'bakery.ovens'" in checked.stderr
     assert "module bakery.models has no attribute 'app'; it holds no Holdfast app" in asked.stderr
     assert "Traceback" not in checked.stderr + asked.stderr

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
+import httpx
 import pytest
 import sqlalchemy as sa
 from fastapi import Depends, FastAPI, HTTPException
-from fastapi.testclient import TestClient
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from api.doors import async_engine_on, job_ids
@@ -49,17 +49,21 @@ def host(request: pytest.FixtureRequest, app: Holdfast, holdfast_db: ScratchData
     return host
 
 
-def test_a_route_enqueues_in_its_session_and_the_service_is_under_its_prefix(
+async def test_a_route_enqueues_in_its_session_and_the_service_is_under_its_prefix(
     host: FastAPI, app: Holdfast, holdfast_db: ScratchDatabase
 ) -> None:
     key = create_key(app, "shop", scopes=[Scope.READ, Scope.ENQUEUE])
-    with TestClient(host) as client:
-        client.headers["Authorization"] = f"Bearer {key}"
+    transport = httpx.ASGITransport(host)
+    headers = {"Authorization": f"Bearer {key}"}
+    async with (
+        host.router.lifespan_context(host),
+        httpx.AsyncClient(transport=transport, base_url="http://shop", headers=headers) as client,
+    ):
         # The lifespan has told the database of the task before anybody enqueued it.
-        over_http = client.post("/ops/api/v1/jobs", json={"task": "ship", "payload": {"order_id": 8}})
-        refused = client.post("/orders/101")
-        made = client.post("/orders/7")
-        shown = client.get(f"/ops/api/v1/jobs/{made.json()['job']}")
+        over_http = await client.post("/ops/api/v1/jobs", json={"task": "ship", "payload": {"order_id": 8}})
+        refused = await client.post("/orders/101")
+        made = await client.post("/orders/7")
+        shown = await client.get(f"/ops/api/v1/jobs/{made.json()['job']}")
 
     assert (refused.status_code, made.status_code, over_http.status_code) == (422, 200, 201)
     assert shown.json()["payload"] == {"order_id": 7}

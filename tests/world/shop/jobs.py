@@ -29,10 +29,3 @@ async def bill(ctx: Context, order_id: int) -> str:
     order.note = f"billed by attempt {ctx.attempt}"
     await order.asave()
     return order.note
-
-
-@app.task(executor="process", retries=0)
-def archive(order_id: int) -> str:
-    """Write with the ORM, in a process of its own."""
-    Order.objects.filter(id=order_id).update(note="archived")
-    return str(Order.objects.get(id=order_id).note)
