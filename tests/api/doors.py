@@ -124,15 +124,19 @@ def django_on(url: str) -> Iterator[Any]:
         yield connection
 
 
+def django_parts(url: str) -> dict[str, str]:
+    """Write an address as DATABASES does."""
+    given = parts(url)
+    wanted = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
+    return {name: str(given.get(part, "")) for name, part in wanted.items()}
+
+
 @contextmanager
 def pointed(alias: str, url: str) -> Iterator[None]:
     """Point one of Django's aliases at a database, for all threads."""
     from django.db import connections
 
-    given = parts(url)
-    wanted = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
-    told = {name: given.get(part, "") for name, part in wanted.items()}
-    connections[alias].settings_dict.update(told)
+    connections[alias].settings_dict.update(django_parts(url))
     try:
         yield
     finally:

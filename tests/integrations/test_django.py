@@ -166,7 +166,7 @@ def test_the_same_holds_for_connections_of_async_tasks(
 
     @with_fresh_connections
     async def look() -> int:
-        return await sync_to_async(shop.server_process)()
+        return int(await sync_to_async(shop.server_process)())
 
     @with_fresh_connections
     async def break_it() -> None:

@@ -28,4 +28,4 @@ async def bill(ctx: Context, order_id: int) -> str:
     order = await Order.objects.aget(id=order_id)
     order.note = f"billed by attempt {ctx.attempt}"
     await order.asave()
-    return order.note
+    return str(order.note)

@@ -22,7 +22,7 @@ async def weigh(order_id: int) -> str:
 
 
 @task(takes_context=True)
-def count(context: TaskContext, *words: str, **marks: int) -> list[Any]:
+def count(context: TaskContext, /, *words: str, **marks: int) -> list[Any]:
     """Tell what it was called with."""
     return [context.attempt, context.task_result.id, list(words), marks]
 

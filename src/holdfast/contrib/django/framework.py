@@ -1,12 +1,14 @@
 """Django's tasks: its own from 6.0 on, and the package `django-tasks` before that, which has the same names."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from django_tasks.backends.base import BaseTaskBackend
-    from django_tasks.base import Task, TaskContext, TaskError, TaskResult, TaskResultStatus
+    from django_tasks.base import Task, TaskContext, TaskError, TaskResult
     from django_tasks.exceptions import TaskResultDoesNotExist
     from django_tasks.signals import task_enqueued, task_finished, task_started
+
+    TaskResultStatus: Any  # an enumeration, which cannot be seen without types of Django's own
 else:
     try:
         from django.tasks.backends.base import BaseTaskBackend

@@ -78,5 +78,5 @@ def _is_last(ctx: JobContext, error: BaseException) -> bool:
     return not (isinstance(outcome, Failed) and outcome.recoverable and ctx.retry_count < ctx.max_retries)
 
 
-def _ended(result: TaskResult[Any], status: TaskResultStatus) -> TaskResult[Any]:
+def _ended(result: TaskResult[Any], status: Any) -> TaskResult[Any]:
     return replace(result, status=status, finished_at=timezone.now())

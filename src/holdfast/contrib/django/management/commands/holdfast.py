@@ -1,7 +1,7 @@
 """`manage.py holdfast …`: the command line of Holdfast with the project's own app."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from asgiref.sync import SyncToAsync
@@ -49,9 +49,10 @@ class Command(BaseCommand):  # type: ignore[misc] # Django says nothing about it
         self.check(tags=[TAG])
         discover_tasks()
         invocation = Invocation(flags={"app": f"{LOCATED}:app"})
+        run: Callable[..., None] = main.main  # to click it never returns
         try:
             with staying():
-                main.main(list(arguments), prog_name="manage.py holdfast", obj=invocation)
+                run(list(arguments), prog_name="manage.py holdfast", obj=invocation)
         except SystemExit as end:
             return int(end.code or 0)
         return 0
