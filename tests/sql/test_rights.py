@@ -30,6 +30,7 @@ MAY_CALL: dict[str, set[str]] = {
     "enqueue_many": _ENQUEUERS,
     "declare_tasks": _ENQUEUERS,
     "job_outcome": _ENQUEUERS,
+    "job_report": _ENQUEUERS,
     "register_tasks": _WORKER,
     "register_worker": _WORKER,
     "claim": _WORKER,

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Concatenate, ParamSpec, TypeVar, overload
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, overload
 
 from holdfast.domain.backoff import BackoffLike
 from holdfast.domain.errors import Configuration
@@ -53,20 +53,25 @@ from holdfast.runtime.schedules import (
     timing_of,
 )
 from holdfast.runtime.steering import Steering
+from holdfast.runtime.surrounding import Hook, Surrounding, Wrapper
 from holdfast.runtime.webhooks import Receiving, Webhook
 from holdfast.store import migrate
 from holdfast.store.connection import Database, find_database
+from holdfast.store.enqueue import declare_tasks
 
 P = ParamSpec("P")
 R = TypeVar("R")
 OutsideExecutorT = TypeVar("OutsideExecutorT", bound=OutsideExecutor)
 
 
-class Holdfast(Enqueuing, Steering, Channels, Receiving):
+class Holdfast(Enqueuing, Steering, Channels, Receiving, Surrounding):
     """Durable jobs in one PostgreSQL database."""
 
     def __init__(self, database_url: str | None = None) -> None:
         self.tasks: dict[str, AnyTask] = {}
+        self.queues: set[str] = set()  # that workers serve too, beside those that the tasks name
+        self.hooks: list[Hook] = []
+        self._wrappers: list[Wrapper] = []
         self.executors: dict[str, OutsideExecutor] = {}
         self.webhooks: dict[str, Webhook] = {}
         self._registered: set[str] = set()  # tasks that this database is known to have
@@ -169,6 +174,7 @@ class Holdfast(Enqueuing, Steering, Channels, Receiving):
         codec = PayloadCodec.of(function, context_type=JobContext)
         kind: Any = ContextTask if takes_context(function) else Task
         task: AnyTask = kind(self, function, settings, codec)
+        task.body = self.wrapped(function)
         self.tasks[settings.name] = task
         return task
 
@@ -275,6 +281,17 @@ class Holdfast(Enqueuing, Steering, Channels, Receiving):
         self._registered.clear()
         self._flags_told.clear()
         self.link.use(database)
+
+    async def aopen(self) -> None:
+        """Tell the database of this app's tasks, so that HTTP and plain SQL can enqueue them; a worker's start does it too."""
+        await self.link.aperform(declare_tasks(self.declared(set(self.tasks))))
+
+    async def __aenter__(self) -> Self:
+        await self.aopen()
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.aclose()
 
     def close(self) -> None:
         """Close the connections of synchronous code, and stop holding claimed jobs."""

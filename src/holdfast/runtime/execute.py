@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable
 from datetime import UTC, datetime
-from typing import Any, assert_never, cast
+from typing import Any, assert_never
 from uuid import UUID
 
 from holdfast.domain.job import ClaimedJob
@@ -24,6 +24,7 @@ from holdfast.runtime import chance, compensation
 from holdfast.runtime.context import Context, JobContext, SyncContext, current
 from holdfast.runtime.logs import capture
 from holdfast.runtime.registry import AnyTask
+from holdfast.runtime.surrounding import Around
 
 
 def context_for(job: ClaimedJob, task: AnyTask) -> JobContext:
@@ -35,14 +36,11 @@ def call(task: AnyTask, context: JobContext, payload: str) -> Any:
     """Call the function with the stored arguments, or undo what it did; a coroutine for an async one."""
     args, kwargs = task.codec.arguments(task.codec.decode(payload))
     if context.compensates is not None:
-        return (
-            compensation.undo(task, context, args, kwargs)
-            if isinstance(context, Context)
-            else compensation.undo_sync(task, cast("SyncContext", context), args, kwargs)
-        )
+        undo = compensation.undo if isinstance(context, Context) else compensation.undo_sync
+        return task.app.wrapped(undo)(task, context, args, kwargs)
     if task.takes_context:
-        return task.function(context, *args, **kwargs)
-    return task.function(*args, **kwargs)
+        return task.body(context, *args, **kwargs)
+    return task.body(*args, **kwargs)
 
 
 WITHOUT_RESULT = Completed(None)
@@ -65,7 +63,10 @@ def run_in_child(task: AnyTask, request: dict[str, Any]) -> dict[str, Any]:
     job = _job_in(request)
     context = context_for(job, task)
     current.set(context)
+    around: Around | None = None
+    raised: BaseException | None = None
     try:
+        around = Around(task.app.hooks, context)
         value = call(task, context, job.payload)
         value = asyncio.run(_awaited(context, value, task)) if task.is_async else value
         if isinstance(context, SyncContext) and context.must_close and context.recorded is None:
@@ -73,6 +74,10 @@ def run_in_child(task: AnyTask, request: dict[str, Any]) -> dict[str, Any]:
         outcome: Outcome = context.recorded or completed(task, value)
     except BaseException as error:  # noqa: BLE001 - any code can stand in a task, sys.exit() too
         outcome = context.recorded or failed(task, error, job.retry_count)
+        raised = None if context.recorded else error
+    if around is not None:
+        around.leave(raised)
+    del raised  # it holds this frame, which holds it
     return {"logs": context.log_lines, **outcome_as_json(outcome)}
 
 

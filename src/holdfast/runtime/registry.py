@@ -61,6 +61,7 @@ class _Task(Enqueues[P, R]):
     ) -> None:
         super().__init__(app, self)
         self.function = function
+        self.body = function  # what a worker calls: the function, in what its app wraps around all of them
         self.settings = settings
         self.codec = codec
         self.takes_context = takes_context(function)

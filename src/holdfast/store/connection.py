@@ -107,6 +107,13 @@ def find_database(
     return None
 
 
+def database_of(parts: Mapping[str, Any], source: str) -> Database:
+    """Give the database that another library's connection options lead to; those that are not libpq's are left out."""
+    known = {option.keyword.decode() for option in Conninfo.get_defaults()}
+    told = {name: str(value) for name, value in parts.items() if name in known and value not in {None, ""}}
+    return require_database(conninfo.make_conninfo("", **told), source=source)
+
+
 def _read_secret(variable: str, path: str) -> str:
     try:
         secret = Path(path).read_text("utf-8").strip()
@@ -119,9 +126,11 @@ def _read_secret(variable: str, path: str) -> str:
     return secret
 
 
-def require_database(given: str | None = None, environment: Mapping[str, str] = os.environ) -> Database:
+def require_database(
+    given: str | None = None, environment: Mapping[str, str] = os.environ, *, source: str = "given"
+) -> Database:
     """As find_database, with an error that names the fixes."""
-    found = find_database(given, environment)
+    found = find_database(given, environment, source=source)
     if found is None:
         raise Configuration(
             "no database is configured: pass database_url=…, set HOLDFAST_DATABASE_URL, DATABASE_URL or PGHOST, "

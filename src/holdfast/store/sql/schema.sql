@@ -3655,6 +3655,27 @@ CREATE FUNCTION holdfast.job_outcomes(p_ids uuid[]) RETURNS TABLE(id uuid, statu
 $$;
 
 --
+-- Name: job_report(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.job_report(p_id uuid) RETURNS jsonb
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select jsonb_build_object(
+           'task', j.task, 'queue', j.queue, 'priority', j.priority, 'status', j.status, 'payload', j.payload, 'result', j.result,
+           'created_at', j.created_at, 'finished_at', j.finished_at, 'due_at', j.due_at,
+           'starts', (select coalesce(jsonb_agg(jsonb_build_object('at', h.at, 'by', h.actor) order by h.seq), '[]')
+                        from holdfast.job_history h
+                       where h.job_id = j.id and h.to_status = 'RUNNING'),
+           'errors', (select coalesce(jsonb_agg(a.error order by a.attempt), '[]')
+                        from holdfast.attempt a
+                       where a.job_id = j.id and a.error is not null))
+    from holdfast.job j
+   where j.id = p_id
+$$;
+
+--
 -- Name: join_limits(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -10641,6 +10662,15 @@ GRANT ALL ON FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_st
 
 REVOKE ALL ON FUNCTION holdfast.job_outcomes(p_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.job_outcomes(p_ids uuid[]) TO holdfast_worker;
+
+--
+-- Name: FUNCTION job_report(p_id uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.job_report(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.job_report(p_id uuid) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.job_report(p_id uuid) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.job_report(p_id uuid) TO holdfast_api;
 
 --
 -- Name: FUNCTION join_limits(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -

@@ -24,3 +24,19 @@ begin
     select j.status, j.result::text, j.error::text into status, result, error from holdfast.job j where j.id = p_id;
   end if;
 end $$;
+
+-- The same with all that led there, as one document: for those who keep to a vocabulary of their own, as Django's tasks do.
+create or replace function holdfast.job_report(p_id uuid) returns jsonb
+language sql stable security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+  select jsonb_build_object(
+           'task', j.task, 'queue', j.queue, 'priority', j.priority, 'status', j.status, 'payload', j.payload, 'result', j.result,
+           'created_at', j.created_at, 'finished_at', j.finished_at, 'due_at', j.due_at,
+           'starts', (select coalesce(jsonb_agg(jsonb_build_object('at', h.at, 'by', h.actor) order by h.seq), '[]')
+                        from holdfast.job_history h
+                       where h.job_id = j.id and h.to_status = 'RUNNING'),
+           'errors', (select coalesce(jsonb_agg(a.error order by a.attempt), '[]')
+                        from holdfast.attempt a
+                       where a.job_id = j.id and a.error is not null))
+    from holdfast.job j
+   where j.id = p_id
+$$;

@@ -14,7 +14,7 @@ begin
   grant usage on schema holdfast to holdfast_producer, holdfast_worker, holdfast_api, holdfast_viewer, holdfast_maint;
 
   grant execute on function
-    holdfast.enqueue, holdfast.enqueue_many, holdfast.declare_tasks, holdfast.job_outcome
+    holdfast.enqueue, holdfast.enqueue_many, holdfast.declare_tasks, holdfast.job_outcome, holdfast.job_report
     to holdfast_producer, holdfast_worker, holdfast_api;
   grant execute on function
     holdfast.register_tasks, holdfast.register_worker, holdfast.claim, holdfast.claim_suspect, holdfast.recover_claim,
