@@ -85,6 +85,10 @@ class QuotaReached(HoldfastError):
     """The tenant has used up what its quota allows in this period; nothing was enqueued."""
 
 
+class TenantBound(HoldfastError):
+    """The caller is bound to a tenant, and this belongs to another or to all."""
+
+
 class NotRetryable(HoldfastError):
     """This job cannot be retried by hand now; the message says why."""
 

@@ -25,6 +25,7 @@ _OURS: dict[str, type[errors.HoldfastError]] = {
     "HF020": errors.ApprovalNotFound,
     "HF021": errors.ApprovalChanged,
     "HF013": errors.QuotaReached,
+    "HF015": errors.TenantBound,
 }
 _MISSING_SCHEMA = {"3F000", "42P01", "42883", "42703"}
 _BAD_JSON = {"22P02", "22P05", "22030", "22032", "54001"}

@@ -63,6 +63,7 @@ _OF_ERROR: tuple[tuple[type[errors.HoldfastError], ProblemType], ...] = (
     (errors.QuotaReached, QUOTA_REACHED),
     (errors.ApprovalChanged, CHANGED),
     (errors.ApprovalRefused, FORBIDDEN),
+    (errors.TenantBound, FORBIDDEN),
     (errors.ApprovalClosed, CONFLICT),
     (errors.IllegalMove, CONFLICT),
     (errors.NotRetryable, CONFLICT),

@@ -129,7 +129,7 @@ begin
   if current_setting('transaction_read_only') = 'on' then
     return false;   -- the next sweep finds it
   end if;
-  select * into v_job from holdfast.job j where j.id = p_job and j.status = 'RUNNING' for no key update skip locked;
+  select * into v_job from holdfast.job j where j.id = p_job and j.status = 'RUNNING' and holdfast.may_touch(j.tenant) for no key update skip locked;
   if not found then
     return false;
   end if;

@@ -19,14 +19,9 @@ end $$;
 create or replace function holdfast.create_key(
   p_id text, p_digest bytea, p_name text, p_tenant text, p_scopes text[], p_expires_at timestamptz, p_actor text) returns void
 language sql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+  select holdfast.require_own(p_tenant, 'a key');
   insert into holdfast.api_key (id, digest, name, tenant, scopes, expires_at, created_by)
   values (p_id, p_digest, p_name, p_tenant, p_scopes, p_expires_at, p_actor)
-$$;
-
--- Limits the rest of a transaction to one tenant's rows; '*' is all of them.
-create or replace function holdfast.enter(p_tenant text) returns void
-language sql volatile set search_path = pg_catalog, holdfast, pg_temp as $$
-  select set_config('holdfast.tenant', p_tenant, true)
 $$;
 
 -- The answer that this request got before, or nothing: then its effect and its answer belong into this transaction. Who asks the
@@ -35,6 +30,7 @@ create or replace function holdfast.begin_request(p_tenant text, p_key text, p_d
 returns table (is_same boolean, status int, answer text)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
+  perform holdfast.require_own(nullif(p_tenant, ''), 'an answer');
   delete from holdfast.request r where r.tenant = p_tenant and r.key = p_key and r.at < holdfast.clock() - interval '24 hours';
   insert into holdfast.request (tenant, key, digest) values (p_tenant, p_key, p_digest) on conflict do nothing;
   if not found then
@@ -45,12 +41,14 @@ end $$;
 
 create or replace function holdfast.keep_answer(p_tenant text, p_key text, p_status int, p_answer text) returns void
 language sql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+  select holdfast.require_own(nullif(p_tenant, ''), 'an answer');
   update holdfast.request r set status = p_status, answer = p_answer where r.tenant = p_tenant and r.key = p_key
 $$;
 
 create or replace function holdfast.record_action(
   p_actor text, p_address text, p_action text, p_target text, p_tenant text, p_reason text, p_data jsonb) returns void
 language sql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+  select holdfast.require_own(p_tenant, 'the audit');
   insert into holdfast.audit (actor, address, action, target, tenant, reason, data)
   values (p_actor, p_address, p_action, p_target, p_tenant, p_reason, p_data)
 $$;

@@ -74,7 +74,30 @@ begin
   grant execute on function holdfast.mute_rule, holdfast.is_own_task to holdfast_api;
   grant select on holdfast.alert_channel, holdfast.alert_rule, holdfast.alert, holdfast.notification to holdfast_api;
   grant execute on function
-    holdfast.find_key, holdfast.create_key, holdfast.enter, holdfast.begin_request, holdfast.keep_answer, holdfast.record_action
+    holdfast.find_key, holdfast.create_key, holdfast.begin_request, holdfast.keep_answer, holdfast.record_action
     to holdfast_api;
+  grant execute on function holdfast.enter, holdfast.has_roles, holdfast.seen_tenant, holdfast.may_see to holdfast_api, holdfast_viewer;
   grant select on holdfast.audit to holdfast_api;   -- keys' digests are for nobody
+end $$;
+
+-- A caller that is bound to no tenant may do what one may that is bound to one. It acts as a role of its own: see holdfast.enter.
+do $$
+declare
+  v_right record;
+begin
+  if to_regrole('holdfast_unbound') is null or not holdfast.has_roles() then
+    return;
+  end if;
+  grant usage on schema holdfast to holdfast_unbound;
+  for v_right in
+    select format('grant select on %s to holdfast_unbound', c.oid::regclass) as words
+      from pg_class c, aclexplode(c.relacl) as a
+     where c.relnamespace = 'holdfast'::regnamespace and a.grantee = 'holdfast_api'::regrole
+    union all
+    select format('grant execute on function %s to holdfast_unbound', p.oid::regprocedure)
+      from pg_proc p, aclexplode(p.proacl) as a
+     where p.pronamespace = 'holdfast'::regnamespace and a.grantee = 'holdfast_api'::regrole
+  loop
+    execute v_right.words;
+  end loop;
 end $$;
