@@ -9627,13 +9627,13 @@ COMMENT ON POLICY own_rows ON holdfast.feed IS 'holdfast.channel_tenant(channel)
 -- Name: job own_rows; Type: POLICY; Schema: holdfast; Owner: -
 --
 
-CREATE POLICY own_rows ON holdfast.job FOR SELECT TO holdfast_api, holdfast_viewer USING (((tenant)::text = holdfast.seen_tenant()));
+CREATE POLICY own_rows ON holdfast.job FOR SELECT TO holdfast_api, holdfast_viewer USING ((((tenant)::text = holdfast.seen_tenant()) AND (tenant IS NOT NULL)));
 
 --
 -- Name: POLICY own_rows ON job; Type: COMMENT; Schema: holdfast; Owner: -
 --
 
-COMMENT ON POLICY own_rows ON holdfast.job IS 'tenant = holdfast.seen_tenant(); * for holdfast_viewer';
+COMMENT ON POLICY own_rows ON holdfast.job IS 'tenant = holdfast.seen_tenant() and tenant is not null; * for holdfast_viewer';
 
 --
 -- Name: job_history own_rows; Type: POLICY; Schema: holdfast; Owner: -

@@ -29,7 +29,7 @@ begin
   execute format('alter table %s enable row level security', p_table);
 end $$;
 
-select holdfast.bind_to_tenants('holdfast.job', 'tenant = holdfast.seen_tenant()');
+select holdfast.bind_to_tenants('holdfast.job', 'tenant = holdfast.seen_tenant() and tenant is not null');   -- as its index says
 select holdfast.bind_to_tenants(('holdfast.' || t)::regclass, format('exists (select from holdfast.job j where j.id = %I.job_id)', t))
   from unnest(array['job_history', 'attempt', 'step', 'checkpoint', 'progress', 'wait', 'dependency', 'activity', 'dispatch',
                     'callback_nonce', 'slot', 'rate_slot', 'approval', 'left_over']) as t;
