@@ -13,6 +13,7 @@ from holdfast.domain.errors import Configuration
 from holdfast.domain.failure import Rules
 from holdfast.domain.limits import Limit, Rate, gate_options, is_on
 from holdfast.domain.payload import PayloadCodec
+from holdfast.domain.redaction import checked_paths
 from holdfast.domain.schedule import Missed, Overlap
 from holdfast.domain.task import (
     CountedPer,
@@ -102,6 +103,7 @@ class Holdfast(Enqueuing, Steering, Channels):
         heartbeat_limit: float | timedelta = 600.0,
         run_limit: float | timedelta = 900.0,
         feed_fields: Sequence[str] = (),
+        redact: Sequence[str] = (),
         compensate: Callable[..., Any] | None = None,
         compensate_on_cancel: bool = False,
         compensation_retries: int = 10,
@@ -142,6 +144,7 @@ class Holdfast(Enqueuing, Steering, Channels):
                         own_name, limit=limit, limits=limits, rate=rate, flag=flag, rollout_by=rollout_by
                     ),
                     **({"feed_fields": list(feed_fields)} if feed_fields else {}),
+                    **({"redact": checked_paths(own_name, redact)} if redact else {}),
                 },
             )
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, assert_never, cast
 from uuid import UUID
@@ -53,10 +54,23 @@ def completed(task: AnyTask, value: object) -> Completed:
     return WITHOUT_RESULT if value is None else Completed(task.codec.encode_result(value))
 
 
-def failed(task: AnyTask, error: BaseException, retry_count: int) -> Outcome:
-    """Decide what an exception means for the job."""
+def failed(task: AnyTask, error: BaseException, context: JobContext) -> Outcome:
+    """Decide what an exception means for the job; what the task redacts does not stand in its words."""
     settings = task.settings
-    return outcome_of(error, settings.backoff, settings.rules, retry_count, chance.share(), datetime.now(UTC))
+    outcome = outcome_of(
+        error, settings.backoff, settings.rules, context.retry_count, chance.share(), datetime.now(UTC)
+    )
+    if not context.hidden_words:
+        return outcome
+    if isinstance(outcome, Failed):
+        return replace(
+            outcome, error=context.scrubbed(outcome.error), reason=context.scrubbed(outcome.reason)
+        )
+    return (
+        replace(outcome, reason=context.scrubbed(outcome.reason))
+        if isinstance(outcome, Cancelled)
+        else outcome
+    )
 
 
 def run_in_child(task: AnyTask, request: dict[str, Any]) -> dict[str, Any]:
@@ -72,7 +86,7 @@ def run_in_child(task: AnyTask, request: dict[str, Any]) -> dict[str, Any]:
             context.carry_out(context.durable.close())
         outcome: Outcome = context.recorded or completed(task, value)
     except BaseException as error:  # noqa: BLE001 - any code can stand in a task, sys.exit() too
-        outcome = context.recorded or failed(task, error, job.retry_count)
+        outcome = context.recorded or failed(task, error, context)
     return {"logs": context.log_lines, **outcome_as_json(outcome)}
 
 

@@ -13,6 +13,7 @@ from holdfast.domain.errors import BadInput, DatabaseUnavailable, LeaseLost
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Failed, Released, outcome_of, settlement
 from holdfast.domain.payload import encode_result
+from holdfast.domain.redaction import hidden_words, scrubbed
 from holdfast.domain.states import Status
 from holdfast.runtime import chance
 from holdfast.runtime.heartbeat import Heartbeat
@@ -197,8 +198,9 @@ class Claimed:
                 delay=0.0,
             )
         may_retry = outcome.recoverable if recoverable is None else recoverable
-        told = {**outcome.error, "recoverable": may_retry}
-        return Failed(told, may_retry, outcome.delay if in_ is None else in_, outcome.reason)
+        words = hidden_words(self.payload, settings.options.get("redact", ()))
+        told = scrubbed({**outcome.error, "recoverable": may_retry}, words)
+        return Failed(told, may_retry, outcome.delay if in_ is None else in_, scrubbed(outcome.reason, words))
 
     def _settle(self, outcome: Failed | Released) -> Status:
         fence = {"id": str(self._job.id), "attempt": self._job.attempt, "claim_id": str(self._job.claim_id)}

@@ -26,7 +26,7 @@ class CaptureHandler(logging.Handler):
             context.log_lines = []
         kept = context.log_lines
         if len(kept) < MOST_LINES:
-            kept.append(_line(record))
+            kept.append(context.scrubbed(_line(record)))
         elif len(kept) == MOST_LINES:
             kept.append({"message": f"… more than {MOST_LINES} lines; the rest was not kept"})
 

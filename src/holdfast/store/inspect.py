@@ -1,7 +1,7 @@
 """Reading jobs: one with its story, or lists by indexed columns. The only module that builds SQL, from a whitelist."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
@@ -12,6 +12,7 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from holdfast.domain.job import AttemptRecord, Happening, Job, Progress, StepRecord, Transition
+from holdfast.domain.redaction import redacted
 from holdfast.domain.states import Status
 from holdfast.store.call import Call, Row, query
 
@@ -103,8 +104,14 @@ def _read_jobs(rows: list[Row]) -> list[Job]:
 
 
 def _read_job(values: list[Any]) -> Job:
+    *values, paths = values
     values[3] = Status(values[3])
-    return Job(*values)
+    job = Job(*values)
+    return (
+        replace(job, payload=redacted(job.payload, paths), result=redacted(job.result, paths))
+        if paths
+        else job
+    )
 
 
 def find_job(job_id: UUID) -> Call[Job | None]:
@@ -133,7 +140,11 @@ def _read_history(rows: list[Row]) -> list[Transition]:
 
 def steps(job_id: UUID) -> Call[list[StepRecord]]:
     """Read the steps that a job has behind it, oldest first."""
-    return query("steps", lambda rows: [StepRecord(*row) for row in rows], job_id=job_id)
+    return query("steps", _read_steps, job_id=job_id)
+
+
+def _read_steps(rows: list[Row]) -> list[StepRecord]:
+    return [StepRecord(*(*told, redacted(value, paths))) for *told, value, paths in rows]
 
 
 def activity(job_id: UUID) -> Call[list[Happening]]:
