@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     )
     from holdfast.domain.approval import Answer, Approval, Decision, Invitation
     from holdfast.domain.backoff import Backoff, Delays
+    from holdfast.domain.encryption import Keys
     from holdfast.domain.errors import (
         ApprovalChanged,
         ApprovalClosed,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         ScheduleNotFound,
         SchemaMismatch,
         Unchangeable,
+        Undecipherable,
         UnknownTask,
         WaitTimedOut,
     )
@@ -109,6 +111,7 @@ __all__ = [
     "Invitation",
     "JobFailed",
     "JobNotFound",
+    "Keys",
     "LeaseLost",
     "LimitReached",
     "NoWorker",
@@ -130,6 +133,7 @@ __all__ = [
     "SuccessRate",
     "SyncContext",
     "Unchangeable",
+    "Undecipherable",
     "UnknownTask",
     "WaitTimedOut",
     "chain",
@@ -183,6 +187,7 @@ _HOMES = {
     "Invitation": "holdfast.domain.approval",
     "JobFailed": "holdfast.domain.errors",
     "JobNotFound": "holdfast.domain.errors",
+    "Keys": "holdfast.domain.encryption",
     "LeaseLost": "holdfast.domain.errors",
     "LimitReached": "holdfast.domain.errors",
     "NoWorker": "holdfast.domain.alert",
@@ -204,6 +209,7 @@ _HOMES = {
     "SuccessRate": "holdfast.domain.alert",
     "SyncContext": "holdfast.runtime.context",
     "Unchangeable": "holdfast.domain.errors",
+    "Undecipherable": "holdfast.domain.errors",
     "UnknownTask": "holdfast.domain.errors",
     "WaitTimedOut": "holdfast.domain.errors",
     "chain": "holdfast.domain.flow",

@@ -8,7 +8,6 @@ import psycopg
 import pytest
 
 from holdfast import Holdfast
-from holdfast.store.call import Call
 from holdfast.store.inspect import Filters, attempts, find_job, history, list_jobs
 from holdfast.testing import ScratchDatabase, drain
 from service.conftest import Calling
@@ -42,7 +41,7 @@ async def test_a_hidden_field_is_seen_by_its_task_and_in_no_view_error_log_or_ev
 
     async with calling("read") as client:
         shown = await client.get(f"/api/v1/jobs/{job.id}")
-    calls: list[Call[Any]] = [list_jobs(Filters()), history(job.id), attempts(job.id), find_job(job.id)]
+    calls: list[Any] = [list_jobs(Filters()), history(job.id), attempts(job.id), find_job(job.id)]
     seen = [shown.text, *[repr(await shop.link.aperform(call)) for call in calls]]
     kept = [
         row[0]

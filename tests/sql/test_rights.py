@@ -67,6 +67,7 @@ MAY_CALL: dict[str, set[str]] = {
             "enqueue_children",
             "results_of",
             "acknowledge_stop",
+            "copies_payload_of",
         ),
         _WORKER,
     ),

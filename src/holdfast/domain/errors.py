@@ -89,6 +89,10 @@ class TenantBound(HoldfastError):
     """The caller is bound to a tenant, and this belongs to another or to all."""
 
 
+class Undecipherable(HoldfastError):
+    """A payload is encrypted with a key that is not here, or was written for another job."""
+
+
 class NotRetryable(HoldfastError):
     """This job cannot be retried by hand now; the message says why."""
 

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
 from holdfast.domain.backoff import BackoffLike
+from holdfast.domain.encryption import Keys
 from holdfast.domain.errors import Configuration
 from holdfast.domain.failure import Rules
 from holdfast.domain.limits import Limit, Rate, gate_options, is_on
@@ -52,6 +53,7 @@ from holdfast.runtime.schedules import (
     Schedules,
     timing_of,
 )
+from holdfast.runtime.sealing import refuse_what_reads_payloads
 from holdfast.runtime.steering import Steering
 from holdfast.store import migrate
 from holdfast.store.connection import Database, find_database
@@ -64,7 +66,8 @@ OutsideExecutorT = TypeVar("OutsideExecutorT", bound=OutsideExecutor)
 class Holdfast(Enqueuing, Steering, Channels):
     """Durable jobs in one PostgreSQL database."""
 
-    def __init__(self, database_url: str | None = None) -> None:
+    def __init__(self, database_url: str | None = None, *, encryption: Keys | None = None) -> None:
+        self.encryption = encryption
         self.tasks: dict[str, AnyTask] = {}
         self.executors: dict[str, OutsideExecutor] = {}
         self._registered: set[str] = set()  # tasks that this database is known to have
@@ -165,6 +168,8 @@ class Holdfast(Enqueuing, Steering, Channels):
         if settings.executor == "thread" and is_async(function):
             raise Configuration(f"task {settings.name!r} is async: use executor='loop' or 'process'")
         refuse_unknown_fields(function, settings)
+        if self.encryption is not None:
+            refuse_what_reads_payloads(settings)
         codec = PayloadCodec.of(function, context_type=JobContext)
         kind: Any = ContextTask if takes_context(function) else Task
         task: AnyTask = kind(self, function, settings, codec)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, cast
 
+from holdfast.domain.encryption import is_sealed
 from holdfast.domain.errors import LeaseLost
 from holdfast.domain.failure import Failure
 from holdfast.domain.job import ClaimedJob
@@ -16,6 +17,7 @@ from holdfast.runtime.lane import Lane
 from holdfast.runtime.loop import tell
 from holdfast.runtime.processes import ChildDied, ChildFailedToStart, ChildGaveNoAnswer, Processes
 from holdfast.runtime.registry import AnyTask
+from holdfast.runtime.sealing import aopened
 from holdfast.runtime.threads import Threads
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ class Attempt:
         try:
             if self.alone or self._task.settings.executor == "process":
                 return await self._in_child(processes)
-            work = self._begin(threads)
+            work = self._begin(threads, await self._payload())
             value = await work if self.job.timeout is None else await self._within(self.job.timeout, work)
             await execute.closed(self.context, self._task)
             return self.context.recorded or execute.completed(self._task, value)
@@ -90,11 +92,19 @@ class Attempt:
         except BaseException as error:  # noqa: BLE001 - any code can stand in a task, sys.exit() too
             return self.context.recorded or execute.failed(self._task, error, self.context)
 
-    def _begin(self, threads: Threads) -> Any:
+    async def _payload(self) -> str:
+        payload = self.job.payload
+        return (
+            await aopened(self._task.app.encryption, self._task.link, self.job)
+            if is_sealed(payload)
+            else payload
+        )
+
+    def _begin(self, threads: Threads, payload: str) -> Any:
         if self._task.settings.executor == "loop":
-            return execute.call(self._task, self.context, self.job.payload)
+            return execute.call(self._task, self.context, payload)
         run = contextvars.copy_context().run
-        self._thread = threads.submit(run, execute.call, self._task, self.context, self.job.payload)
+        self._thread = threads.submit(run, execute.call, self._task, self.context, payload)
         return asyncio.wrap_future(self._thread)
 
     async def _within(self, seconds: float, work: Awaitable[Any]) -> Any:

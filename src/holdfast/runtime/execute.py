@@ -25,6 +25,7 @@ from holdfast.runtime import chance, compensation
 from holdfast.runtime.context import Context, JobContext, SyncContext, current
 from holdfast.runtime.logs import capture
 from holdfast.runtime.registry import AnyTask
+from holdfast.runtime.sealing import opened
 
 
 def context_for(job: ClaimedJob, task: AnyTask) -> JobContext:
@@ -34,6 +35,7 @@ def context_for(job: ClaimedJob, task: AnyTask) -> JobContext:
 
 def call(task: AnyTask, context: JobContext, payload: str) -> Any:
     """Call the function with the stored arguments, or undo what it did; a coroutine for an async one."""
+    context.payload_text = payload
     args, kwargs = task.codec.arguments(task.codec.decode(payload))
     if context.compensates is not None:
         return (
@@ -80,7 +82,7 @@ def run_in_child(task: AnyTask, request: dict[str, Any]) -> dict[str, Any]:
     context = context_for(job, task)
     current.set(context)
     try:
-        value = call(task, context, job.payload)
+        value = call(task, context, opened(task.app.encryption, task.link, job))
         value = asyncio.run(_awaited(context, value, task)) if task.is_async else value
         if isinstance(context, SyncContext) and context.must_close and context.recorded is None:
             context.carry_out(context.durable.close())

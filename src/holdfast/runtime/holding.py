@@ -19,6 +19,7 @@ from holdfast.runtime import chance
 from holdfast.runtime.heartbeat import Heartbeat
 from holdfast.runtime.identity import Identity
 from holdfast.runtime.logs import events
+from holdfast.runtime.sealing import opened
 from holdfast.store import upkeep
 from holdfast.store.call import Call
 from holdfast.store.enqueue import register_tasks
@@ -156,13 +157,16 @@ class Claimed:
     @property
     def payload(self) -> dict[str, Any]:
         """The payload as plain JSON."""
-        stored: dict[str, Any] = json.loads(self._job.payload)
+        stored: dict[str, Any] = json.loads(self._opened())
         return stored
 
     @property
     def arguments(self) -> dict[str, Any]:
         """The payload as the task's typed arguments."""
-        return self._app.tasks[self.task].codec.decode(self._job.payload)
+        return self._app.tasks[self.task].codec.decode(self._opened())
+
+    def _opened(self) -> str:
+        return opened(self._app.encryption, self._app.link, self._job)
 
     def complete(self, result: Any = None) -> None:
         """Record success."""

@@ -21,7 +21,16 @@ current: ContextVar["JobContext | None"] = ContextVar("holdfast_context", defaul
 class JobContext:
     """One attempt, as its task sees it."""
 
-    __slots__ = ("_durable", "_hidden_words", "_job", "_result", "_stopped", "_task", "log_lines")
+    __slots__ = (
+        "_durable",
+        "_hidden_words",
+        "_job",
+        "_result",
+        "_stopped",
+        "_task",
+        "log_lines",
+        "payload_text",
+    )
 
     def __init__(self, job: ClaimedJob, task: "AnyTask") -> None:
         self._job = job
@@ -31,6 +40,7 @@ class JobContext:
         self._durable: Durable | None = None
         self._result: str | None = None
         self._hidden_words: list[str] | None = None
+        self.payload_text = job.payload  # as the task reads it, once it is decrypted
 
     @property
     def job_id(self) -> UUID:
@@ -103,7 +113,7 @@ class JobContext:
         """What the task redacts of this job, as it would stand in a text."""
         if self._hidden_words is None:
             paths = self._task.settings.options.get("redact")
-            self._hidden_words = hidden_words(json.loads(self._job.payload), paths) if paths else []
+            self._hidden_words = hidden_words(json.loads(self.payload_text), paths) if paths else []
         return self._hidden_words
 
     def scrubbed(self, value: Any) -> Any:

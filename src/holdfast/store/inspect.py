@@ -11,6 +11,7 @@ from uuid import UUID
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
+from holdfast.domain.encryption import shown
 from holdfast.domain.job import AttemptRecord, Happening, Job, Progress, StepRecord, Transition
 from holdfast.domain.redaction import redacted
 from holdfast.domain.states import Status
@@ -107,11 +108,10 @@ def _read_job(values: list[Any]) -> Job:
     *values, paths = values
     values[3] = Status(values[3])
     job = Job(*values)
-    return (
-        replace(job, payload=redacted(job.payload, paths), result=redacted(job.result, paths))
-        if paths
-        else job
-    )
+    payload = shown(job.payload)
+    if paths is None and payload is job.payload:
+        return job
+    return replace(job, payload=redacted(payload, paths), result=redacted(job.result, paths))
 
 
 def find_job(job_id: UUID) -> Call[Job | None]:

@@ -1547,6 +1547,21 @@ begin
 end $$;
 
 --
+-- Name: copies_payload_of(uuid, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.copies_payload_of(p_job uuid, p_origin uuid) RETURNS boolean
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  with recursive source as (
+    select j.retry_of, j.compensates from holdfast.job j where j.id = p_job
+    union
+    select j.retry_of, j.compensates from source s join holdfast.job j on j.id = any (array[s.retry_of, s.compensates]))
+  select exists (select from source s where p_origin in (s.retry_of, s.compensates))
+$$;
+
+--
 -- Name: count_running(text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -10404,6 +10419,13 @@ REVOKE ALL ON FUNCTION holdfast.complete_run(p_job holdfast.job, p_run holdfast.
 --
 
 REVOKE ALL ON FUNCTION holdfast.conclude(p_gate holdfast.approval, p_decision text, p_who text, p_origin text, p_reason text, p_error jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION copies_payload_of(p_job uuid, p_origin uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.copies_payload_of(p_job uuid, p_origin uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.copies_payload_of(p_job uuid, p_origin uuid) TO holdfast_worker;
 
 --
 -- Name: FUNCTION count_running(p_queue text); Type: ACL; Schema: holdfast; Owner: -

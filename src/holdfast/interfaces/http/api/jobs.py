@@ -82,7 +82,7 @@ async def enqueue_job(call: ApiCall, body: NewJobBody) -> EnqueuedView:
     written = body.model_dump_json(include={"payload"})[len('{"payload":') : -1]
     check_written(written.encode())
     job = NewJob(new_id(), body.task, written, _options(call, body.tenant, options))
-    (enqueued,) = await call.ask(enqueue_many([job], None))
+    (enqueued,) = await call.ask(enqueue_many(call.app.sealed([job]), None))
     return EnqueuedView(id=enqueued.job_id, created=enqueued.created)
 
 

@@ -30,7 +30,7 @@ begin
   grant execute on function
     holdfast.save_step, holdfast.saved_steps, holdfast.save_checkpoint, holdfast.last_checkpoint, holdfast.report_progress, holdfast.complete_here, holdfast.is_completed_by,
     holdfast.sleep_until, holdfast.wait_for_event, holdfast.wait_for_jobs, holdfast.job_outcomes, holdfast.enqueue_children, holdfast.results_of,
-    holdfast.acknowledge_stop
+    holdfast.acknowledge_stop, holdfast.copies_payload_of
     to holdfast_worker;
   grant execute on function holdfast.emit to holdfast_producer, holdfast_worker, holdfast_api;
   grant select on holdfast.step, holdfast.checkpoint, holdfast.progress, holdfast.wait, holdfast.dependency, holdfast.event, holdfast.activity to holdfast_api;

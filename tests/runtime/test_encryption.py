@@ -1,0 +1,115 @@
+"""Encrypted payloads from enqueue to the task, and what no key opens."""
+
+import json
+import os
+from typing import Any
+
+import psycopg
+import pytest
+
+from holdfast import Configuration, Fail, Holdfast, Keys
+from holdfast.domain.job import NewJob
+from holdfast.testing import ScratchDatabase, drain
+
+KEYS = Keys({"a": os.urandom(32)})
+CARD = "4111-1111"
+
+
+def shop(db: ScratchDatabase, keys: Keys | None = KEYS) -> tuple[Holdfast, list[str]]:
+    app, seen = db.use(Holdfast(encryption=keys)), list[str]()
+
+    @app.task(retries=0, redact=["card"])
+    async def pay(card: str, refuse: bool = False) -> None:
+        seen.append(card)
+        if refuse:
+            raise Fail(f"{card} refused")
+
+    @app.task(retries=0)
+    def pay_in_a_thread(card: str) -> None:
+        seen.append(card)
+
+    return app, seen
+
+
+@pytest.mark.parametrize("task", ["pay", "pay_in_a_thread"])
+def test_the_task_reads_what_the_database_cannot(
+    holdfast_db: ScratchDatabase, owner: psycopg.Connection, task: str
+) -> None:
+    app, seen = shop(holdfast_db)
+    app.tasks[task].using(tenant="acme").enqueue(CARD)
+    drain(app)
+
+    (stored,) = owner.execute("select j::text from holdfast.job j").fetchone()  # type: ignore[misc]
+    assert seen == [CARD]
+    assert CARD not in stored
+    assert holdfast_db.jobs()[0].payload == {"$encrypted": {"key": "a"}}
+
+
+def test_a_retry_by_hand_reads_the_payload_of_the_job_it_retries(
+    holdfast_db: ScratchDatabase, owner: psycopg.Connection
+) -> None:
+    app, seen = shop(holdfast_db)
+    job = app.tasks["pay"].enqueue(CARD, refuse=True)
+    drain(app)
+    again = app.retry(job.id)
+    drain(app)
+    app.retry(again.id)
+    drain(app)
+
+    assert seen == [CARD] * 3
+    assert owner.execute("select distinct error ->> 'message' from holdfast.job").fetchall() == [
+        ("[redacted] refused",)
+    ]
+
+
+def test_a_payload_under_another_job_does_not_run(holdfast_db: ScratchDatabase) -> None:
+    app, seen = shop(holdfast_db)
+    (sealed,) = app.sealed([app.tasks["pay"].job(CARD)])
+    app.enqueue_many([NewJob(app.tasks["pay"].job("x").id, "pay", sealed.payload, "")])
+    drain(app)
+
+    (job,) = holdfast_db.jobs()
+    assert seen == []
+    assert (job.status, job.error["type"]) == ("FAILED", "holdfast.domain.errors.Undecipherable")  # type: ignore[index]
+
+
+def test_a_worker_without_the_key_says_so_and_what_is_not_encrypted_runs(
+    holdfast_db: ScratchDatabase, owner: psycopg.Connection
+) -> None:
+    app, _ = shop(holdfast_db)
+    app.tasks["pay"].enqueue(CARD)
+    plain, seen = shop(holdfast_db, None)
+    drain(plain)
+    owner.execute("select holdfast.enqueue('pay', %s)", [json.dumps({"card": "readable"})])
+    drain(app)
+
+    assert "no keys" in holdfast_db.jobs()[0].error["message"]  # type: ignore[index]
+    assert seen == []
+    assert [job.status for job in holdfast_db.jobs()] == ["FAILED", "COMPLETED"]
+
+
+def test_a_job_enqueued_twice_is_one(holdfast_db: ScratchDatabase) -> None:
+    app, _ = shop(holdfast_db)
+    job = app.tasks["pay"].job(CARD)
+
+    (first,), (second,) = app.enqueue_many([job]), app.enqueue_many([job])
+
+    assert (first.id, first.created, second.id, second.created) == (job.id, True, job.id, False)
+
+
+def test_a_claimed_job_is_read_by_its_host(holdfast_db: ScratchDatabase) -> None:
+    app, _ = shop(holdfast_db)
+    app.tasks["pay"].enqueue(CARD)
+
+    (claimed,) = app.claim()
+
+    assert (claimed.payload, claimed.arguments["card"]) == ({"card": CARD}, CARD)
+    claimed.complete()
+
+
+@pytest.mark.parametrize("options", [{"unique": True}, {"feed_fields": ["card"]}])
+def test_a_task_whose_payload_the_database_would_read_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(Configuration, match="payloads are encrypted"):
+
+        @Holdfast(encryption=KEYS).task(**options)
+        def pay(card: str) -> None: ...
