@@ -1,13 +1,51 @@
 """HTTP applications to mount in a server of your own, or to serve alone: `pip install "holdfast[server]"`."""
 
+from collections.abc import Awaitable as _Awaitable
+from collections.abc import Callable as _Callable
+from collections.abc import Collection as _Collection
 from typing import TYPE_CHECKING, Any
 
+from holdfast.domain.access import Principal, Role, Scope
 from holdfast.domain.errors import Configuration as _Configuration
+from holdfast.domain.webhook import WebhookEvent
+from holdfast.runtime.verifiers import GitHub, HmacHeader, SharedSecret, StandardWebhook, Stripe, Verifier
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
 
-__all__ = ["callbacks"]
+__all__ = [
+    "GitHub",
+    "HmacHeader",
+    "Principal",
+    "Role",
+    "Scope",
+    "SharedSecret",
+    "StandardWebhook",
+    "Stripe",
+    "Verifier",
+    "WebhookEvent",
+    "asgi",
+    "callbacks",
+    "end_streams",
+    "serve",
+    "webhooks",
+]
+
+
+def asgi(
+    app: "Holdfast",
+    parts: _Collection[str] | None = None,
+    authenticate: _Callable[[Any], _Awaitable[Principal | None]] | None = None,
+) -> Any:
+    """Make an app's service as an ASGI application: to mount under any prefix, or to serve.
+
+    `parts` are those of `holdfast server --parts`; `authenticate` says who makes a request where your own users do.
+    """
+    try:
+        from holdfast.interfaces.http.asgi import asgi as make  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise _needs_server(error) from error
+    return make(app, parts, authenticate)
 
 
 def callbacks(app: "Holdfast") -> Any:
@@ -15,8 +53,35 @@ def callbacks(app: "Holdfast") -> Any:
 
     It answers nothing but POST /callbacks/v1/…: give it a public listener of its own, or mount it.
     """
+    return asgi(app, ["callbacks"])
+
+
+def end_streams() -> None:
+    """End the open streams of this event loop; call it when your own server is told to stop and waits for its connections."""
+    from holdfast.runtime.live import end_streams as end  # noqa: PLC0415 - with the rest of the service
+
+    end()
+
+
+def serve(application: Any, host: str = "127.0.0.1", port: int = 7070) -> int:
+    """Serve an ASGI application as `holdfast server` does, until SIGTERM or Ctrl-C; gives the process' exit code.
+
+    For an application that mounts ours: streams end at once when it is told to stop, where uvicorn alone would wait for them.
+    """
     try:
-        from holdfast.interfaces.http.callbacks import callbacks as make  # noqa: PLC0415 - an extra
+        from holdfast.interfaces.http import serving  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise _Configuration("taking callbacks needs starlette: pip install 'holdfast[server]'") from error
-    return make(app)
+        raise _needs_server(error) from error
+    return serving.serve(application, serving.listen(host, port))
+
+
+def webhooks(app: "Holdfast") -> Any:
+    """Make the ASGI application that takes the events of an app's webhooks.
+
+    It answers nothing but POST /webhooks/v1/…: give it a public listener of its own, or mount it.
+    """
+    return asgi(app, ["webhooks"])
+
+
+def _needs_server(error: ImportError) -> _Configuration:
+    return _Configuration(f"this needs {error.name}: pip install 'holdfast[server]'")

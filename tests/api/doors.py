@@ -12,13 +12,13 @@ from typing import Any
 from uuid import UUID
 
 import asyncpg
-import django
 import psycopg
 import sqlalchemy as sa
-from django.conf import settings
 from psycopg import conninfo
 from sqlalchemy import orm
 from sqlalchemy.ext import asyncio as sa_async
+
+from world.hosts import set_up_django
 
 
 @dataclass
@@ -117,11 +117,7 @@ def sqlalchemy_connection(url: str) -> Iterator[Door]:
 @contextmanager
 def django_on(url: str) -> Iterator[Any]:
     """Point Django's own connection at this database."""
-    if not settings.configured:
-        settings.configure(
-            DATABASES={"default": {"ENGINE": "django.db.backends.postgresql", "NAME": "-"}}, USE_TZ=True
-        )
-        django.setup()
+    set_up_django()
     from django.db import connection, connections
 
     given = parts(url)

@@ -5,6 +5,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from guarantees.waiting import until
 from holdfast import BadInput, Holdfast, LeaseLost, Status
 from holdfast.runtime.registry import AnyTask
 from holdfast.testing import ScratchDatabase, drain
@@ -142,10 +143,8 @@ def test_the_heartbeat_keeps_a_living_hosts_job(
     (claimed,) = app.claim()
     holdfast_db.clock.advance(100)
 
-    beaten = False
-    while not beaten:
-        seen = "select pg_sleep(0.02), seen_at > holdfast.clock() - interval '5 seconds' from holdfast.worker"
-        beaten = owner.execute(seen).fetchall()[0][1]
+    beaten = "select from holdfast.worker where seen_at > holdfast.clock() - interval '5 seconds'"
+    until("its heart beats", lambda: owner.execute(beaten).rowcount)
     drain(elsewhere)
 
     claimed.complete()

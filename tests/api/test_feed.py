@@ -1,28 +1,21 @@
 """Events and figures as an application uses them: publish, read, follow, resume; the worker projects by itself."""
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
 
+from guarantees.waiting import until
 from holdfast import BadInput, Configuration, FeedEvent, Holdfast, QuotaReached
 from holdfast.store.project import project, set_quota, standings, statistics, throughput, usage
 from holdfast.testing import ScratchDatabase, adrain, drain
 
 
-def until(holds: Callable[[], bool], seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
-
-
 def project_all(app: Holdfast) -> None:
-    until(lambda: app.link.perform_once(project(10_000)) == (0, 0, False))
+    until("all is projected", lambda: app.link.perform_once(project(10_000)) == (0, 0, False))
 
 
 async def take(events: AsyncIterator[FeedEvent], count: int) -> list[FeedEvent]:

@@ -7,6 +7,7 @@ from collections import Counter
 import psycopg
 import pytest
 
+from guarantees.waiting import until
 from holdfast import BadInput, Configuration, Holdfast, LimitReached, Status
 from holdfast.runtime.worker import Worker
 from holdfast.testing import ScratchDatabase, drain
@@ -174,9 +175,9 @@ async def test_a_limited_job_starts_soon_after_it_was_enqueued_to_a_sleeping_wor
     try:
         warm = await work.aenqueue()
         await warm.wait(timeout=10)
-        async with asyncio.timeout(10):
-            while owner.execute("select count(*) from holdfast.sleeper").fetchone() == (0,):  # noqa: ASYNC110 - the sign comes from the database
-                await asyncio.sleep(0.01)
+        await asyncio.to_thread(
+            until, "it sleeps", lambda: owner.execute("select from holdfast.sleeper").rowcount
+        )
         handle = await work.aenqueue()
         assert await handle.wait(timeout=10) is Status.COMPLETED
     finally:

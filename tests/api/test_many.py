@@ -25,10 +25,10 @@ def count(conn: psycopg.Connection) -> int:
     return int(row[0])
 
 
-def test_100_000_jobs_go_in_with_one_call_and_little_memory(
+def test_20_000_jobs_go_in_with_one_call_and_little_memory(
     app: Holdfast, mail: AnyTask, owner: psycopg.Connection
 ) -> None:
-    jobs = [mail.job(to) for to in range(100_000)]
+    jobs = [mail.job(to) for to in range(20_000)]
     tracemalloc.start()
     try:
         handles = app.enqueue_many(jobs)
@@ -36,9 +36,9 @@ def test_100_000_jobs_go_in_with_one_call_and_little_memory(
     finally:
         tracemalloc.stop()
 
-    assert count(owner) == 100_000
-    assert [handle.id for handle in handles[::9999]] == [job.id for job in jobs[::9999]]
-    assert peak < 150e6
+    assert count(owner) == 20_000
+    assert [handle.id for handle in handles[::999]] == [job.id for job in jobs[::999]]
+    assert peak < 30e6
 
 
 def test_an_error_in_the_last_chunk_leaves_none(

@@ -19,8 +19,8 @@ SQL = re.compile(
     r"(table|function|index|database|role|schema|type)|for\s+update\b|listen\s+holdfast|notify\s+holdfast)\b",
     re.IGNORECASE | re.DOTALL,
 )
-# One builds lists from a whitelist, one makes databases whose names are arguments, one writes the call of a function.
-WRITE_SQL = {"store/inspect.py", "store/databases.py", "store/call.py"}
+# Two build searches from a whitelist, one makes databases whose names are arguments, one writes the call of a function.
+WRITE_SQL = {"store/search.py", "store/search_terms.py", "store/databases.py", "store/call.py"}
 
 
 def name_of(path: Path) -> str:

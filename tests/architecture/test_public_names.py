@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 import holdfast
+import holdfast.client
 import holdfast.server
 import holdfast.testing
 
-DOORS = [holdfast, holdfast.server, holdfast.testing]
+DOORS = [holdfast, holdfast.client, holdfast.server, holdfast.testing]
 each_door = pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
 
 

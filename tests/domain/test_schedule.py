@@ -81,19 +81,24 @@ def shown(zone: str, start: datetime, end: datetime) -> list[tuple[datetime, dat
     return [(at.astimezone(ZoneInfo(zone)).replace(tzinfo=None), at) for at in minutes]
 
 
-def oracle(line: str, zone: str, start: datetime, end: datetime) -> list[datetime]:
-    """Look at every minute: what the clocks show, and what they never show because they jump over it."""
-    read, minutes = Line(line), shown(zone, start, end)
-    if len(read.hours) == 24:
-        return [at for wall, at in minutes if read.matches(wall)]
-    fires: list[datetime] = []
+@cache
+def first_shown(zone: str, start: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
+    """Give what the clocks show for the first time, or jump over, with the minute in which they do."""
+    found: list[tuple[datetime, datetime]] = []
+    minutes = shown(zone, start, end)
     latest = minutes[0][0] - MINUTE  # what was shown already, or jumped over, does not count again
     for wall, at in minutes:
-        unseen = [latest + number * MINUTE for number in range(1, int((wall - latest) / MINUTE) + 1)]
-        if any(read.matches(each) for each in unseen):
-            fires.append(at)
-        latest = max(latest, wall)
-    return fires
+        while latest < wall:
+            latest += MINUTE
+            found.append((latest, at))
+    return found
+
+
+def oracle(line: str, zone: str, start: datetime, end: datetime) -> list[datetime]:
+    """Look at every minute: what the clocks show, and what they never show because they jump over it."""
+    read = Line(line)
+    minutes = (shown if len(read.hours) == 24 else first_shown)(zone, start, end)
+    return list(dict.fromkeys(at for wall, at in minutes if read.matches(wall)))
 
 
 def times(line: str, zone: str, start: datetime, end: datetime) -> list[datetime]:

@@ -11,6 +11,7 @@ import pytest
 from holdfast.embedded import Arrival, Binaries, EmbeddedError, cluster, find_binaries, start, throwaway
 from holdfast.embedded.folder import Home, choose_folder, prepare_folder
 from holdfast.embedded.ports import PORTS, choose_port, is_free
+from holdfast.embedded.throwaway import choose_place
 
 Postmaster = Callable[[Path], cluster.Postmaster | None]
 
@@ -52,6 +53,24 @@ def test_a_throwaway_server_leaves_nothing_behind(postmaster: Postmaster) -> Non
     assert running is not None
     assert not cluster._is_server(running.pid, Home(server.folder))
     assert not server.folder.parent.exists()
+
+
+def test_a_throwaway_server_lives_in_memory_where_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TMPDIR", raising=False)
+
+    assert choose_place(ram_disk=tmp_path, room=1) == tmp_path
+    assert choose_place(ram_disk=tmp_path, room=2**60) != tmp_path
+    assert choose_place(ram_disk=tmp_path / "none", room=1) != tmp_path / "none"
+
+
+def test_a_place_that_was_named_is_preferred_to_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", "/tmp")
+
+    assert choose_place(ram_disk=tmp_path, room=1) != tmp_path
 
 
 def test_a_wrong_password_is_refused(folder: Path) -> None:

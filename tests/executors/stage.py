@@ -21,7 +21,7 @@ from world.github import GitHub
 if TYPE_CHECKING:
     import psycopg
 
-SECRET = "hfx_" + "0123456789abcdef" * 4
+SECRET = "hfx_" + "4b1d97c02ea8f653" * 4
 
 
 @dataclass

@@ -101,31 +101,28 @@ def test_conflicts_have_stable_codes(stage: Stage, token: Token) -> None:
     assert told(stage.report(token, "heartbeat", run_id="7")) == (409, {"ok": False, "code": "already_over"})
 
 
-@pytest.mark.parametrize(
-    "body",
-    [b"", b"[]", b"{", b'{"a": NaN}', b"\xff", b'{"a":' * 200 + b"1" + b"}" * 200],
-)
-def test_a_signed_body_that_cannot_be_read_is_refused(stage: Stage, token: Token, body: bytes) -> None:
-    assert post(stage.path(token), token, "", body=body).status_code == 422
+def test_a_signed_body_that_cannot_be_read_is_refused(stage: Stage, token: Token) -> None:
+    for body in (b"", b"[]", b"{", b'{"a": NaN}', b"\xff", b'{"a":' * 200 + b"1" + b"}" * 200):
+        assert post(stage.path(token), token, "", body=body).status_code == 422, body
 
 
-@pytest.mark.parametrize(
-    "facts",
-    [
-        {"action": "paused"},
-        {"action": "started", "run_id": 7},
-        {"action": "started", "run_id": "x" * 201},
-        {"action": "started", "run_url": "javascript:alert(1)"},
-        {"action": "progress"},
-        {"action": "progress", "done": "3"},
-        {"action": "progress", "done": True},
-        {"action": "failed", "recoverable": "no"},
-    ],
-)
-def test_facts_that_make_no_sense_are_refused(stage: Stage, token: Token, facts: dict[str, object]) -> None:
-    body = json.dumps({**json.loads(body_of(token, "")), **facts}).encode()
+SENSELESS: list[dict[str, object]] = [
+    {"action": "paused"},
+    {"action": "started", "run_id": 7},
+    {"action": "started", "run_id": "x" * 201},
+    {"action": "started", "run_url": "javascript:alert(1)"},
+    {"action": "progress"},
+    {"action": "progress", "done": "3"},
+    {"action": "progress", "done": True},
+    {"action": "failed", "recoverable": "no"},
+]
 
-    assert post(stage.path(token), token, "", body=body).status_code == 422
+
+def test_facts_that_make_no_sense_are_refused(stage: Stage, token: Token) -> None:
+    for facts in SENSELESS:
+        body = json.dumps({**json.loads(body_of(token, "")), **facts}).encode()
+
+        assert post(stage.path(token), token, "", body=body).status_code == 422, facts
     assert stage.dispatch(token)["run_id"] is None
 
 
@@ -154,9 +151,9 @@ def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyP
         asyncio.run(read_body(Silent(), slowest=0.05))
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE"])
-def test_nothing_but_post_is_answered(stage: Stage, token: Token, method: str) -> None:
-    assert httpx.request(method, stage.path(token), trust_env=False).status_code == 405
+def test_nothing_but_post_is_answered(stage: Stage, token: Token) -> None:
+    for method in ("GET", "HEAD", "PUT", "DELETE"):
+        assert httpx.request(method, stage.path(token), trust_env=False).status_code == 405, method
 
 
 def test_no_answer_is_kept_by_a_cache(stage: Stage, token: Token) -> None:

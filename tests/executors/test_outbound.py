@@ -13,7 +13,7 @@ from starlette.routing import Route
 from holdfast import DispatchFailed, DispatchRefused
 from holdfast.domain.addresses import forbidden
 from holdfast.runtime.outbound import Outbound, Reply
-from world.serving import served
+from world.serving import given_up, served
 
 INSIDE = [
     "0.0.0.0", "10.0.0.1", "100.64.0.1", "100.100.100.200", "127.0.0.1", "127.255.255.254", "168.63.129.16", "169.254.169.254",
@@ -100,8 +100,8 @@ def application(seen: list[Request]) -> Starlette:
 
         return StreamingResponse(pieces())
 
-    async def slow(_request: Request) -> Response:
-        await asyncio.sleep(1)
+    async def slow(request: Request) -> Response:
+        await given_up(request)
         return Response()
 
     routes = [("/echo", echo), ("/away", away), ("/bomb", bomb), ("/slow", slow)]

@@ -249,11 +249,9 @@ def test_a_worker_outlives_a_database_that_refuses_its_dispatcher(
     async def work() -> None:
         worker = Worker(stage.app, handle_signals=False, poll=0.1)
         working = asyncio.create_task(worker.run())
-        while "dispatch:refused" not in caplog.messages and not working.done():  # noqa: ASYNC110 - a log has no event
-            await asyncio.sleep(0.02)
+        await asyncio.to_thread(until, "it was refused", lambda: "dispatch:refused" in caplog.messages)
         stage.owner.execute("alter function holdfast.taken_away rename to take_dispatches")
-        while stage.dispatch(token)["sent_at"] is None and not working.done():  # noqa: ASYNC110 - a row has none either
-            await asyncio.sleep(0.02)
+        await asyncio.to_thread(until, "it is sent", lambda: stage.dispatch(token)["sent_at"])
         worker.stop()
         await working
 

@@ -1,6 +1,7 @@
 """A stage for the guarantee tests: a database, workers in processes of their own, a ledger, a way to let jobs go on."""
 
 import json
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,9 @@ from holdfast import Holdfast
 from holdfast.testing import ScratchDatabase
 
 Row = dict[str, Any]
+
+# Nobody takes a slow worker for a dead one. Where a lease has to end, the clock is moved.
+LONG_LEASE = 600.0
 
 
 class Stage:
@@ -44,6 +48,17 @@ class Stage:
     def worker(self, **options: Any) -> WorkerProcess:
         """Start a worker and wait until it works."""
         return self.start_worker(**options).until_ready()
+
+    def kill_at(self, point: str, *, env: dict[str, str] | None = None, **options: Any) -> None:
+        """Start a worker, and see it killed when it comes to this point; an AssertionError when it never does."""
+        armed = {"HOLDFAST_TESTING": "1", "HOLDFAST_CRASH_AT": point, **(env or {})}
+        worker = self.start_worker(env=armed, **{"lease": LONG_LEASE, **options})
+        assert worker.until_gone() == -signal.SIGKILL
+
+    def worker_after_kills(self, **options: Any) -> WorkerProcess:
+        """Let the leases of the killed end, and start a worker that takes over what they held."""
+        self.database.clock.advance(LONG_LEASE + 1)
+        return self.worker(lease=LONG_LEASE, **options)
 
     # -- jobs ----------------------------------------------------------------------------------------------------------
 

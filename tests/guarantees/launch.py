@@ -11,8 +11,8 @@ import sys
 import traceback
 from typing import Any, NoReturn
 
-from guarantees.shop import app
-from holdfast.runtime import failpoints
+from guarantees.shop import app, declare_alerts
+from holdfast.runtime import failpoints, projector
 from holdfast.runtime.logs import JsonFormatter
 
 
@@ -86,6 +86,8 @@ def work(options: dict[str, Any]) -> int:
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     failpoints.arm_from_environment()
+    declare_alerts()
+    projector.SLICE = int(os.environ.get("GUARANTEES_SLICE", projector.SLICE))
     return app.work(on_ready=lambda _identity: logging.getLogger("holdfast").info("ready"), **options)
 
 

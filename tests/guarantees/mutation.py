@@ -29,6 +29,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDER = Path(__file__).resolve().parent / "mutants"
 # What pytest says when an assertion, ours or its own, did not hold; anything else is an accident and proves nothing.
 BY_ASSERTION = ("AssertionError", "assert ", "Failed: DID NOT RAISE")
+# Only what the tests need: loading every installed plugin takes longer than most of these tests.
+PLUGINS = ("pytest_asyncio.plugin", "pytest_timeout", "holdfast.testing.plugin")
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,11 @@ def mutants() -> list[Mutant]:
     return [read(file) for file in sorted(FOLDER.iterdir()) if file.suffix in {".sql", ".patch"}]
 
 
+def patched_files(patch: str) -> list[str]:
+    """Name the files a unified diff changes."""
+    return re.findall(r"^\+\+\+ b/(.+)$", patch, flags=re.MULTILINE)
+
+
 def apply_patch(patch: str, root: Path) -> None:
     """Apply a unified diff: each hunk's old lines, which must be there once, become its new ones."""
     for part in re.split(r"^--- .*\n", patch, flags=re.MULTILINE)[1:]:
@@ -99,7 +106,7 @@ def judge(mutant: Mutant, database_url: str) -> Verdict:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="holdfast-mutant-") as made:
         place = Path(made)
-        environment = {**os.environ, "DATABASE_URL": database_url}
+        environment = {**os.environ, "DATABASE_URL": database_url, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         environment.pop("PYTEST_XDIST_WORKER", None)
         root = ROOT
         if mutant.is_patch:
@@ -110,18 +117,8 @@ def judge(mutant: Mutant, database_url: str) -> Verdict:
         else:
             environment["HOLDFAST_TEST_MUTANT"] = str(mutant.file)
         report = place / "report.xml"
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-x",
-            "-p",
-            "no:randomly",
-            "-p",
-            "no:cacheprovider",
-            "--no-header",
-        ]
+        plugins = [f"-p{name}" for name in (*PLUGINS, "no:cacheprovider")]
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", *plugins]
         ran = subprocess.run(
             [*command, f"--junitxml={report}", mutant.dies],
             cwd=root,

@@ -15,7 +15,19 @@ import time
 from pathlib import Path
 from typing import Any
 
-from holdfast import Cancel, Context, Delays, Fail, Holdfast, Retry
+from holdfast import (
+    AnyFailure,
+    Cancel,
+    Context,
+    Delays,
+    Email,
+    Fail,
+    Holdfast,
+    NoWorker,
+    Retry,
+    SignedWebhook,
+)
+from holdfast.domain.approval import OnExpiry
 
 app = Holdfast()
 
@@ -278,7 +290,7 @@ async def stepped(ctx: Context, name: str) -> str:
     await ctx.step("first", _effect, ctx, "first")
     await ctx.step_transaction("row", _write_row, f"row {name}")
     await ctx.sleep(0.05)
-    (child,) = await ctx.enqueue("child", [note.job(7)])
+    (child,) = await ctx.enqueue("child", [note.using(queue=name).job(7)])
     answer = await ctx.event(f"go {name}")
     (seven,) = await ctx.wait_for([child])
     await ctx.step("last", _effect, ctx, "last")
@@ -297,16 +309,54 @@ async def saga(ctx: Context) -> None:
 
 
 @app.task(retries=0)
-async def refund(ctx: Context, amount: int) -> str:
-    """Ask between two steps."""
+async def refund(ctx: Context, amount: int, on_expiry: OnExpiry | None = None) -> str:
+    """Ask between two steps; for an hour, when it is said what happens then."""
 
     def done(what: str) -> str:
         write(what, ctx, amount=amount)
         return what
 
-    await ctx.step("look up", done, "look up")
+    await ctx.step("look up", done, "look up", compensate=lambda: write("put back", ctx))
     decision = await ctx.approval(
-        "large", question=f"Refund {amount}?", facts={"amount": amount}, approvers=["ann", "ben"]
+        "large",
+        question=f"Refund {amount}?",
+        facts={"amount": amount},
+        approvers=["ann", "ben"],
+        expires_in=None if on_expiry is None else 3600,
+        on_expiry=on_expiry or "fail",
     )
     await ctx.step("pay", done, "pay")
     return decision.decided_by
+
+
+@app.task(retries=0)
+async def add(ctx: Context, n: int) -> int:
+    """Add to what the jobs before it came to."""
+    write("start", ctx, n=n)
+    total = n + sum(one or 0 for one in await ctx.results())
+    write("end", ctx, n=n)
+    return total
+
+
+@app.task(retries=0)
+async def family(ctx: Context, queue: str) -> int:
+    """Add what two children come to."""
+    (before,) = await ctx.results()
+    children = await ctx.enqueue("children", [note.using(queue=queue).job(n) for n in (7, 8)])
+    results = await ctx.wait_for(children)
+    write("end", ctx)
+    return before + sum(results)  # type: ignore[no-any-return]
+
+
+def declare_alerts() -> None:
+    """Tell the receivers that the test has opened what goes wrong; without them there is nothing to declare."""
+    if "GUARANTEES_WEBHOOK" in os.environ:
+        secret = "0123456789abcdef0123456789abcdef"
+        app.alerts.to(SignedWebhook(os.environ["GUARANTEES_WEBHOOK"], secret, allow=["127.0.0.1"]))
+        port = int(os.environ["GUARANTEES_MAIL_PORT"])
+        app.alerts.to(Email("127.0.0.1", port, sender="ops@example.com", to=["duty@example.com"]))
+        app.alerts.rule("broken", AnyFailure())
+        app.alerts.rule("unserved", NoWorker(queue="unserved"))
+
+
+declare_alerts()  # in a child process, which imports the app anew

@@ -1,58 +1,74 @@
 """A job that asks survives the death of its worker at every point, and goes on after its gate exactly once."""
 
-import signal
-
-import pytest
+from typing import Any, get_args
 
 from guarantees import shop as tasks
 from guarantees.conftest import Stage
 from guarantees.waiting import until
 from holdfast import Holdfast
+from holdfast.domain.approval import OnExpiry
+
+# Every point on the way to the gate, and every point after it, each in a queue of its own; the decision is a saved step too.
+BEFORE = {f"before {point}": point for point in ("claimed:1", "step_ran:1", "step_saved:1", "put_aside:1")}
+AFTER = {
+    f"after {point}": point
+    for point in ("claimed:1", "step_saved:1", "step_ran:1", "step_saved:2", "ran:1", "finished:1")
+}
 
 
-def until_asked(shop: Holdfast) -> None:
-    until("somebody is asked", shop.approvals.list)
+def until_asked(shop: Holdfast, times: int = 1) -> None:
+    until("somebody is asked", lambda: len(shop.approvals.list()) == times)
 
 
-@pytest.mark.parametrize("point", ["claimed", "step_ran", "step_saved", "put_aside"])
-def test_a_worker_killed_on_the_way_to_the_gate_loses_nothing(
-    stage: Stage, shop: Holdfast, point: str
+def test_a_job_that_asks_goes_on_after_its_gate_wherever_its_workers_are_killed(
+    stage: Stage, shop: Holdfast
 ) -> None:
-    job = tasks.refund.enqueue(900)
-    doomed = stage.start_worker(env={"HOLDFAST_TESTING": "1", "HOLDFAST_CRASH_AT": point})
-    assert doomed.until_gone() == -signal.SIGKILL
+    queues = dict.fromkeys([*BEFORE, *AFTER], 2)
+    jobs = {queue: tasks.refund.using(queue=queue).enqueue(900) for queue in queues}
+    for queue, point in BEFORE.items():
+        stage.kill_at(point, queues={queue: 2})
+    first = stage.worker_after_kills(queues=queues)
+    until_asked(shop, len(jobs))
+    first.kill()
+    for asked in shop.approvals.list():
+        shop.approvals.approve(asked.id, actor="ann")
+    for queue, point in AFTER.items():
+        stage.kill_at(point, queues={queue: 2})
 
-    stage.worker()
-    until_asked(shop)
-    (asked,) = shop.approvals.list("all")
-    shop.approvals.approve(asked.id, actor="ann")
-    row = stage.until_status(job.id, "COMPLETED")
+    stage.worker_after_kills(queues=queues)
+    stage.until_counts(COMPLETED=len(jobs))
 
-    assert row["result"] == "ann"
-    assert len(stage.ledger("look up", job.id)) == (2 if point == "step_ran" else 1)
-    assert len(stage.ledger("pay", job.id)) == 1
+    assert {stage.job(job.id)["result"] for job in jobs.values()} == {"ann"}
+    assert [len(shop.approvals.of_job(job.id)) for job in jobs.values()] == [1] * len(jobs)
+    # An effect whose step was not yet saved is repeated, and only that one.
+    assert _times(stage, "look up", jobs) == {**dict.fromkeys(jobs, 1), "before step_ran:1": 2}
+    assert _times(stage, "pay", jobs) == {**dict.fromkeys(jobs, 1), "after step_ran:1": 2}
+    assert stage.ledger("put back") == []
     stage.audit()
 
 
-@pytest.mark.parametrize("point", ["claimed", "step_ran", "step_saved", "ran"])
-def test_a_worker_killed_after_the_approval_asks_nobody_again(
-    stage: Stage, shop: Holdfast, point: str
+def test_an_approval_expires_once_though_the_worker_that_saw_it_expire_is_killed(
+    stage: Stage, shop: Holdfast
 ) -> None:
-    job = tasks.refund.enqueue(900)
+    jobs = {policy: tasks.refund.enqueue(900, policy) for policy in get_args(OnExpiry)}
     first = stage.worker()
-    until_asked(shop)
+    until_asked(shop, len(jobs))
     first.kill()
-    shop.approvals.approve(shop.approvals.list()[0].id, actor="ben")
-    doomed = stage.start_worker(env={"HOLDFAST_TESTING": "1", "HOLDFAST_CRASH_AT": point})
-    assert doomed.until_gone() == -signal.SIGKILL
+    stage.database.clock.advance(3601)
+    stage.kill_at("swept")
 
-    stage.worker()
-    row = stage.until_status(job.id, "COMPLETED")
+    stage.worker_after_kills()
+    stage.until_counts(FAILED=2, COMPLETED=3)
 
-    assert row["result"] == "ben"
-    assert len(shop.approvals.list("all")) == 1
-    assert len(stage.ledger("look up", job.id)) == 1
-    assert len(stage.ledger("pay", job.id)) == (2 if point == "step_ran" else 1)
+    rows = {policy: stage.job(job.id) for policy, job in jobs.items()}
+    assert rows["approve"]["result"] == "system"
+    assert [rows[policy]["error"]["type"] for policy in ("fail", "deny")] == [
+        "ApprovalExpired",
+        "ApprovalDenied",
+    ]
+    assert [len(shop.approvals.of_job(job.id)) for job in jobs.values()] == [1, 1, 1]
+    assert _times(stage, "pay", jobs) == {"fail": 0, "deny": 0, "approve": 1}
+    assert _times(stage, "put back", jobs) == {"fail": 1, "deny": 1, "approve": 0}
     stage.audit()
 
 
@@ -68,3 +84,7 @@ def test_a_waiting_job_needs_no_worker_at_all(stage: Stage, shop: Holdfast) -> N
     assert row["error"]["type"] == "ApprovalDenied"
     assert stage.moves(job.id) == ["PENDING", "RUNNING", "WAITING_FOR_APPROVAL", "FAILED"]
     stage.audit()
+
+
+def _times(stage: Stage, event: str, jobs: dict[str, Any]) -> dict[str, int]:
+    return {name: len(stage.ledger(event, job.id)) for name, job in jobs.items()}

@@ -2,11 +2,13 @@
 
 import ast
 import re
+import shutil
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from guarantees.mutation import ROOT, Mutant, apply_patch, copy_tree, judge_all, mutants, table
+from guarantees.mutation import ROOT, Mutant, apply_patch, judge_all, mutants, patched_files, table
 
 
 def test_the_guards_at_the_core_are_each_missed_when_they_are_gone() -> None:
@@ -20,24 +22,28 @@ def test_the_guards_at_the_core_are_each_missed_when_they_are_gone() -> None:
 def test_every_mutant_names_a_test_that_exists(mutant: Mutant) -> None:
     file, _, name = re.sub(r"\[.*\]$", "", mutant.dies).partition("::")
 
-    functions = {
+    assert name in functions(file)
+
+
+@cache
+def functions(file: str) -> set[str]:
+    return {
         node.name
         for node in ast.walk(ast.parse((ROOT / file).read_text("utf-8")))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
-
-    assert name in functions
 
 
 def test_every_patch_fits_the_source_as_it_is(tmp_path: Path) -> None:
     unfit = []
     for mutant in mutants():
         if mutant.is_patch:
-            place = tmp_path / mutant.file.stem
-            place.mkdir()
-            copy_tree(place)
+            place, patch = tmp_path / mutant.file.stem, mutant.file.read_text("utf-8")
+            for name in patched_files(patch):
+                (place / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, place / name)
             try:
-                apply_patch(mutant.file.read_text("utf-8"), place)
+                apply_patch(patch, place)
             except ValueError as error:
                 unfit.append(f"{mutant.file.name}: {error}")
 

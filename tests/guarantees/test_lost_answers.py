@@ -102,6 +102,21 @@ def test_a_manual_retry_whose_answer_is_lost_makes_one_job(
 
 
 @pytest.mark.parametrize("cut", CUTS)
+def test_a_schedules_run_by_hand_whose_answer_is_lost_makes_one_job(
+    stage: Stage, through: Holdfast, proxy: Proxy, cut: Action
+) -> None:
+    through.schedules.create("hourly", tasks.note, every=3600, payload={"n": 1})
+    strike = proxy.strike(cut, r"holdfast\.run_schedule")
+
+    run = through.schedules.run_now("hourly")
+
+    assert strike.landed == 1
+    assert stage.rows("select id from holdfast.job") == [(run.id,)]
+    assert stage.rows("select outcome, job_id from holdfast.schedule_run") == [("manual", run.id)]
+    stage.audit()
+
+
+@pytest.mark.parametrize("cut", CUTS)
 def test_a_cancel_whose_answer_is_lost_cancels(
     stage: Stage, through: Holdfast, proxy: Proxy, cut: Action
 ) -> None:

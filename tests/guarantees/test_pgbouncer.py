@@ -16,8 +16,9 @@ from guarantees import shop as tasks
 from guarantees.conftest import Stage
 from guarantees.waiting import until
 from holdfast import Holdfast
+from holdfast.domain.search import parse
 from holdfast.store.connection import Database
-from holdfast.store.inspect import Filters, list_jobs
+from holdfast.store.search import find_jobs
 
 SETTINGS = """
 [databases]
@@ -96,7 +97,7 @@ def test_nobody_behind_a_pooler_sees_whom_another_entered_for(shop: Holdfast, po
     jobs = [tasks.note.using(tenant=tenant).enqueue(1) for tenant in ("acme", "globex")]
 
     for _ in range(6):  # more often than the pooler has connections
-        assert len(shop.link.perform(list_jobs(Filters()))) == len(jobs)
+        assert len(shop.link.perform(find_jobs(parse(""))).jobs) == len(jobs)
         with psycopg.connect(pooled, autocommit=True, prepare_threshold=None) as connection:
             assert connection.execute("select count(*) from holdfast.job").fetchone() == (0,)
             with connection.transaction():

@@ -14,8 +14,8 @@ from guarantees.conftest import Stage
 from guarantees.waiting import until
 from holdfast import Holdfast
 
-PILLS = int(os.environ.get("HOLDFAST_PILLS", "5"))
-JOBS = int(os.environ.get("HOLDFAST_JOBS", "200"))
+PILLS = int(os.environ.get("HOLDFAST_PILLS", "3"))
+JOBS = int(os.environ.get("HOLDFAST_JOBS", "120"))
 
 
 @contextmanager

@@ -1,199 +1,110 @@
-"""Whoever comes first decides: of any number of simultaneous ends of one attempt exactly one is recorded, and no wake is lost."""
+"""Whoever comes first decides: of two ends of one attempt at the same moment exactly one is recorded, and no wake is lost."""
 
-import json
-import random
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from functools import partial
-from typing import Any
-from uuid import UUID
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
 
-import psycopg
 import pytest
 
 from guarantees.audit import broken_rules
-from guarantees.hands import Hands
-from holdfast.testing import ScratchDatabase
+from holdfast.testing import TestServer
+from sql.racing import CANCELS, JOBS, TRIES, Side, claim_many, copy_of, prepared, race
+from sql.support import machine_on
 
-ROUNDS = 1000
+
+def completes(job: str = "e.job_id") -> Side:
+    return Side(f"""
+        select coalesce(max('no, ' || c.status), 'yes')
+          from holdfast.complete(e.worker, array[{job}], array[e.attempt], array[e.claim_id], array[null]::text[]) as c""")
+
+
+FAILS = Side("""
+    select case when s.recorded then 'yes' else 'no, ' || s.status end
+      from holdfast.settle(e.worker, jsonb_build_array(jsonb_build_object('id', e.job_id, 'attempt', e.attempt, 'claim_id', e.claim_id,
+             'outcome', 'failed', 'error', jsonb_build_object('type', 'Boom')))) as s""")
+SWEEPS = Side(
+    "select s.overdue::text from holdfast.sweep() as s",
+    before="update holdfast.job j set deadline_at = '-infinity' where j.id = e.job_id and j.status = 'RUNNING'",
+)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One that ends attempts: what it is told when it was first, what the job is then, and what it is told when it was not."""
+
+    side: Side
+    told_first: str
+    leaves: str
+    told_late: str
+
+    def told_after(self, winner: "Contender") -> str:
+        return self.told_late.format(winner.leaves)
+
+
+CONTENDERS = {
+    "complete": Contender(completes(), "yes", "COMPLETED", "no, {}"),
+    "fail": Contender(FAILS, "yes", "FAILED", "no, {}"),
+    "cancel": Contender(CANCELS, "CANCELLED", "CANCELLED", "HF001"),
+    "sweep": Contender(SWEEPS, "1", "FAILED", "0"),
+}
+
+
+@pytest.fixture(scope="module")
+def all_claimed(holdfast_server: TestServer) -> Iterator[str]:
+    with prepared(holdfast_server, claim_many) as url:
+        yield url
 
 
 @pytest.fixture
-def connect(holdfast_db: ScratchDatabase) -> Iterator[Callable[[], psycopg.Connection[Any]]]:
-    with ExitStack() as stack:
-        yield lambda: stack.enter_context(psycopg.connect(holdfast_db.owner_url, autocommit=True))
+def attempts(all_claimed: str) -> Iterator[str]:
+    """Give a database with a thousand attempts that run; afterwards no rule is broken."""
+    with copy_of(all_claimed) as url:
+        yield url
+        with machine_on(url) as machine:
+            assert broken_rules(machine.connection) == []
 
 
-def at_once(*workers: Callable[[], None]) -> None:
-    """Run these in threads that start together; an error in one is an error here."""
-    failed: list[BaseException] = []
-    gate = threading.Barrier(len(workers))
-
-    def run(worker: Callable[[], None]) -> None:
-        gate.wait()
-        try:
-            worker()
-        except BaseException as error:  # noqa: BLE001 - raised below, in the test's own thread
-            failed.append(error)
-
-    threads = [threading.Thread(target=run, args=(worker,)) for worker in workers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failed:
-        raise failed[0]
-
-
-def shuffled(jobs: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
-    """Give the same jobs in nearly the same order: neighbours change places, so that the threads keep meeting."""
-    order = list(jobs)
-    generator = random.Random(seed)
-    for start in range(0, len(order), 4):
-        part = order[start : start + 4]
-        generator.shuffle(part)
-        order[start : start + 4] = part
-    return order
-
-
-Won = list[UUID]
-
-
-def complete_all(connection: psycopg.Connection[Any], me: UUID, jobs: list[dict[str, Any]], won: Won) -> None:
-    for job in shuffled(jobs, 1):
-        lost = connection.execute(
-            "select status from holdfast.complete(%s, array[%s]::uuid[], array[%s]::int[], array[%s]::uuid[], array[null]::text[])",
-            (me, job["id"], job["attempt"], job["claim_id"]),
-        ).fetchall()
-        if not lost:
-            won.append(job["id"])
-
-
-def fail_all(connection: psycopg.Connection[Any], me: UUID, jobs: list[dict[str, Any]], won: Won) -> None:
-    for job in shuffled(jobs, 2):
-        fence = {"id": str(job["id"]), "attempt": job["attempt"], "claim_id": str(job["claim_id"])}
-        told = {**fence, "outcome": "failed", "recoverable": False, "error": {"type": "Boom"}}
-        settled = connection.execute(
-            "select recorded from holdfast.settle(%s, %s::jsonb)", (me, json.dumps([told]))
-        ).fetchall()
-        if settled == [(True,)]:
-            won.append(job["id"])
-
-
-def cancel_all(connection: psycopg.Connection[Any], _me: UUID, jobs: list[dict[str, Any]], won: Won) -> None:
-    for job in shuffled(jobs, 3):
-        try:
-            connection.execute("select holdfast.cancel(%s)", (job["id"],))
-        except psycopg.Error as refused:
-            assert refused.sqlstate == "HF001", refused  # noqa: PT017 - somebody else was first
-        else:
-            won.append(job["id"])
-
-
-def overtake_all(
-    connection: psycopg.Connection[Any], _me: UUID, jobs: list[dict[str, Any]], won: Won
+@pytest.mark.parametrize(("left", "right"), list(combinations(CONTENDERS, 2)))
+def test_of_two_ends_of_an_attempt_exactly_one_counts_and_the_other_is_told(
+    attempts: str, left: str, right: str
 ) -> None:
-    for job in shuffled(jobs, 4):
-        connection.execute(
-            "update holdfast.job set deadline_at = holdfast.clock() - interval '1 second' where id = %s and status = 'RUNNING'",
-            (job["id"],),
-        )
-        connection.execute("select holdfast.sweep()")
-    ended = connection.execute("select job_id from holdfast.job_history where reason = 'deadline passed'")
-    won += [row[0] for row in ended]
+    one, other = CONTENDERS[left], CONTENDERS[right]
+
+    told = race(attempts, one.side, other.side)
+
+    assert told.total() == TRIES
+    assert set(told) == {
+        (one.told_first, other.told_after(one), one.leaves),
+        (one.told_after(other), other.told_first, other.leaves),
+    }
 
 
-def test_of_complete_fail_cancel_and_a_deadline_exactly_one_wins(
-    connect: Callable[[], psycopg.Connection[Any]],
-) -> None:
-    hands = Hands(connect())
-    hands.enqueue(ROUNDS)
-    jobs = hands.claim(ROUNDS)
-    contenders = (complete_all, fail_all, cancel_all, overtake_all)
-    won: list[Won] = [[] for _ in contenders]
+def stuck(url: str) -> int:
+    """Count the jobs that wait and that nothing will wake."""
+    with machine_on(url) as machine:
+        return machine.count("holdfast.job j where j.status = 'WAITING' and j.claim_order is null")
 
-    at_once(
-        *(
-            partial(contend, connect(), hands.id, jobs, mine)
-            for contend, mine in zip(contenders, won, strict=True)
-        )
+
+def test_an_event_and_a_wait_for_it_never_miss_each_other(attempts: str) -> None:
+    waits = Side(
+        "select w.waits::text from holdfast.wait_for_event(e.job_id, e.attempt, e.claim_id, 'e', '', 'event ' || e.job_id, null, null) as w"
+    )
+    emits = Side("select holdfast.emit('event ' || e.job_id)::text")
+
+    told = race(attempts, waits, emits, entries=f"{JOBS} limit {TRIES // 2}")
+
+    assert set(told) == {("true", "1", "WAITING"), ("false", "0", "no move")}
+    assert stuck(attempts) == 0
+
+
+def test_a_job_that_ends_and_a_wait_for_it_never_miss_each_other(attempts: str) -> None:
+    numbered = f"select row_number() over (order by j.job_id) as place, j.* from ({JOBS}) as j"
+    halves = f"select w.*, a.job_id as awaited from ({numbered}) as w join ({numbered}) as a on a.place = w.place + {TRIES // 2}"
+    waits = Side(
+        "select w.waits::text from holdfast.wait_for_jobs(e.job_id, e.attempt, e.claim_id, 'w', '', array[e.awaited], null, null) as w"
     )
 
-    completed, failed, cancelled, overtaken = won
-    later = _cancelled_later(hands.connection)
-    winners = [*completed, *failed, *(job for job in cancelled if job not in later), *overtaken]
-    assert len(winners) == len(set(winners)) == len(jobs) == ROUNDS
-    assert all(won)
-    assert broken_rules(hands.connection) == []
+    told = race(attempts, waits, completes("e.awaited"), entries=halves)
 
-
-def _cancelled_later(connection: psycopg.Connection[Any]) -> set[UUID]:
-    """Find the jobs that a deadline had ended and a cancel then met in RETRY: two ends of the job, one of its attempt."""
-    rows = connection.execute(
-        "select h.job_id from holdfast.job_history h where h.from_status = 'RETRY' and h.to_status = 'CANCELLED'"
-    )
-    return {row[0] for row in rows}
-
-
-def test_an_event_and_a_wait_for_it_never_miss_each_other(
-    connect: Callable[[], psycopg.Connection[Any]],
-) -> None:
-    rounds = ROUNDS // 2
-    hands = Hands(connect())
-    hands.enqueue(rounds)
-    jobs = hands.claim(rounds)
-
-    def waits() -> None:
-        connection = connect()
-        for job in jobs:
-            connection.execute(
-                "select * from holdfast.wait_for_event(%s, %s, %s, 'e', '', %s, null, null)",
-                (job["id"], job["attempt"], job["claim_id"], f"event {job['id']}"),
-            )
-
-    def emits() -> None:
-        connection = connect()
-        for job in jobs:
-            connection.execute("select holdfast.emit(%s)", (f"event {job['id']}",))
-
-    at_once(waits, emits)
-
-    stuck = connect().execute(
-        "select count(*) from holdfast.job j where j.status = 'WAITING' and j.claim_order is null"
-    )
-    assert stuck.fetchone() == (0,)
-
-
-def test_a_job_that_ends_and_a_wait_for_it_never_miss_each_other(
-    connect: Callable[[], psycopg.Connection[Any]],
-) -> None:
-    rounds = ROUNDS // 2
-    hands = Hands(connect())
-    hands.enqueue(2 * rounds)
-    claimed = hands.claim(2 * rounds)
-    waiting, awaited = claimed[:rounds], claimed[rounds:]
-
-    def waits() -> None:
-        connection = connect()
-        for job, other in zip(waiting, awaited, strict=True):
-            connection.execute(
-                "select * from holdfast.wait_for_jobs(%s, %s, %s, 'w', '', array[%s]::uuid[], null, null)",
-                (job["id"], job["attempt"], job["claim_id"], other["id"]),
-            )
-
-    def ends() -> None:
-        connection = connect()
-        for job in awaited:
-            connection.execute(
-                "select * from holdfast.complete(%s, array[%s]::uuid[], array[%s]::int[], array[%s]::uuid[], array[null]::text[])",
-                (hands.id, job["id"], job["attempt"], job["claim_id"]),
-            )
-
-    at_once(waits, ends)
-
-    stuck = connect().execute(
-        "select count(*) from holdfast.job j where j.status = 'WAITING' and j.claim_order is null"
-    )
-    assert stuck.fetchone() == (0,)
-    assert broken_rules(connect()) == []
+    assert set(told) == {("true", "yes", "WAITING"), ("false", "yes", "no move")}
+    assert stuck(attempts) == 0

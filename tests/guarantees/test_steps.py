@@ -1,6 +1,7 @@
-"""A worker killed at any point of a stepped job: finished steps stay done, and what commits together happens once."""
+"""A worker killed at any point of a stepped job: finished steps stay done, and what commits together happens once.
 
-import signal
+Each point has a job and a worker of its own, and a queue that keeps them apart; one worker finishes what all of them left behind.
+"""
 
 import psycopg
 import pytest
@@ -9,15 +10,16 @@ from guarantees import shop as tasks
 from guarantees.conftest import Stage
 from holdfast import Holdfast
 
-# How often each point is passed by one job that goes through without a crash.
+# Every point as often as one job passes it that goes through without a crash.
 POINTS = [
-    *((f"step_ran:{n}") for n in (1, 2)),
-    *((f"step_saved:{n}") for n in (1, 2, 3)),
-    *((f"put_aside:{n}") for n in (1, 2)),
-    "claimed:1",
-    "claimed:2",
+    *(f"claimed:{n}" for n in (1, 2, 3)),
+    *(f"step_ran:{n}" for n in (1, 2)),
+    *(f"step_saved:{n}" for n in (1, 2, 3, 4, 5, 6)),
+    *(f"put_aside:{n}" for n in (1, 2)),
     "ran:1",
+    "finished:1",
 ]
+UNDO_POINTS = ["claimed:2", "step_ran:3", "step_saved:3", "step_ran:4", "step_saved:4", "ran:2", "finished:2"]
 
 
 @pytest.fixture
@@ -26,44 +28,41 @@ def ledger(stage: Stage) -> psycopg.Connection:
     return stage.owner
 
 
-@pytest.mark.parametrize("point", POINTS)
 def test_a_stepped_job_resumes_at_its_step_wherever_its_worker_is_killed(
-    stage: Stage, shop: Holdfast, ledger: psycopg.Connection, point: str
+    stage: Stage, shop: Holdfast, ledger: psycopg.Connection
 ) -> None:
-    shop.emit("go it", "went")
-    job = tasks.stepped.enqueue("it")
-    doomed = stage.start_worker(
-        env={"HOLDFAST_TESTING": "1", "HOLDFAST_CRASH_AT": point}, lease=1.0, concurrency=2
-    )
-    assert doomed.until_gone() == -signal.SIGKILL
+    jobs = {}
+    for point in POINTS:
+        shop.emit(f"go {point}", "went")
+        jobs[point] = tasks.stepped.using(queue=point).enqueue(point)
+        stage.kill_at(point, queues={point: 2})
 
-    stage.worker(lease=1.0)
-    row = stage.until_status(job.id, "COMPLETED")
+    stage.worker_after_kills(queues=dict.fromkeys(POINTS, 2))
+    stage.until_counts(COMPLETED=2 * len(POINTS), within=60)
 
-    assert row["result"] == "went 7"
-    assert row["retry_count"] == 0
-    assert ledger.execute("select entry from public.ledger order by 1").fetchall() == [
-        ("done it",),
-        ("row it",),
+    rows = [stage.job(job.id) for job in jobs.values()]
+    assert {(row["result"], row["retry_count"]) for row in rows} == {("went 7", 0)}
+    assert ledger.execute("select entry, count(*) from public.ledger group by 1 order by 1").fetchall() == [
+        (f"{what} {point}", 1) for what in ("done", "row") for point in sorted(POINTS)
     ]
-    effects = [one["what"] for one in stage.ledger("effect", job.id)]
     # An outside effect whose step was not yet saved is repeated, and only that one.
     repeated = {"step_ran:1": ["first", "first", "last"], "step_ran:2": ["first", "last", "last"]}
-    assert effects == repeated.get(point, ["first", "last"])
-    assert stage.value("select count(*) from holdfast.job where task = 'note'") == 1
+    assert {
+        point: [one["what"] for one in stage.ledger("effect", job.id)] for point, job in jobs.items()
+    } == {point: repeated.get(point, ["first", "last"]) for point in POINTS}
     stage.audit()
 
 
-@pytest.mark.parametrize("point", ["step_ran:3", "step_saved:3", "step_ran:4", "step_saved:4"])
-def test_a_compensation_resumes_where_its_worker_is_killed(stage: Stage, shop: Holdfast, point: str) -> None:
-    tasks.saga.enqueue()
-    doomed = stage.start_worker(env={"HOLDFAST_TESTING": "1", "HOLDFAST_CRASH_AT": point}, lease=1.0)
-    assert doomed.until_gone() == -signal.SIGKILL
+def test_a_compensation_resumes_where_its_worker_is_killed(stage: Stage, shop: Holdfast) -> None:
+    jobs = {}
+    for point in UNDO_POINTS:
+        jobs[point] = tasks.saga.using(queue=point).enqueue()
+        stage.kill_at(point, queues={point: 2})
 
-    stage.worker(lease=1.0)
-    stage.until_counts(COMPLETED=1, FAILED=1)
+    stage.worker_after_kills(queues=dict.fromkeys(UNDO_POINTS, 2))
+    stage.until_counts(COMPLETED=len(jobs), FAILED=len(jobs))
 
-    undone = [one["what"] for one in stage.ledger("undo")]
+    undone = {point: [one["what"] for one in stage.ledger("undo", job.id)] for point, job in jobs.items()}
     repeated = {"step_ran:3": ["two", "two", "one"], "step_ran:4": ["two", "one", "one"]}
-    assert undone == repeated.get(point, ["two", "one"])
+    assert undone == {point: repeated.get(point, ["two", "one"]) for point in UNDO_POINTS}
     stage.audit()

@@ -4,7 +4,7 @@ from holdfast import Context, GitHubActions, Holdfast, HttpExecutor
 
 app = Holdfast()
 app.executor(GitHubActions("acme", "agents", "provision.yml"))
-app.executor(HttpExecutor("https://ci.example", name="ci", secret="hfx_" + "0123456789abcdef" * 4))
+app.executor(HttpExecutor("https://ci.example", name="ci", secret="hfx_" + "4b1d97c02ea8f653" * 4))
 
 
 @app.task()

@@ -1,12 +1,15 @@
 import json
 import logging
+from collections.abc import Iterator
 from datetime import timedelta
 from uuid import uuid4
 
+import psycopg
 import pytest
 
-from holdfast import Status
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.domain.search import parse
+from holdfast.store.search import find_jobs
+from holdfast.testing import ScratchDatabase, TestServer, drain
 from interfaces.calling import APP, Cli
 from interfaces.shop_app import app as shop
 
@@ -153,35 +156,48 @@ def test_list_of_a_paused_queue_says_who_paused_it(cli: Cli, holdfast_db: Scratc
     assert "queue billing paused by ana 10 min ago: bank is down" in cli("job", "show", job_id).stdout
 
 
+@pytest.fixture(scope="module")
+def among_many(holdfast_server: TestServer) -> Iterator[psycopg.Connection]:
+    """Give a connection to a database in which one job has what is asked for and thousands have not."""
+    with holdfast_server.database() as database:
+        database.use(shop)
+        shop.enqueue_many([shop.tasks["slow"].job(float(n)) for n in range(5000)])
+        shop.tasks["refuse"].using(tenant="acme", subject="order", tags=["vip"]).enqueue()
+        shop.close()
+        with psycopg.connect(database.owner_url, autocommit=True) as connection:
+            connection.execute("vacuum analyze holdfast.job")
+            yield connection
+
+
 @pytest.mark.parametrize(
-    ("column", "option", "index"),
+    ("search", "index"),
     [
-        ("status", {"status": Status.FAILED}, "job_by_status"),
-        ("task", {"task": "refuse"}, "job_by_task"),
-        ("tenant", {"tenant": "acme"}, "job_by_tenant"),
-        ("subject", {"subject": "order"}, "job_by_subject"),
-        ("tag", {"tag": "vip"}, "job_by_tag"),
+        ("status:failed", "job_by_status"),
+        ("task:refuse", "job_by_task"),
+        ("tenant:acme", "job_by_tenant"),
+        ("subject:order", "job_by_subject"),
+        ("tag:vip", "job_by_tag"),
     ],
 )
-def test_lists_use_the_index_of_their_column(
-    holdfast_db: ScratchDatabase, column: str, option: dict[str, str], index: str
-) -> None:
-    import psycopg
+def test_lists_use_the_index_of_their_column(among_many: psycopg.Connection, search: str, index: str) -> None:
+    call = find_jobs(parse(search), 20)
 
-    from holdfast.store.inspect import Filters, list_jobs
-
-    holdfast_db.use(shop)
-    shop.enqueue_many([shop.tasks["slow"].job(float(n)) for n in range(5000)])
-    shop.tasks["refuse"].using(tenant="acme", subject="order", tags=["vip"]).enqueue()
-    shop.close()
-    call = list_jobs(Filters(**option), 20)  # type: ignore[arg-type]  # by name
-    with psycopg.connect(holdfast_db.owner_url, autocommit=True) as connection:
-        connection.execute("vacuum analyze holdfast.job")
-        plan = connection.execute("explain " + call.sql, call.parameters).fetchall()
+    plan = among_many.execute("explain " + call.sql, call.parameters).fetchall()
 
     text = "\n".join(row[0] for row in plan)
     assert index in text, text
     assert "Seq Scan on job " not in text, text
+
+
+def test_a_list_takes_a_search(cli: Cli) -> None:
+    vip = cli.enqueue("charge", '{"amount": 42}', "--tag", "vip", "--label", "invoice 2030-17")
+    cli.enqueue("refuse")
+
+    for search in ("task:ch*", "status:pending tag:vip", "payload.amount:42 age:<1h", "2030-17"):
+        assert cli("job", "list", "-q", search, "-o", "id").stdout.split() == [vip], search
+    assert "looked at jobs since" in cli("job", "list", "-q", "label:none").stderr
+    told = cli("job", "list", "-q", "task:charge stats:failed", code=2).stderr
+    assert "task:charge stats:failed\n            ^ there is no field stats: did you mean status:?" in told
 
 
 def test_json_lists_carry_no_clock_of_their_own(cli: Cli) -> None:
@@ -191,3 +207,37 @@ def test_json_lists_carry_no_clock_of_their_own(cli: Cli) -> None:
 
     assert "now" not in told
     assert told["status"] == "PENDING"
+
+
+def test_all_that_match_are_retried_after_a_look(cli: Cli, holdfast_db: ScratchDatabase) -> None:
+    failed = [cli.enqueue("refuse", '{"why": "the bank is away"}') for _ in range(3)]
+    other = cli.enqueue("refuse", '{"why": "no"}')
+    run(holdfast_db)
+    matching = ("job", "retry", "--all-matching", "-q", "task:refuse error:bank")
+
+    dry = cli(*matching, "--dry-run").stdout
+    made = cli(*matching, "--reason", "it is back", "--actor", "ana").stdout
+    run(holdfast_db)
+
+    assert "3 jobs would be retried" in dry
+    assert [job_id in dry for job_id in [*failed, other]] == [True, True, True, False]
+    told = [cli.json("job", "show", job_id) for job_id in failed]
+    assert all(one["retried_as"] for one in told)
+    assert cli.json("job", "show", other)["retried_as"] is None
+    operation = made.split()[1].removesuffix(":")
+    assert cli.json("job", "wait", operation)["result"] == {"done": 3, "skipped": 0}
+    assert "no job that can be retried fits" in cli(*matching, "-q", "task:charge").stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("retry",), "give an ID, or --all-matching with a search"),
+        (("cancel", "-q", "task:charge"), "give an ID, or --all-matching with a search"),
+        (("retry", "01a1e1aa", "--all-matching", "-q", "task:a"), "not both"),
+        (("cancel", "--all-matching"), "say which jobs"),
+        (("retry", "--all-matching", "-q", "status:completed"), "jobs that are COMPLETED cannot be retried"),
+    ],
+)
+def test_what_is_meant_must_be_said(cli: Cli, arguments: tuple[str, ...], told: str) -> None:
+    assert told in cli("job", *arguments, code=2).stderr

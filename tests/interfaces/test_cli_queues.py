@@ -10,6 +10,7 @@ def test_declared_but_empty_queues_are_listed(cli: Cli, holdfast_db: ScratchData
     assert [(each["name"], each["waiting"], each["status"]) for each in cli.json("queue", "list")] == [
         ("billing", 0, "open"),
         ("default", 0, "open"),
+        ("holdfast", 0, "open"),
     ]
 
 
@@ -53,7 +54,7 @@ def test_stopped_workers_are_listed_as_stopped(cli: Cli, holdfast_db: ScratchDat
     (worker,) = cli.json("worker", "list")
 
     assert worker["state"] == "stopped"
-    assert worker["queues"] == {"billing": 50, "default": 50}
+    assert worker["queues"] == {"billing": 50, "default": 50, "holdfast": 5}
     assert "⊘ stopped" in cli("worker", "list").stdout
 
 

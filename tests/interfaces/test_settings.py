@@ -41,7 +41,8 @@ def test_an_unknown_key_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     (tmp_path / "holdfast.toml").write_text("concurency = 3\n")
 
     with pytest.raises(
-        Configuration, match=r"'concurency', which is no setting; known are: app, base_url, concurrency"
+        Configuration,
+        match=r"'concurency', which is no setting; known are: allowed_hosts, app, base_url, concurrency",
     ):
         Settings({}, {}, tmp_path)
 

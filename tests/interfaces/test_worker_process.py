@@ -4,7 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from subprocess import Popen
 
-from interfaces.calling import APP, Cli, until
+from guarantees.waiting import until
+from interfaces.calling import APP, PATIENCE, Cli
 
 Start = Callable[..., Popen[str]]
 
@@ -18,7 +19,7 @@ def test_until_idle_works_everything_off_and_ends(cli: Cli, process: Start) -> N
     job_id = cli.enqueue("charge", '{"amount": 5}')
 
     worker = process("-a", APP, "worker", "--until-idle", "-q", "billing:5", "-c", "5")
-    out, err = worker.communicate(timeout=30)
+    out, err = worker.communicate(timeout=PATIENCE)
 
     assert worker.returncode == 0, err
     assert out == ""
@@ -30,7 +31,7 @@ def test_json_logs_bind_the_job(cli: Cli, process: Start) -> None:
     job_id = cli.enqueue("charge", '{"amount": 5}')
 
     worker = process("worker", "--until-idle", HOLDFAST_APP=APP, HOLDFAST_LOG_FORMAT="json")
-    _, err = worker.communicate(timeout=30)
+    _, err = worker.communicate(timeout=PATIENCE)
 
     lines = [json.loads(line) for line in err.splitlines()]
     (own,) = [line for line in lines if line["event"] == "charging 5"]
@@ -43,7 +44,9 @@ def test_json_logs_bind_the_job(cli: Cli, process: Start) -> None:
 def test_little_logging_still_keeps_the_tasks_own_lines(cli: Cli, process: Start) -> None:
     job_id = cli.enqueue("charge", '{"amount": 5}')
 
-    _, err = process("-a", APP, "worker", "--until-idle", "--log-level", "error").communicate(timeout=30)
+    _, err = process("-a", APP, "worker", "--until-idle", "--log-level", "error").communicate(
+        timeout=PATIENCE
+    )
 
     assert err == ""
     assert [line["message"] for line in cli.json("job", "show", job_id)["attempts"][0]["logs"]] == [
@@ -54,10 +57,10 @@ def test_little_logging_still_keeps_the_tasks_own_lines(cli: Cli, process: Start
 def test_sigterm_releases_and_ends_although_a_thread_is_stuck(cli: Cli, process: Start) -> None:
     job_id = cli.enqueue("hang", '{"seconds": 600}')
     worker = process("-a", APP, "worker", "--drain-timeout", "0.2")
-    until(lambda: status(cli, job_id) == "RUNNING")
+    until("the job runs", lambda: status(cli, job_id) == "RUNNING")
 
     worker.send_signal(signal.SIGTERM)
-    worker.communicate(timeout=20)
+    worker.communicate(timeout=PATIENCE)
 
     assert worker.returncode == 0
     assert status(cli, job_id) == "RETRY"
@@ -67,12 +70,12 @@ def test_sigterm_releases_and_ends_although_a_thread_is_stuck(cli: Cli, process:
 def test_a_second_ctrl_c_forces_the_end(cli: Cli, process: Start) -> None:
     job_id = cli.enqueue("slow", '{"seconds": 600}')
     worker = process("-a", APP, "worker", "--drain-timeout", "300")
-    until(lambda: status(cli, job_id) == "RUNNING")
+    until("the job runs", lambda: status(cli, job_id) == "RUNNING")
 
     worker.send_signal(signal.SIGINT)
     read_until(worker, "worker:draining")
     worker.send_signal(signal.SIGINT)
-    worker.communicate(timeout=20)
+    worker.communicate(timeout=PATIENCE)
 
     assert worker.returncode == 130
     assert status(cli, job_id) == "RETRY"
@@ -89,7 +92,7 @@ def test_dev_ends_on_sigterm_and_drains(process: Start) -> None:
     seen = read_until(dev, "worker:started")
 
     dev.send_signal(signal.SIGTERM)
-    dev.communicate(timeout=30)
+    dev.communicate(timeout=PATIENCE)
 
     assert dev.returncode == 0
     assert any("Ctrl-C stops (drains)" in line for line in seen)
@@ -107,7 +110,7 @@ def test_dev_starts_the_worker_again_when_the_code_changes(process: Start, tmp_p
     read_until(dev, "little.py changed")
     read_until(dev, "worker:started")
     dev.send_signal(signal.SIGTERM)
-    dev.communicate(timeout=30)
+    dev.communicate(timeout=PATIENCE)
     assert dev.returncode == 0
 
 

@@ -355,11 +355,11 @@ def test_an_invitation_says_what_to_deliver(app: Holdfast, refund: Any) -> None:
 @pytest.mark.parametrize(
     "approval_id", ["", "nonsense", "../../etc/passwd", "0198f0aa-0000-7000-8000-000000000000"]
 )
-@pytest.mark.parametrize("token", ["", "hfa_", "x" * 100_000, "\x00", "\ud800", "hfa_' or 1=1 --"])
-def test_a_hostile_link_is_answered_unknown(app: Holdfast, approval_id: str, token: str) -> None:
-    answer = app.approvals.decide_by_token(approval_id, token, "approve")
+def test_a_hostile_link_is_answered_unknown(app: Holdfast, approval_id: str) -> None:
+    for token in ("", "hfa_", "x" * 100_000, "\x00", "\ud800", "hfa_' or 1=1 --"):
+        answer = app.approvals.decide_by_token(approval_id, token, "approve")
 
-    assert answer._asdict() == {**dict.fromkeys(answer._fields), "result": "unknown"}
+        assert answer._asdict() == {**dict.fromkeys(answer._fields), "result": "unknown"}, token
 
 
 @pytest.mark.parametrize("word", ["\x00", "fine\x00", "\ud800"])

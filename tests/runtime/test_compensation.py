@@ -1,9 +1,11 @@
 import asyncio
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
 
+from guarantees.waiting import until
 from holdfast import Context, Delays, Fail, Holdfast, NotRetryable, Status, SyncContext
 from holdfast.domain.job import Job
 from holdfast.testing import ScratchDatabase, drain
@@ -296,6 +298,34 @@ def test_an_attempt_that_ends_before_it_hears_of_its_cancel_is_undone_at_once(
     assert log == ["undo"]
 
 
+def test_what_timed_out_in_a_thread_is_undone_as_soon_as_the_thread_has_ended(
+    app: Holdfast, owner: psycopg.Connection[Any]
+) -> None:
+    log: list[str] = []
+
+    def compensation_of(job_id: UUID) -> tuple[Any, ...] | None:
+        asked = "select status, held_by like 'worker:%%' from holdfast.job where compensates = %s"
+        return owner.execute(asked, (job_id,)).fetchone()
+
+    @app.task(retries=0, timeout=0.2)
+    def trip(ctx: SyncContext) -> None:
+        ctx.step("flight", lambda: 1, compensate=lambda: log.append("undo"))
+        until("it is compensated", lambda: compensation_of(ctx.job_id) is not None)
+        log.append(f"beside {compensation_of(ctx.job_id)}")
+
+    @app.task(retries=0, timeout=20)
+    async def keep_the_worker() -> None:
+        while "undo" not in log:  # noqa: ASYNC110 - a thread writes it
+            await asyncio.sleep(0.01)
+
+    handle = trip.enqueue()
+    keep_the_worker.enqueue()
+    drain(app)
+
+    assert log == ["beside ('PENDING', True)", "undo"]
+    assert handle.status() is Status.FAILED
+
+
 def test_a_compensation_waits_ten_minutes_at_most(
     app: Holdfast, owner: psycopg.Connection[Any], holdfast_db: ScratchDatabase
 ) -> None:
@@ -334,9 +364,10 @@ def test_what_was_done_instead_of_a_step_that_failed_is_undone(app: Holdfast) ->
 
 def test_a_branch_beside_one_that_failed_is_undone(app: Holdfast) -> None:
     log: list[str] = []
+    booked = asyncio.Event()
 
     async def breaks() -> None:
-        await asyncio.sleep(0.05)
+        await booked.wait()
         raise Fail("no car")
 
     @app.task(retries=0)
@@ -344,6 +375,7 @@ def test_a_branch_beside_one_that_failed_is_undone(app: Holdfast) -> None:
         async def hotel() -> None:
             await asyncio.sleep(0)
             await ctx.step("hotel", lambda: 1, compensate=lambda: log.append("hotel"))
+            booked.set()
 
         await asyncio.gather(ctx.step("car", breaks), hotel())
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
+from guarantees.waiting import until
 from holdfast import (
     BadInput,
     BadPayload,
@@ -19,7 +20,6 @@ from holdfast import (
     UnknownTask,
 )
 from holdfast.testing import ScratchDatabase, adrain, drain
-from interfaces.calling import until
 
 HOUR = timedelta(hours=1)
 
@@ -364,9 +364,11 @@ async def test_a_worker_that_runs_fires_what_comes_due_and_what_is_made_meanwhil
     await ready.wait()
 
     await app.aschedules.create("meanwhile", "report", every=HOUR)
-    await asyncio.to_thread(until, lambda: app.schedules.get("meanwhile").next_at is not None)
+    await asyncio.to_thread(until, "it is planned", lambda: app.schedules.get("meanwhile").next_at)
     holdfast_db.clock.advance(HOUR)
-    await asyncio.to_thread(until, lambda: {each.last_outcome for each in app.schedules.list()} == {"fired"})
+    await asyncio.to_thread(
+        until, "all have fired", lambda: {each.last_outcome for each in app.schedules.list()} == {"fired"}
+    )
 
     worker.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -529,8 +531,10 @@ def test_a_refused_job_is_written_down_and_the_schedule_goes_on(
     ],
 )
 def test_a_schedule_that_makes_no_sense_is_refused_where_it_is_declared(
-    app: Holdfast, given: dict[str, object], said: str
+    given: dict[str, object], said: str
 ) -> None:
+    app = Holdfast()
+
     @app.task()
     async def report() -> None: ...
 

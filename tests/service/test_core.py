@@ -4,21 +4,14 @@ import asyncio
 from typing import Any
 from uuid import uuid4
 
-import httpx
 import psycopg
 import pytest
 
 from holdfast import Holdfast
+from service.asking import problem
 from service.conftest import Calling
 
 JOB = {"task": "greet", "payload": {"name": "Ann"}}
-
-
-def problem(answer: httpx.Response) -> tuple[int, str]:
-    assert answer.headers["content-type"] == "application/problem+json"
-    told = answer.json()
-    assert told["status"] == answer.status_code
-    return answer.status_code, told["type"].removeprefix("urn:holdfast:problem:")
 
 
 async def test_a_job_is_enqueued_shown_and_cancelled(calling: Calling, owner: psycopg.Connection) -> None:

@@ -8,7 +8,9 @@ import psycopg
 import pytest
 
 from holdfast import Holdfast
-from holdfast.store.inspect import Filters, attempts, find_job, history, list_jobs
+from holdfast.domain.search import parse
+from holdfast.store.inspect import attempts, find_job, history
+from holdfast.store.search import find_jobs
 from holdfast.testing import ScratchDatabase, drain
 from service.conftest import Calling
 
@@ -41,7 +43,7 @@ async def test_a_hidden_field_is_seen_by_its_task_and_in_no_view_error_log_or_ev
 
     async with calling("read") as client:
         shown = await client.get(f"/api/v1/jobs/{job.id}")
-    calls: list[Any] = [list_jobs(Filters()), history(job.id), attempts(job.id), find_job(job.id)]
+    calls: list[Any] = [find_jobs(parse("")), history(job.id), attempts(job.id), find_job(job.id)]
     seen = [shown.text, *[repr(await shop.link.aperform(call)) for call in calls]]
     kept = [
         row[0]

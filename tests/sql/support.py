@@ -11,6 +11,7 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from holdfast.domain.states import Status
+from holdfast.testing import ScratchDatabase
 
 Row = dict[str, Any]
 Connection = psycopg.Connection[Any]
@@ -206,6 +207,15 @@ def machine_on(url: str) -> Iterator[Machine]:
     """Open a connection of one's own."""
     with psycopg.connect(url, autocommit=True) as connection:
         yield Machine(connection)
+
+
+def until_somebody_waits(database: ScratchDatabase) -> None:
+    """Look until a session of this database waits for another's lock."""
+    with machine_on(database.owner_url) as observer:
+        while not observer.value(
+            "select count(*) from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0"
+        ):
+            pass
 
 
 def rows_read(machine: Machine) -> int:

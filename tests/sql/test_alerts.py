@@ -158,6 +158,21 @@ def test_a_queue_with_jobs_that_no_live_worker_serves_alerts(each_machine: Machi
     assert judge(each_machine) == (0, 1)
 
 
+@pytest.mark.parametrize("queue", [None, "elsewhere"])
+@pytest.mark.parametrize("kind", ["no_worker", "oldest_wait"])
+def test_a_queue_that_nobody_has_ever_served_alerts_too(
+    each_machine: Machine, kind: str, queue: str | None
+) -> None:
+    watch(each_machine, rule(kind=kind, queue=queue, period=MINUTE))
+    each_machine.worker(lease=DAY)
+    each_machine.enqueue(queue="elsewhere")
+    each_machine.enqueue(queue="holdfast")
+    each_machine.advance(2 * MINUTE)
+
+    assert judge(each_machine) == (1, 0)
+    assert open_alerts(each_machine) == ["queue:elsewhere"]
+
+
 def test_an_undecided_approval_alerts_when_overdue_and_closes_when_decided(each_machine: Machine) -> None:
     watch(each_machine, rule(kind="approval_overdue", period=4 * HOUR, threshold=HOUR))
     gate = asked(each_machine)

@@ -1,12 +1,14 @@
 """Handing jobs over to outside executors: the intent, the calls and their retries, and cancelling runs."""
 
+from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import pytest
 
 from holdfast.domain.states import Status
+from holdfast.testing import ScratchDatabase
 from sql.runs import callback, dispatch, failed_call, handed_over, notes, sent, take
-from sql.support import Machine
+from sql.support import Machine, machine_on, until_somebody_waits
 
 
 def test_a_job_that_is_handed_over_stays_running_and_leaves_its_worker(each_machine: Machine) -> None:
@@ -54,6 +56,36 @@ def test_a_hand_over_repeated_after_a_lost_answer_is_the_same_one(machine: Machi
     assert machine.value(again, job["id"], job["attempt"], job["claim_id"]) == job["dispatch"]
     callback(machine, job, "completed")
     assert machine.value(again, job["id"], job["attempt"], job["claim_id"]) == job["dispatch"]
+
+
+def test_a_hand_over_that_waits_for_its_own_first_try_is_the_same_one(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    lasting.enqueue()
+    (claimed,) = lasting.claim(lasting.worker())
+
+    def hand_over(machine: Machine) -> object:
+        return machine.value(
+            "select holdfast.hand_over(%s, %s, %s, 'ci', '{}', 600, 900, 0, null)",
+            claimed["id"], claimed["attempt"], claimed["claim_id"],
+        )  # fmt: skip
+
+    with machine_on(holdfast_db.url) as other, ThreadPoolExecutor(1) as threads:
+        with lasting.connection.transaction():
+            first = hand_over(lasting)
+            again = threads.submit(hand_over, other)
+            until_somebody_waits(holdfast_db)
+
+        assert again.result() == first
+
+
+def test_a_call_that_failed_though_its_run_has_reported_is_superseded(machine: Machine) -> None:
+    job = handed_over(machine, max_retries=0)
+    take(machine)
+    callback(machine, job, "started", run_id="7")
+
+    assert failed_call(machine, job, 1, permanent=True) == "superseded"
+    assert machine.status(job["id"]) is Status.RUNNING
 
 
 def test_an_attempt_that_lost_its_job_cannot_hand_it_over(machine: Machine) -> None:
@@ -167,8 +199,8 @@ def test_cancelling_a_job_cancels_its_run_without_waiting_for_it(each_machine: M
     each_machine.value("select holdfast.cancel(%s)", job["id"])
 
     assert each_machine.status(job["id"]) is Status.CANCELLED
-    (call,) = take(each_machine)
-    assert (call["wanted"], call["run_id"], call["try"]) == ("cancel", "7", 1)
+    calls = take(each_machine)
+    assert [(call["wanted"], call["run_id"], call["try"]) for call in calls] == [("cancel", "7", 1)]
     each_machine.value("select holdfast.dispatch_cancelled(%s, false, null, null)", job["dispatch"])
     each_machine.advance(1000)
     assert take(each_machine) == []
@@ -202,9 +234,14 @@ def test_a_job_cancelled_while_its_executor_is_called_has_its_run_cancelled(mach
     machine.value("select holdfast.cancel(%s)", job["id"])
     machine.value("select holdfast.dispatch_sent(%s, '9', null)", job["dispatch"])
 
-    (call,) = take(machine)
-    assert (call["wanted"], call["run_ref"]) == ("cancel", "9")
+    assert [(call["wanted"], call["run_ref"]) for call in take(machine)] == [("cancel", "9")]
     assert machine.status(job["id"]) is Status.CANCELLED
+
+
+def project_and_keep_up(machine: Machine) -> None:
+    while machine.one("select * from holdfast.project()")["more"]:
+        pass  # retention leaves alone what the projector has not seen
+    machine.rows("select * from holdfast.upkeep()")
 
 
 def test_the_dispatches_of_a_removed_job_go_with_it(lasting: Machine) -> None:
@@ -212,11 +249,38 @@ def test_the_dispatches_of_a_removed_job_go_with_it(lasting: Machine) -> None:
     job = sent(lasting)
     callback(lasting, job, "completed")
     lasting.advance(120)
-    while lasting.one("select * from holdfast.project()")["more"]:
-        pass  # retention leaves alone what the projector has not seen
 
-    lasting.rows("select * from holdfast.upkeep()")
+    project_and_keep_up(lasting)
 
     assert (
         lasting.count() == lasting.count("holdfast.dispatch") == lasting.count("holdfast.callback_nonce") == 0
     )
+
+
+def test_retention_keeps_a_run_that_is_to_be_cancelled_until_its_executor_was_told(lasting: Machine) -> None:
+    lasting.register("t", retention=60)
+    job = sent(lasting)
+    lasting.value("select holdfast.cancel(%s)", job["id"])
+    lasting.advance(120)
+    project_and_keep_up(lasting)
+    assert [call["wanted"] for call in take(lasting)] == ["cancel"]
+
+    project_and_keep_up(lasting)
+    lasting.rows("select holdfast.dispatch_cancelled(%s, true, null, null)", job["dispatch"])
+    project_and_keep_up(lasting)
+
+    assert lasting.count() == lasting.count("holdfast.dispatch") == 0
+
+
+def test_retention_gives_up_a_cancel_that_nobody_could_deliver_for_a_month(lasting: Machine) -> None:
+    lasting.register("t", retention=60)
+    job = sent(lasting)
+    lasting.value("select holdfast.cancel(%s)", job["id"])
+    lasting.advance(29 * 86400)
+    project_and_keep_up(lasting)
+    assert lasting.count() == 1
+
+    lasting.advance(2 * 86400)
+    project_and_keep_up(lasting)
+
+    assert lasting.count() == 0

@@ -2,7 +2,6 @@
 
 from uuid import UUID
 
-import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
@@ -334,23 +333,18 @@ def test_history_of_an_odd_clock_is_append_only_too(each_machine: Machine, way: 
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("way", TAMPERING)
-def test_a_month_made_by_upkeep_is_guarded_like_the_first(
-    each_db: ScratchDatabase, way: str, role: str
-) -> None:
-    each_db.clock.advance(3600 * 24 * 150)
-    with psycopg.connect(each_db.owner_url) as connection:
-        machine = Machine(connection)
-        machine.register("t")
-        months = set(partitions(machine))
-        machine.one("select * from holdfast.upkeep()")
-        job_id = machine.enqueue()
-        home = home_of(machine, job_id)
-        machine.run(role)
+def test_a_month_made_by_upkeep_is_guarded_like_the_first(each_machine: Machine, way: str, role: str) -> None:
+    each_machine.advance(3600 * 24 * 150)
+    months = set(partitions(each_machine))
+    each_machine.one("select * from holdfast.upkeep()")
+    job_id = each_machine.enqueue()
+    home = home_of(each_machine, job_id)
+    each_machine.run(role)
 
-        assert home in set(partitions(machine)) - months
-        with machine.refused("HF003", "history is "):
-            statement = TAMPERING[way].format(table=home)
-            machine.run(statement, *([job_id] if "%s" in statement else []))
+    assert home in set(partitions(each_machine)) - months
+    with each_machine.refused("HF003", "history is "):
+        statement = TAMPERING[way].format(table=home)
+        each_machine.run(statement, *([job_id] if "%s" in statement else []))
 
 
 @pytest.mark.parametrize("role", ROLES)

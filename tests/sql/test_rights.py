@@ -102,13 +102,35 @@ MAY_CALL: dict[str, set[str]] = {
     "ask": _WORKER,
     "decide": _API,
     "decide_by_token": _API,
+    "look_by_token": _API,
     "mint_token": {"holdfast_worker", *_API},
     **dict.fromkeys(("find_key", "create_key", "begin_request", "keep_answer", "record_action"), _API),
     **{key: {"holdfast_viewer", *_API} for key in ("enter", "has_roles", "seen_tenant", "may_see")},
+    "create_operation": _API,
+    "run_chunk": _WORKER,
+    **dict.fromkeys(("begin_webhook", "end_webhook", "fail_webhook", "begin_replay", "leave"), _API),
+    **dict.fromkeys(("use_key", "rotate_key", "revoke_key", "list_keys", "has_callers"), _API),
+    **dict.fromkeys(
+        (
+            "create_person",
+            "list_people",
+            "set_role",
+            "set_password",
+            "disable_person",
+            "enable_person",
+            "find_person",
+            "take_tries",
+            "begin_session",
+            "find_session",
+            "end_session",
+        ),
+        _API,
+    ),
     "project": _KEEPERS,
     "publish": _ENQUEUERS,
     "read_feed": {"holdfast_viewer", *_API},
     "open_channel": _API,
+    **dict.fromkeys(("follow_channel", "read_channels", "follow_job", "read_jobs"), _API),
     "set_quota": _API,
     "bucket_floor": {"holdfast_viewer", *_API},
     "bucket_middle": {"holdfast_viewer", *_API},
@@ -147,12 +169,15 @@ MAY_READ: dict[str, set[str]] = {
     "approval_decision": _API,
     **dict.fromkeys(("alert_channel", "alert_rule", "alert", "notification"), _API),
     "audit": _API,
+    "operation": _API,
+    "operation_chunk": _API,
+    "webhook_delivery": _API,
     "job_overview": {"holdfast_viewer", *_API},
     "history_overview": {"holdfast_viewer", *_API},
     "tenant": {"holdfast_viewer", *_API},
     **{
         key: {"holdfast_viewer", *_API}
-        for key in ("statistic", "timing", "tally", "usage", "quota", "projection")
+        for key in ("statistic", "timing", "duration", "tally", "usage", "quota", "projection")
     },
 }
 

@@ -280,13 +280,13 @@ def test_jobs_that_were_in_line_before_their_task_had_a_limit_come_under_it(mach
     assert held(machine, jobs[2]) == "limit:user:1"
 
 
-def test_ten_thousand_waiters_of_one_key_are_no_work_for_admission(machine: Machine) -> None:
+def test_thousands_of_waiters_of_one_key_are_no_work_for_admission(machine: Machine) -> None:
     limited(machine)
-    machine.enqueue_many([{"task": "t", "payload": {"user_id": 1}} for _ in range(10_000)])
+    machine.enqueue_many([{"task": "t", "payload": {"user_id": 1}} for _ in range(3_000)])
     while admit(machine)["next_in"] is not None:
         pass
     parked = machine.value("select count(*) from holdfast.job where held_by = 'limit:user:1'")
-    assert parked == 9_999
+    assert parked == 2_999
 
     before = rows_read(machine)
     admit(machine)

@@ -1,13 +1,14 @@
 """Sweep: silent workers and overdue attempts, and nobody else."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from uuid import UUID
 
 import pytest
 
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
-from sql.support import Machine, Row, machine_on
+from sql.support import Machine, Row, machine_on, until_somebody_waits
 
 
 @pytest.mark.parametrize("max_retries", [0, 3])
@@ -241,8 +242,30 @@ def test_a_settlement_that_waits_for_a_sweep_is_refused(
             until_somebody_waits(holdfast_db)
         (answer,) = settled.result()
 
-    assert answer["recorded"] is False
+    assert (answer["status"], answer["recorded"]) == ("RETRY", False)
     assert lasting.path(claimed["id"]) == [Status.PENDING, Status.RUNNING, Status.RETRY]
+
+
+def test_a_settlement_that_waits_for_its_own_first_try_is_told_that_it_is_recorded(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    lasting.enqueue(max_retries=0)
+    worker = lasting.worker()
+    (claimed,) = lasting.claim(worker)
+    told: dict[str, Any] = {"outcome": "failed", "error": {"type": "Boom"}}
+
+    def settle_again() -> list[Row]:
+        with machine_on(holdfast_db.url) as finisher:
+            return finisher.settle(worker, claimed, **told)
+
+    with ThreadPoolExecutor(1) as threads:
+        with lasting.connection.transaction():
+            lasting.settle(worker, claimed, **told)
+            again = threads.submit(settle_again)
+            until_somebody_waits(holdfast_db)
+        (answer,) = again.result()
+
+    assert (answer["status"], answer["recorded"]) == ("FAILED", True)
 
 
 def test_a_finish_after_the_sweep_and_a_new_claim_does_not_touch_the_new_attempt(
@@ -274,11 +297,3 @@ def test_sweeps_at_once_return_each_job_once(lasting: Machine, holdfast_db: Scra
 
     assert sum(answer["returned"] for answer in answers) == 30
     assert all(lasting.path(job_id) == [Status.PENDING, Status.RUNNING, Status.RETRY] for job_id in ids)
-
-
-def until_somebody_waits(database: ScratchDatabase) -> None:
-    with machine_on(database.owner_url) as observer:
-        while not observer.value(
-            "select count(*) from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0"
-        ):
-            pass

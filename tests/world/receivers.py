@@ -1,6 +1,5 @@
 """Real receivers on loopback: an SMTP server and an HTTP endpoint that answer as they are told, and keep what came."""
 
-import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from world.serving import served
+from world.serving import given_up, served
 
 ACCEPTED = "250 OK"
 
@@ -76,7 +75,7 @@ class Endpoint:
         self.headers.append(dict(request.headers))
         status = self.answers.pop(0) if self.answers else 200
         if status == 0:
-            await asyncio.sleep(3)
+            await given_up(request)
             status = 200
         return Response("the receiver's own words", status, headers={"retry-after": "1"})
 

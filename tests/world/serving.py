@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
+from starlette.requests import Request
 
 from guarantees.waiting import until
 
@@ -24,3 +25,9 @@ def served(app: Any) -> Iterator[str]:
     finally:
         server.should_exit = True
         thread.join(10)
+
+
+async def given_up(request: Request) -> None:
+    """Wait until whoever asked has hung up."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -3,9 +3,8 @@
 import hashlib
 import hmac
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
 
 
 class Scope(StrEnum):
@@ -48,6 +47,11 @@ class Principal:
         """What the database is told about whose rows this caller may touch."""
         return "*" if self.tenant is None else self.tenant
 
+    @classmethod
+    def of_role(cls, name: str, role: Role | str, tenant: str | None = None) -> "Principal":
+        """Make a person: who they are, and what their role lets them do."""
+        return cls(name, SCOPES_OF[Role(role)], tenant)
+
     def may(self, scope: Scope) -> bool:
         """Whether the caller has a scope; admin has them all."""
         return scope in self.scopes or Scope.ADMIN in self.scopes
@@ -57,26 +61,59 @@ KEY_PREFIX = "hfk"
 _KEY = re.compile(r"hfk_([A-Za-z0-9]{12})_([A-Za-z0-9]{43})")
 
 
-class KeyParts(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class KeyParts:
     """A key as it was shown: a public id to find it by, and a secret that only its digest is kept of."""
 
     id: str
-    secret: str
+    secret: str = field(repr=False)
 
     @property
     def digest(self) -> bytes:
         """What is stored of the secret."""
         return hashlib.sha256(self.secret.encode()).digest()
 
+    @property
+    def written(self) -> str:
+        """The whole key; by this name only, so that no log line or message has it by accident."""
+        return f"{KEY_PREFIX}_{self.id}_{self.secret}"
+
     def matches(self, digest: bytes) -> bool:
         """Whether this is the secret of that digest, told in constant time."""
         return hmac.compare_digest(self.digest, digest)
-
-    def __str__(self) -> str:
-        return f"{KEY_PREFIX}_{self.id}_{self.secret}"
 
 
 def read_key(text: str) -> KeyParts | None:
     """Take a key apart, if it is one."""
     found = _KEY.fullmatch(text)
     return KeyParts(*found.groups()) if found else None
+
+
+SESSION_PREFIX = "hfs"
+DEVICE_PREFIX = "hfd"
+SECRET_LENGTH = 43  # of letters and digits: 256 bits
+_COOKIE = re.compile(rf"(hfs|hfd)_([A-Za-z0-9]{{{SECRET_LENGTH}}})")
+
+
+@dataclass(frozen=True, slots=True)
+class Cookie:
+    """What a browser carries: a session, or a device that somebody came from before. Its kind is part of its digest."""
+
+    prefix: str
+    secret: str = field(repr=False)
+
+    @property
+    def digest(self) -> bytes:
+        """What is stored of it."""
+        return hashlib.sha256(self.written.encode()).digest()
+
+    @property
+    def written(self) -> str:
+        """The cookie's value."""
+        return f"{self.prefix}_{self.secret}"
+
+
+def read_cookie(prefix: str, text: str) -> Cookie | None:
+    """Take a cookie apart, if it is one of this kind."""
+    found = _COOKIE.fullmatch(text)
+    return Cookie(*found.groups()) if found and found[1] == prefix else None

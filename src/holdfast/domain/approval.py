@@ -183,6 +183,26 @@ class Invitation:
         return f"Invitation(approval_id={self.approval_id}, approver={self.approver!r})"
 
 
+class Seen(NamedTuple):
+    """What an approver who has a right token gets to see."""
+
+    approver: str
+    tenant: str | None
+    task: str
+    question: str
+    facts: dict[str, Any]
+    requester: str | None
+    quorum: int
+    approvals: int
+    expires_at: datetime | None
+    on_expiry: OnExpiry
+    bound_hash: str
+    decision: str | None
+    decided_by: str | None
+    decided_at: datetime | None
+    reason: str | None
+
+
 def check_words(**words: str | None) -> None:
     """Refuse what PostgreSQL cannot store as text, before anything is asked of it."""
     for name, text in words.items():

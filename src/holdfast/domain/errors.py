@@ -44,6 +44,14 @@ class JobNotFound(HoldfastError):
     """No job has that id (or its transaction has not committed yet)."""
 
 
+class OperationNotFound(HoldfastError):
+    """No operation has that id."""
+
+
+class TooManyJobs(HoldfastError):
+    """More jobs fit than the operation may touch; nothing was done."""
+
+
 class ScheduleNotFound(HoldfastError):
     """No schedule has that name."""
 
@@ -141,6 +149,26 @@ class ApprovalClosed(HoldfastError):
 
 class ApprovalChanged(HoldfastError):
     """A task asks something else than what people approved; the decision does not count for it."""
+
+
+class DeliveryNotFound(HoldfastError):
+    """No delivery of a webhook has that id."""
+
+
+class KeyNotFound(HoldfastError):
+    """No key has that id."""
+
+
+class KeyRefused(HoldfastError):
+    """Two keys of that name count already, or the key that was to be replaced counts no more."""
+
+
+class PersonNotFound(HoldfastError):
+    """Nobody has that name."""
+
+
+class PersonExists(HoldfastError):
+    """There is a person of that name already."""
 
 
 class EventTimedOut(HoldfastError, TimeoutError):

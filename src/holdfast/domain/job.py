@@ -58,6 +58,8 @@ class Job:
     hold: dict[str, Any] | None
     now: datetime
     approval: dict[str, Any] | None = None  # what it asks while it is WAITING_FOR_APPROVAL
+    ready_at: datetime | None = None  # since when its newest attempt could have started
+    started_at: datetime | None = None  # and when it did
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ class StepRecord:
     started_at: datetime
     finished_at: datetime
     value: Any
+    size: int | None = None  # of its value as JSON, in bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from holdfast.domain.callback import Token
 from holdfast.domain.errors import Configuration
+from holdfast.domain.guessable import is_guessable
 
 SHORTEST_SECRET = 32
 TOLERANCE = 300.0
@@ -32,12 +33,14 @@ class SignedHeaders:
     signatures: str | None
 
 
-def weakness(secret: str) -> str | None:
+def weakness(secret: str, shortest: int = SHORTEST_SECRET) -> str | None:
     """Say why a secret is too weak to sign or to derive with; None when it is not."""
-    if len(secret.encode()) < SHORTEST_SECRET:
-        return f"it has {len(secret.encode())} bytes; at least {SHORTEST_SECRET} are needed"
+    if len(secret.encode()) < shortest:
+        return f"it has {len(secret.encode())} bytes; at least {shortest} are needed"
     if len(set(secret)) < _FEWEST_DISTINCT:
         return "it repeats a few characters: it is a placeholder, not a secret"
+    if is_guessable(secret):
+        return "it is a default or a placeholder that others have too, not a secret"
     return None
 
 

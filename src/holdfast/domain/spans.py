@@ -1,10 +1,24 @@
-"""Durations as people read them: the two units that matter."""
+"""Durations as people write and read them: 90s, 5m, 2h, 1d; and written with the two units that matter."""
 
+import re
 from datetime import datetime, timedelta
 
 _MINUTE = 60
 _HOUR = 60 * _MINUTE
 _DAY = 24 * _HOUR
+_UNITS = {"": 1, "ms": 0.001, "s": 1, "m": _MINUTE, "min": _MINUTE, "h": _HOUR, "d": _DAY, "w": 7 * _DAY}
+_SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)")
+
+
+def read_span(text: str) -> timedelta | None:
+    """Read a duration; None when it is none."""
+    found = _SPAN.fullmatch(text.strip().lower())
+    if found is None or found[2] not in _UNITS:
+        return None
+    try:
+        return timedelta(seconds=float(found[1]) * _UNITS[found[2]])
+    except OverflowError:
+        return None
 
 
 def span(time: timedelta | float) -> str:

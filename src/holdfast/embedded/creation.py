@@ -15,6 +15,7 @@ from holdfast.embedded.folder import Home, let_through, sync_folder, write_priva
 SUPERUSER = "postgres"
 UNFINISHED = "unfinished-"
 BUILTIN_LOCALE_SINCE = 17
+SCRAM_ITERATIONS_SINCE = 16
 
 
 def create(home: Home, binaries: Binaries, account: Account, *, durable: bool) -> None:
@@ -61,4 +62,7 @@ def _options(major: int, *, durable: bool) -> list[str]:
         options += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
     if not durable:
         options.append("--no-sync")
+    if not durable and major >= SCRAM_ITERATIONS_SINCE:
+        # Stretching is for passwords that people choose; it would be half the price of every connection.
+        options.append("--set=scram_iterations=1")
     return options

@@ -9,6 +9,7 @@ from typing import Any
 from holdfast.domain.errors import Configuration
 
 DEFAULTS: dict[str, str | None] = {
+    "allowed_hosts": None,
     "app": None,
     "base_url": None,
     "database_url": None,
@@ -18,8 +19,17 @@ DEFAULTS: dict[str, str | None] = {
     "drain_timeout": "25",
     "log_format": "text",
     "log_level": "info",
+    "rate_limit": "500",
     "require_roles": "0",
+    "host": "127.0.0.1",
+    "port": "7070",
+    "parts": None,
+    "trusted_proxies": None,
+    "tick_jobs": "100",
+    "tick_seconds": "20",
 }
+# What hosts that run programs for others set; ours wins.
+COMMON_VARIABLES = {"port": "PORT"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +58,9 @@ class Settings:
             return Setting(name, self._environment[variable], variable)
         if name in self._file:
             return Setting(name, self._file[name], self._file_name)
+        common = COMMON_VARIABLES.get(name, "")
+        if self._environment.get(common):
+            return Setting(name, self._environment[common], common)
         return Setting(name, DEFAULTS[name], "default")
 
     def text(self, name: str) -> str | None:

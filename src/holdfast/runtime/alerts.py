@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from holdfast.domain.message import Message, body_text, compose, is_address, one
 from holdfast.domain.outcome import Fail
 from holdfast.domain.payload import PayloadCodec
 from holdfast.domain.task import TaskSettings
+from holdfast.runtime import failpoints
 from holdfast.runtime.approvals import new_token
 from holdfast.runtime.channels import Channel
 from holdfast.runtime.context import Context, JobContext
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 OWN_PREFIX = "holdfast."
 OWN_QUEUE = "holdfast"
-BASE_URL_VARIABLE = "HOLDFAST_BASE_URL"
 
 # Twenty tries over about two hours: mail servers come back, and a late alert is better than none.
 RETRIES = 20
@@ -209,8 +208,10 @@ class Alerts:
         if told is None:
             return "there was nothing to send any more"
         page = self._page(told["approval"]["id"], token) if told["kind"] == "approval" else None
+        failpoints.reach("delivery_begun")
         with _discreet():
             await channel.send(compose(told, page))
+        failpoints.reach("delivery_sent")
         await link.aperform(outbox.end_delivery(ctx.claimed, notification))
         return "delivered"
 
@@ -225,11 +226,10 @@ class Alerts:
         return message.id
 
     def _page(self, approval: str, token: str) -> str:
-        """Write the link that decides; the token stands in the fragment, which no server and no log gets to see."""
-        base = (self.base_url or os.environ.get(BASE_URL_VARIABLE, "")).rstrip("/")
-        if not base.startswith(("https://", "http://")):
-            raise Fail(f"approvers get a link, and nobody said where to: set {BASE_URL_VARIABLE}=https://…")
-        return f"{base}/a/{approval}#{token}"
+        try:
+            return self._app.approvals.page_of(approval, token)
+        except Configuration as error:
+            raise Fail(str(error)) from error
 
 
 def _task_name(channel: str) -> str:

@@ -28,6 +28,7 @@ from holdfast.domain.task import (
 from holdfast.runtime import execute
 from holdfast.runtime.alerts import OWN_PREFIX, Alerts
 from holdfast.runtime.approvals import Approvals
+from holdfast.runtime.bulk import BULK_TASK, bulk_task
 from holdfast.runtime.context import Context, JobContext, SyncContext
 from holdfast.runtime.enqueuing import Enqueuing
 from holdfast.runtime.executors.protocol import Executor as OutsideExecutor
@@ -55,6 +56,7 @@ from holdfast.runtime.schedules import (
 )
 from holdfast.runtime.sealing import refuse_what_reads_payloads
 from holdfast.runtime.steering import Steering
+from holdfast.runtime.webhooks import Receiving, Webhook
 from holdfast.store import migrate
 from holdfast.store.connection import Database, find_database
 
@@ -63,24 +65,26 @@ R = TypeVar("R")
 OutsideExecutorT = TypeVar("OutsideExecutorT", bound=OutsideExecutor)
 
 
-class Holdfast(Enqueuing, Steering, Channels):
+class Holdfast(Enqueuing, Steering, Channels, Receiving):
     """Durable jobs in one PostgreSQL database."""
 
     def __init__(self, database_url: str | None = None, *, encryption: Keys | None = None) -> None:
         self.encryption = encryption
         self.tasks: dict[str, AnyTask] = {}
         self.executors: dict[str, OutsideExecutor] = {}
+        self.webhooks: dict[str, Webhook] = {}
         self._registered: set[str] = set()  # tasks that this database is known to have
         self._flags_told: set[str] = set()
         self.made_in: str = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - where children will find it
         self.link = Link(lambda: find_database(database_url))
-        self.approvals = Approvals(self.link)
+        self.approvals = Approvals(self.link, lambda: self.alerts.base_url)
         self._holding: Holding | None = None
         self.declarations = Declarations()
         self.schedules = Schedules(self)
         self.aschedules = AsyncSchedules(self)
         self.alerts = Alerts(self)
         self.notify, self.anotify = self.alerts.notify, self.alerts.anotify
+        self._own_tasks: dict[str, AnyTask] = {BULK_TASK: bulk_task(self)}
 
     # -- tasks ---------------------------------------------------------------------------------------------------------
 
@@ -185,8 +189,8 @@ class Holdfast(Enqueuing, Steering, Channels):
 
     @property
     def all_tasks(self) -> dict[str, AnyTask]:
-        """The app's tasks and Holdfast's own, which deliver its alerts."""
-        return {**self.tasks, **self.alerts.tasks}
+        """The app's tasks and Holdfast's own, which deliver its alerts and carry out operations on many jobs."""
+        return {**self.tasks, **self.alerts.tasks, **self._own_tasks}
 
     def declared(self, names: set[str]) -> str:
         """Write the definitions of these tasks, for a database that has not seen them yet."""

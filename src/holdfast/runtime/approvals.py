@@ -1,11 +1,13 @@
 """Deciding approvals: as a person whom the caller vouches for, or by a token; `app.approvals`."""
 
+import os
 import secrets
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias, get_args
 from uuid import UUID
 
 from holdfast.domain.approval import TOKEN_PREFIX, Answer, Approval, Invitation, Verdict, accepted
-from holdfast.domain.errors import ApprovalNotFound, BadInput
+from holdfast.domain.errors import ApprovalNotFound, BadInput, Configuration
 from holdfast.runtime.handle import as_uuid
 from holdfast.store import approval as store
 from holdfast.store.approval import Scope
@@ -14,6 +16,7 @@ from holdfast.store.call import Call
 if TYPE_CHECKING:
     from holdfast.runtime.link import Link
 
+BASE_URL_VARIABLE = "HOLDFAST_BASE_URL"
 Listed: TypeAlias = list[Approval]  # a name of its own: inside the class, `list` is the method
 
 
@@ -25,8 +28,9 @@ def new_token() -> str:
 class Approvals:
     """What an app's people are asked. Each method has an async twin that begins with `a`."""
 
-    def __init__(self, link: "Link") -> None:
+    def __init__(self, link: "Link", base_url: Callable[[], str | None] = lambda: None) -> None:
         self._link = link
+        self._base_url = base_url
 
     # -- deciding as a person ----------------------------------------------------------------------------------------------
 
@@ -111,6 +115,15 @@ class Approvals:
     async def amint_token(self, approval_id: UUID | str, approver: str) -> Invitation:
         """Make an approver's token for one delivery; see mint_token."""
         return await self._link.aperform(store.mint_token(as_uuid(approval_id), approver, new_token()))
+
+    def page_of(self, approval_id: UUID | str, token: str) -> str:
+        """Write the link to the page where a token decides; it stands in the fragment, which no server and no log gets to see."""
+        base = (self._base_url() or os.environ.get(BASE_URL_VARIABLE, "")).rstrip("/")
+        if not base.startswith(("https://", "http://")):
+            raise Configuration(
+                f"approvers get a link, and nobody said where to: set {BASE_URL_VARIABLE}=https://…"
+            )
+        return f"{base}/a/{approval_id}#{token}"
 
     def decide_by_token(
         self,

@@ -10,6 +10,7 @@ from holdfast.domain.payload import encode_result
 from holdfast.domain.states import Status
 from holdfast.domain.step import Place
 from holdfast.domain.task import seconds
+from holdfast.runtime import failpoints
 from holdfast.runtime.durable import Durable
 from holdfast.runtime.plans import Plan
 from holdfast.runtime.waiting import put_aside
@@ -42,4 +43,5 @@ def approval(durable: Durable, place: Place, asked: Gate) -> Plan[Decision]:
     told = yield store.ask(durable.job, place, asked, durable.logs())
     if told.decision is None:
         raise put_aside(durable, Status.WAITING_FOR_APPROVAL)
+    failpoints.reach("step_saved")
     return Decision.read(json.loads(told.decision))

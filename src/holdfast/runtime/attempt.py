@@ -11,7 +11,7 @@ from holdfast.domain.errors import LeaseLost
 from holdfast.domain.failure import Failure
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Crashed, Failed, Lost, Outcome, Released
-from holdfast.runtime import execute
+from holdfast.runtime import execute, tracing
 from holdfast.runtime.context import current
 from holdfast.runtime.lane import Lane
 from holdfast.runtime.loop import tell
@@ -38,6 +38,7 @@ class Attempt:
         "lane",
         "lost",
         "runs_in",
+        "runs_on",
         "started",
     )
 
@@ -49,13 +50,20 @@ class Attempt:
         self.alone = alone
         self.started = time.monotonic()
         self.runs_in: asyncio.Task[None] | None = None
+        self.runs_on = False  # it has failed, and a thread of it that nobody can end goes on
         self._task = task
         self._release_reason: str | None = None
         self._begun = False
         self._thread: Future[Any] | None = None
 
-    async def run(self, threads: Threads, processes: Processes) -> Outcome:  # noqa: PLR0911 - one for each way to end
+    async def run(self, threads: Threads, processes: Processes) -> Outcome:
         """Run the task and say how it ended; never raises."""
+        with tracing.attempt(self.job) as span:
+            outcome = await self._run(threads, processes)
+            tracing.ended(span, outcome)
+            return outcome
+
+    async def _run(self, threads: Threads, processes: Processes) -> Outcome:  # noqa: PLR0911 - one for each way to end
         self._begun = True
         if self.context.stopped:
             return self._after_cancel()
@@ -113,6 +121,7 @@ class Attempt:
                 return await work
         except TimeoutError:
             self.context.stop()
+            self.runs_on = self._thread is not None and not self._thread.done()
             raise
 
     async def _in_child(self, processes: Processes) -> Outcome:
@@ -140,6 +149,11 @@ class Attempt:
         """End it without an outcome: the job is somebody else's, or was cancelled."""
         self.lost = True
         self._stop()
+
+    @property
+    def is_released(self) -> bool:
+        """Whether somebody wanted the job given back."""
+        return self._release_reason is not None
 
     def release(self, reason: str) -> None:
         """End it and give the job back."""

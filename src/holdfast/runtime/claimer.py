@@ -1,6 +1,7 @@
 """One worker's claims: repeated until the database has answered, because what an unheard claim took is the worker's too."""
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
 from uuid import UUID, uuid4
 
@@ -25,16 +26,34 @@ class Claimer:
         worker_id: Callable[[], UUID],
         be_reborn: Callable[[UUID], Awaitable[None]],
         doubt: Callable[[UUID, UUID], None],
+        most: int | None = None,
     ) -> None:
         self._session = session
         self._worker_id = worker_id
         self._be_reborn = be_reborn
         self._doubt = doubt
+        self._left = math.inf if most is None else most
 
-    async def claim(self, make: Callable[[UUID, UUID], Call[list[ClaimedJob]]]) -> list[ClaimedJob]:
-        """Claim what the call asks for, with a claim id of its own."""
+    async def claim(
+        self, limit: int, make: Callable[[UUID, UUID, int], Call[list[ClaimedJob]]]
+    ) -> list[ClaimedJob]:
+        """Claim up to so many jobs with a claim id of their own; nothing when this worker has had all it may have."""
+        asked = int(min(limit, self._left))
+        if asked == 0:
+            return []
+        self._left -= asked  # before the answer: lanes claim at the same time
+        jobs: list[ClaimedJob] = []
+        try:
+            jobs = await self._claim(asked, make)
+        finally:
+            self._left += asked - len(jobs)
+        return jobs
+
+    async def _claim(
+        self, limit: int, make: Callable[[UUID, UUID, int], Call[list[ClaimedJob]]]
+    ) -> list[ClaimedJob]:
         me, claim_id = self._worker_id(), uuid4()
-        call = make(me, claim_id)
+        call = make(me, claim_id, limit)
         outage = Outage("claim")
         while True:
             try:

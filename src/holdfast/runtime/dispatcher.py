@@ -8,7 +8,7 @@ from uuid import UUID
 
 from holdfast.domain.callback import Token
 from holdfast.domain.errors import DispatchFailed, DispatchRefused, HoldfastError
-from holdfast.runtime import failpoints
+from holdfast.runtime import failpoints, tracing
 from holdfast.runtime.executors.protocol import Dispatch, Executor, RunRef
 from holdfast.runtime.logs import events
 from holdfast.runtime.loop import cancelled
@@ -146,9 +146,9 @@ class Dispatcher:
         match call.wanted:
             case "find":
                 found = await executor.find(dispatch)
-                return found if found is not None else await executor.start(dispatch)
+                return found if found is not None else await _started(executor, dispatch)
             case "start" | "cancel":
-                return await executor.start(dispatch)
+                return await _started(executor, dispatch)
             case _:
                 assert_never(call.wanted)
 
@@ -201,6 +201,11 @@ async def _within(work: Any) -> Any:
     except Exception as error:
         events.exception("dispatch:executor_failed")
         raise DispatchFailed(f"{type(error).__name__}: {error}"[:500], is_doubtful=True) from error
+
+
+async def _started(executor: Executor, dispatch: Dispatch) -> RunRef | None:
+    with tracing.dispatch(executor.name, dispatch.job_id):
+        return await executor.start(dispatch)
 
 
 async def _ask_to_stop(executor: Executor, call: calls.DueCall) -> bool:

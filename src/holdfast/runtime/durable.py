@@ -16,7 +16,7 @@ from holdfast.domain.outcome import Failed, outcome_of
 from holdfast.domain.payload import StepCodec, step_codec
 from holdfast.domain.states import Status
 from holdfast.domain.step import Place, SavedStep, StepKind, Steps
-from holdfast.runtime import chance, failpoints
+from holdfast.runtime import chance, failpoints, tracing
 from holdfast.runtime.plans import (
     Alone,
     Beside,
@@ -161,7 +161,8 @@ class Durable:
         if saved is not None:
             return self._replayed(place, work, saved)
         begun = time.monotonic()
-        value, tries = yield from self._try(place.name, work)
+        with tracing.step(place.name):
+            value, tries = yield from self._try(place.name, work)
         text = work.codec.encode(value) if work.keeps_value else "null"
         failpoints.reach("step_ran")
         took = time.monotonic() - begun
@@ -216,7 +217,8 @@ class Durable:
             )  # fmt: skip
 
         try:
-            value = yield RunTogether(place.name, work.function, work.arguments, then)
+            with tracing.step(place.name):
+                value = yield RunTogether(place.name, work.function, work.arguments, then)
         except DatabaseUnavailable:
             # The answer to COMMIT may have been lost: then the step is in the book, and its writes are there.
             again = yield book.saved_steps(self.job.id)

@@ -8,6 +8,7 @@ from typing import Any
 from holdfast.domain.encryption import Keys
 from holdfast.domain.errors import BadInput, UnknownTask
 from holdfast.domain.job import Enqueued, NewJob
+from holdfast.runtime import tracing
 from holdfast.runtime.handle import AsyncHandle, Handle
 from holdfast.runtime.link import Link
 from holdfast.runtime.logs import events
@@ -31,7 +32,14 @@ class Enqueuing(ABC):
 
     def enqueue_many(self, jobs: Iterable[NewJob], *, conn: Any = None) -> list[Handle[Any]]:
         """Enqueue jobs made by task.job(…): all or none; in the caller's transaction when conn is given."""
-        wanted = self.sealed(_new_jobs(jobs))
+        with tracing.enqueuing(_new_jobs(jobs)) as wanted:
+            made = self._made(self.sealed(wanted), conn)
+        return [
+            Handle(self.link, one.job_id, one.created, self.decoder(job))
+            for job, one in _paired(wanted, made)
+        ]
+
+    def _made(self, wanted: Sequence[NewJob], conn: Any) -> list[list[Enqueued]]:
         parts = list(chunks(wanted))
         names = {job.task for job in wanted}
         if conn is not None:
@@ -44,14 +52,18 @@ class Enqueuing(ABC):
         else:
             made = self._enqueue(parts, self.declared(names))
             self._registered |= names
-        return [
-            Handle(self.link, one.job_id, one.created, self.decoder(job))
-            for job, one in _paired(wanted, made)
-        ]
+        return made
 
     async def aenqueue_many(self, jobs: Iterable[NewJob], *, conn: Any = None) -> list[AsyncHandle[Any]]:
         """Enqueue jobs made by task.job(…): all or none; in the caller's transaction when conn is given."""
-        wanted = self.sealed(_new_jobs(jobs))
+        with tracing.enqueuing(_new_jobs(jobs)) as wanted:
+            made = await self._amade(self.sealed(wanted), conn)
+        return [
+            AsyncHandle(self.link, one.job_id, one.created, self.decoder(job))
+            for job, one in _paired(wanted, made)
+        ]
+
+    async def _amade(self, wanted: Sequence[NewJob], conn: Any) -> list[list[Enqueued]]:
         parts = list(chunks(wanted))
         names = {job.task for job in wanted}
         if conn is not None:
@@ -64,10 +76,7 @@ class Enqueuing(ABC):
         else:
             made = await self._aenqueue(parts, self.declared(names))
             self._registered |= names
-        return [
-            AsyncHandle(self.link, one.job_id, one.created, self.decoder(job))
-            for job, one in _paired(wanted, made)
-        ]
+        return made
 
     def _enqueue(self, parts: list[list[NewJob]], declared: str | None) -> list[list[Enqueued]]:
         if len(parts) == 1:

@@ -4,10 +4,19 @@ claimed     the claim is committed, its tasks have not started
 ran         tasks have ended, no outcome is written yet
 finished    outcomes are committed, the worker has not taken note
 step_ran    a step's function has returned, its value is not saved
-step_saved  a step is saved, the task has not gone on
+step_saved  a step, children, or what a wait came to is saved, the task has not gone on
 put_aside   the job waits or is handed over, its attempt has not unwound
+swept       what time has done to jobs is committed, the worker has not taken note
+schedule_due     the times of a schedule are counted, nothing of it is settled
+schedule_fired   times that passed are settled together with their jobs, the worker has not taken note
+projected   a slice is committed as events, statistics and usage, the worker has not taken note
+judged      alert rules were looked at, and what they found is in the outbox; the worker has not taken note
 dispatch_taken   a call to an executor is about to be made
 dispatch_called  the executor has answered, and nobody has written it down
+webhook_handled    an event's handler has ended, nothing is committed
+webhook_committed  an event is committed, its sender has no answer
+delivery_begun   a message is about to be sent
+delivery_sent    its receiver has it, and nobody has written it down
 
 HOLDFAST_CRASH_AT=step_saved:3 kills the process when it comes to that point for the third time.
 """
@@ -20,12 +29,18 @@ from holdfast.domain.errors import Configuration
 
 WorkerPoint: TypeAlias = Literal["claimed", "ran", "finished"]
 DispatchPoint: TypeAlias = Literal["dispatch_taken", "dispatch_called"]
+WebhookPoint: TypeAlias = Literal["webhook_handled", "webhook_committed"]
+UpkeepPoint: TypeAlias = Literal["swept", "schedule_due", "schedule_fired", "projected", "judged"]
 TaskPoint: TypeAlias = Literal[
-    "step_ran", "step_saved", "put_aside"
+    "step_ran", "step_saved", "put_aside", "delivery_begun", "delivery_sent"
 ]  # inside a task: only killing the process is a crash
-Point: TypeAlias = WorkerPoint | DispatchPoint | TaskPoint
+Point: TypeAlias = WorkerPoint | DispatchPoint | UpkeepPoint | WebhookPoint | TaskPoint
 
-POINTS: frozenset[str] = frozenset((*get_args(WorkerPoint), *get_args(DispatchPoint), *get_args(TaskPoint)))
+POINTS: frozenset[str] = frozenset(
+    name
+    for group in (WorkerPoint, DispatchPoint, UpkeepPoint, WebhookPoint, TaskPoint)
+    for name in get_args(group)
+)
 
 
 class SimulatedCrash(BaseException):
@@ -37,7 +52,7 @@ _passes = 0
 _kills_process = False
 
 
-def arm(point: WorkerPoint | DispatchPoint) -> None:
+def arm(point: WorkerPoint | DispatchPoint | WebhookPoint) -> None:
     """Crash the worker of this process when it reaches the point; once."""
     global _armed, _passes
     if os.environ.get("HOLDFAST_TESTING") != "1":

@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -46,7 +46,7 @@ class Feed:
 
     async def __aiter__(self) -> AsyncGenerator[FeedEvent, None]:
         """Give the events there are, then those that come, until the caller has enough."""
-        ear = _Ear(self._link.database, self.channel)
+        ear = Ear(self._link.database, self.channel.__eq__)
         listening = asyncio.create_task(ear.listen())
         try:
             while True:
@@ -99,15 +99,16 @@ def _values(channel: str, kind: str, written: str) -> dict[str, str | None]:
     return {"channel": channel, "kind": kind, "data": written}
 
 
-class _Ear:
-    """Hears that a channel has news; deafness costs a second, never an event."""
+class Ear:
+    """Hears that a channel of interest has news; deafness costs a second, never an event."""
 
-    def __init__(self, database: Database, channel: str) -> None:
+    def __init__(self, database: Database, interests: Callable[[str], bool]) -> None:
         self._database = database
-        self._channel = channel
+        self._interests = interests
         self.heard = asyncio.Event()
 
     async def listen(self) -> None:
+        """Listen until cancelled, however often the connection is lost."""
         outage = Outage("listen")
         while True:
             listener = Listener(self._database, ("listen_feed",))
@@ -116,7 +117,7 @@ class _Ear:
                 outage.ended()
                 self.heard.set()
                 async for notice in listener.notices():
-                    if notice.said == self._channel:
+                    if self._interests(notice.said):
                         self.heard.set()
             except HoldfastError as error:
                 await asyncio.sleep(outage.failed(error))

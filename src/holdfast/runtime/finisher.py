@@ -46,7 +46,8 @@ class Finisher:
         """Take another outcome."""
         job = attempt.job
         fence = {"id": str(job.id), "attempt": job.attempt, "claim_id": str(job.claim_id)}
-        self._settled.append((attempt, {**settlement, **fence, "logs": attempt.context.log_lines}))
+        told = {"logs": attempt.context.log_lines, "runs_on": attempt.runs_on}
+        self._settled.append((attempt, {**settlement, **fence, **told}))
         self._work.set()
 
     def acknowledge(self, job_id: UUID) -> None:

@@ -47,7 +47,7 @@ class _Handle(Generic[R]):
         return WaitTimedOut(f"job {self.id} had not ended after {timeout} s; it goes on")
 
 
-def _pauses(timeout: float | None) -> Iterator[float]:
+def pauses(timeout: float | None) -> Iterator[float]:
     """How long to pause between looks: short at first, for jobs that take milliseconds, then gently.
 
     There is always a first look, and one more when the time is up.
@@ -89,7 +89,7 @@ class Handle(_Handle[R]):
         return self._result(self._ended(timeout))
 
     def _ended(self, timeout: float | None) -> JobOutcome:
-        for pause in _pauses(timeout):
+        for pause in pauses(timeout):
             outcome = self._read(self._link.perform(job_outcome(self.id)))
             if outcome.status.is_terminal:
                 return outcome
@@ -113,7 +113,7 @@ class AsyncHandle(_Handle[R]):
         return self._result(await self._ended(timeout))
 
     async def _ended(self, timeout: float | None) -> JobOutcome:  # noqa: ASYNC109 - as wait
-        for pause in _pauses(timeout):
+        for pause in pauses(timeout):
             outcome = self._read(await self._link.aperform(job_outcome(self.id)))
             if outcome.status.is_terminal:
                 return outcome

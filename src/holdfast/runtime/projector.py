@@ -5,7 +5,7 @@ import time
 from contextlib import suppress
 
 from holdfast.domain.errors import DatabaseUnavailable, HoldfastError
-from holdfast.runtime import chance
+from holdfast.runtime import chance, failpoints
 from holdfast.runtime.logs import events
 from holdfast.runtime.outage import Outage
 from holdfast.store.connection import AsyncSession, Database
@@ -42,6 +42,8 @@ class Projector:
                 await asyncio.sleep(REFUSED_PAUSE)
             else:
                 self._outage.ended()
+                if done.rows:
+                    failpoints.reach("projected")
                 await asyncio.sleep(max(self._pause_after(done), REST * (time.monotonic() - began)))
 
     async def finish(self) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import contextvars
 import logging
 import time
+from collections import Counter
 from collections.abc import Iterable
 from uuid import UUID
 
@@ -39,6 +40,7 @@ class Runner:
         self._threads = Threads()
         self._attempts: set[Attempt] = set()
         self._running = 0
+        self.ended: Counter[str] = Counter()
         # Every attempt begins with what was set before the first: nothing leaks from one task into another.
         self._context = contextvars.copy_context()
 
@@ -111,8 +113,11 @@ class Runner:
         self._attempts.discard(attempt)
         attempt.lane.finishing -= 1
         attempt.lane.make_room()
-        if settled is not None and not settled.recorded:
+        if attempt.runs_in is not None:
+            self.ended[_end(attempt, settled)] += 1
+        if attempt.runs_on or (settled is not None and not settled.recorded):
             self._acknowledge(attempt)
+        if settled is not None and not settled.recorded:
             events.warning("job:lease_lost", extra={**_facts(attempt.job), "status": settled.status})
         elif events.isEnabledFor(logging.INFO) and not attempt.lost:
             _report(attempt, settled)
@@ -201,6 +206,14 @@ class Runner:
 
 def _facts(job: ClaimedJob) -> dict[str, object]:
     return {"job_id": str(job.id), "task": job.task, "attempt": job.attempt, "subject": job.subject}
+
+
+def _end(attempt: Attempt, settled: Settled | None) -> str:
+    if attempt.lost or (settled is not None and not settled.recorded):
+        return "lost"
+    if settled is not None and attempt.is_released:
+        return "released"
+    return "completed" if settled is None else str(settled.status).lower()
 
 
 def _report(attempt: Attempt, settled: Settled | None) -> None:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from holdfast.domain.errors import HoldfastError
 from holdfast.domain.schedule import plan
+from holdfast.runtime import failpoints
 from holdfast.runtime.logs import events
 from holdfast.store import schedule as store
 from holdfast.store.call import Call
@@ -77,12 +78,14 @@ class Scheduler:
             due = store.read_due(row)
             # In a thread: the times of a long absence take a while to count.
             decided = await asyncio.to_thread(plan, due)
+            failpoints.reach("schedule_due")
             fired = await self._insist(lambda: store.fire_schedule(due, decided))
         except HoldfastError as error:
             self._broken[row["name"]] = time.monotonic() + BROKEN_SECONDS
             events.error("schedule:refused", extra={"schedule": row["name"], "error": str(error)})
             return
         if fired or (fired is not None and decided.missed):
+            failpoints.reach("schedule_fired")
             events.info(
                 "schedule:fired",
                 extra={"schedule": due.name, "count": fired, "missed": len(decided.missed)},

@@ -11,7 +11,7 @@ from uuid import UUID
 import holdfast.store.claim as claims
 from holdfast.domain.errors import DatabaseUnavailable, HoldfastError
 from holdfast.domain.job import ClaimedJob
-from holdfast.runtime import chance
+from holdfast.runtime import chance, failpoints
 from holdfast.runtime.heartbeat import Heartbeat
 from holdfast.runtime.logs import events
 from holdfast.runtime.outage import insist
@@ -135,6 +135,7 @@ class Sweeper:
             events.error("upkeep:refused", extra={"error": str(error)})
             return
         if any(swept):
+            failpoints.reach("swept")
             events.warning("sweep", extra=swept._asdict())
             self._wake_lanes()
 
@@ -157,6 +158,7 @@ class Sweeper:
             events.error("alerts:refused", extra={"error": str(error)})
             return
         if any(judged):
+            failpoints.reach("judged")
             events.warning("alerts", extra=judged._asdict())
 
     async def _give_back_doubtful(self) -> None:

@@ -38,6 +38,7 @@ def sleep(durable: Durable, place: Place, time: timedelta | float | datetime) ->
     yield from durable.alone()
     if (yield book.sleep_until(durable.job, place, span, until, durable.logs())):
         raise put_aside(durable, Status.WAITING)
+    failpoints.reach("step_saved")
 
 
 def _time(time: timedelta | float | datetime) -> tuple[float | None, datetime | None]:
@@ -65,6 +66,7 @@ def event(durable: Durable, place: Place, name: str, timeout: float | None) -> P
     came = yield book.wait_for_event(durable.job, place, name, timeout, durable.logs())
     if came.waits:
         raise put_aside(durable, Status.WAITING)
+    failpoints.reach("step_saved")
     if came.timed_out:
         raise EventTimedOut(name)
     return json.loads(came.payload)
@@ -79,6 +81,7 @@ def children(
     if saved is None:
         declared = app.declared({job.task for job in jobs})
         ids = yield book.enqueue_children(durable.job, place, document(app.sealed(jobs)), declared)
+        failpoints.reach("step_saved")
     else:
         ids = [UUID(told) for told in json.loads(saved.value or "[]")]
     return [
@@ -99,6 +102,7 @@ def wait_for(
         came = yield book.wait_for_jobs(durable.job, place, ids, timeout, durable.logs())
         if came.waits:
             raise put_aside(durable, Status.WAITING)
+        failpoints.reach("step_saved")
         timed_out = came.timed_out
     if timed_out:
         raise WaitTimedOut(f"job {durable.job.id} waited for {len(ids)} jobs, and not all ended in time")

@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextlib import nullcontext, suppress
 from datetime import datetime
@@ -65,11 +66,12 @@ class Worker:
         poll: float = DEFAULT_POLL,
         drain_timeout: float = DEFAULT_DRAIN,
         until_idle: bool = False,
+        most_jobs: int | None = None,
         handle_signals: bool = True,
         projector: bool = True,
         on_ready: Callable[[Identity], None] | None = None,
     ) -> None:
-        refuse_unfit(app.all_tasks)
+        refuse_unfit({**app.tasks, **app.alerts.tasks})
         self._app = app
         self._database = app.link.database
         self._concurrency = concurrency
@@ -103,8 +105,13 @@ class Worker:
         self._heartbeat: Heartbeat | None = None
         self._rebirth = asyncio.Lock()
         self._claimer = Claimer(
-            self._claiming, lambda: self._identity.id, self._be_reborn, self._sweeper.doubt
+            self._claiming, lambda: self._identity.id, self._be_reborn, self._sweeper.doubt, most_jobs
         )
+
+    @property
+    def ended(self) -> Counter[str]:
+        """How the attempts that ran here have ended: by the status they led to, or as released or lost."""
+        return self._runner.ended
 
     def _make_lanes(self) -> list[Lane]:
         """Make a lane per queue for what runs here, and one for what runs in child processes: those have fewer slots."""
@@ -122,7 +129,7 @@ class Worker:
     def _lane(self, queue: str, tasks: list[str], slots: int, *, looks_ahead: bool) -> Lane:
         async def claim(limit: int, after: datetime | None) -> list[ClaimedJob]:
             return await self._claimer.claim(
-                lambda me, claim_id: claims.claim(me, claim_id, queue, tasks, limit, after)
+                limit, lambda me, claim_id, most: claims.claim(me, claim_id, queue, tasks, most, after)
             )
 
         return Lane(queue, tasks, slots, claim, looks_ahead=looks_ahead, poll_seconds=self._poll)
@@ -221,6 +228,10 @@ class Worker:
         """Claim no more, finish what runs, and stay: the first half of a deployment."""
         events.info("worker:quiet", extra={"worker": self._identity.name, "held": self._runner.held})
         self._may_claim.clear()
+
+    async def told_to_stop(self) -> None:
+        """Wait until somebody has told this worker to stop."""
+        await self._stopping.wait()
 
     def stop(self) -> None:
         """Drain; asked a second time, end at once."""
@@ -327,7 +338,7 @@ class Worker:
     async def _claim_suspect(self, _limit: int, _after: datetime | None) -> list[ClaimedJob]:
         queues, tasks = list(self._identity.queues), sorted(self._app.all_tasks)
         return await self._claimer.claim(
-            lambda me, claim_id: claims.claim_suspect(me, claim_id, queues, tasks)
+            1, lambda me, claim_id, _most: claims.claim_suspect(me, claim_id, queues, tasks)
         )
 
     def _died_in_the_books(self, dead: UUID) -> None:

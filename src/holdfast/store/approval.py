@@ -10,6 +10,7 @@ from holdfast.domain.approval import (
     Approval,
     Gate,
     Invitation,
+    Seen,
     Verdict,
     Voice,
     check_words,
@@ -72,6 +73,15 @@ def decide_by_token(
     )  # fmt: skip
 
 
+def look_by_token(approval_id: UUID, token: str) -> Call[Seen | None]:
+    """Show what is asked to whoever holds an approver's newest token; None is everybody else."""
+    return function("look_by_token", approval_id, token_hash(token), read=_read_seen, types=("uuid", "bytea"))
+
+
+def _read_seen(rows: list[Row]) -> Seen | None:
+    return Seen(*rows[0])._replace(facts=json.loads(rows[0][4])) if rows else None
+
+
 def _read_answer(rows: list[Row]) -> Answer:
     return Answer(*rows[0])
 
@@ -102,19 +112,28 @@ def mint_token(approval_id: UUID, approver: str, token: str) -> Call[Invitation]
     )
 
 
-def find_approval(approval_id: UUID) -> Call[Approval | None]:
-    """Look one approval up."""
+def find_approval(approval_id: UUID, tenant: str | None = None) -> Call[Approval | None]:
+    """Look one approval up; with a tenant only if it is that tenant's."""
     return _select(
-        lambda rows: _read(rows)[0] if rows else None, first=approval_id, last=approval_id, limit=1
+        lambda rows: _read(rows)[0] if rows else None,
+        first=approval_id,
+        last=approval_id,
+        tenant=tenant,
+        limit=1,
     )
 
 
 def list_approvals(
-    scope: Scope, *, approver: str | None = None, before_id: UUID | None = None, limit: int = 50
+    scope: Scope,
+    *,
+    approver: str | None = None,
+    tenant: str | None = None,
+    before_id: UUID | None = None,
+    limit: int = 50,
 ) -> Call[list[Approval]]:
     """List approvals, newest first; the next page begins before the last id of this one."""
     last = _LAST if before_id is None else UUID(int=max(before_id.int - 1, 0))
-    return _select(_read, scope=scope, approver=approver, last=last, limit=limit)
+    return _select(_read, scope=scope, approver=approver, tenant=tenant, last=last, limit=limit)
 
 
 def approvals_of(job_id: UUID) -> Call[list[Approval]]:
@@ -135,11 +154,13 @@ def _select(
     first: UUID = _FIRST,
     last: UUID = _LAST,
     approver: str | None = None,
+    tenant: str | None = None,
     job_id: UUID | None = None,
 ) -> Call[T]:
     return query(
-        "approvals", read, scope=scope, first=first, last=last, approver=approver, job_id=job_id, limit=limit
-    )
+        "approvals", read, scope=scope, first=first, last=last, approver=approver, tenant=tenant, job_id=job_id,
+        limit=limit,
+    )  # fmt: skip
 
 
 def _read(rows: list[Row]) -> list[Approval]:

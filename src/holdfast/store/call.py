@@ -23,9 +23,8 @@ class Call(Generic[T]):
     parameters: Sequence[Any] | dict[str, Any]
     read: Callable[[list[Row]], T]
     binary: bool = False
-    looks: bool = (
-        True  # at tables itself, whose rows are hidden from whoever has not said whose they want to see
-    )
+    prepare: bool | None = None  # None: once it has been asked often
+    looks: bool = True  # at tables itself: their rows are hidden from whoever has not said whose to see
 
 
 def nothing(_rows: list[Row]) -> None:
@@ -107,7 +106,7 @@ def perform_sync(connection: psycopg.Connection[Any], call: Call[T]) -> T:
     """Perform a call and read its answer."""
     with translated():
         cursor = connection.cursor(binary=call.binary)
-        cursor.execute(call.sql, call.parameters)
+        cursor.execute(call.sql, call.parameters, prepare=call.prepare)
         return call.read(cursor.fetchall() if cursor.description else [])
 
 
@@ -115,7 +114,7 @@ async def perform(connection: psycopg.AsyncConnection[Any], call: Call[T]) -> T:
     """Perform a call and read its answer."""
     with translated():
         cursor = connection.cursor(binary=call.binary)
-        await cursor.execute(call.sql, call.parameters)
+        await cursor.execute(call.sql, call.parameters, prepare=call.prepare)
         return call.read(await cursor.fetchall() if cursor.description else [])
 
 

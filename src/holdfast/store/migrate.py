@@ -14,7 +14,7 @@ import psycopg
 from psycopg import sql
 
 from holdfast.domain.errors import SchemaMismatch
-from holdfast.store.call import Row, perform_sync, statement
+from holdfast.store.call import Call, Row, perform_sync, statement
 from holdfast.store.connection import Database
 from holdfast.store.errors import translated
 
@@ -137,6 +137,11 @@ def read_state(connection: psycopg.Connection[Any]) -> SchemaState:
         return compare({})
     installed: dict[str, str] = perform_sync(connection, statement("installed", _as_dict))
     return compare(installed, owner)
+
+
+def schema_state() -> Call[SchemaState]:
+    """Compare what a database that has the schema has installed with what this release has."""
+    return statement("installed", lambda rows: compare(_as_dict(rows)))
 
 
 def _as_dict(rows: list[Row]) -> dict[str, str]:

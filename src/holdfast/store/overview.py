@@ -38,6 +38,11 @@ def completed_within(seconds: float) -> Call[int]:
     return query("finish_rate", single, seconds=seconds)
 
 
+def jobs_in_line(queue_names: Sequence[str], cap: int) -> Call[int]:
+    """Count the jobs that wait to be claimed, up to a cap."""
+    return query("jobs_in_line", single, queues=list(queue_names), cap=cap)
+
+
 def server() -> Call[ServerInfo]:
     """Look at the server and at who we are to it."""
     return statement("server", lambda rows: ServerInfo(*_only(rows)))

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import to_jsonable_python
 
 from holdfast.domain.job import Job
+from holdfast.domain.search import NameTerm, Search, StatusTerm
 from holdfast.domain.states import Status
 from holdfast.runtime import failpoints
 from holdfast.runtime.app import Holdfast
-from holdfast.runtime.failpoints import DispatchPoint, SimulatedCrash, WorkerPoint
+from holdfast.runtime.failpoints import DispatchPoint, SimulatedCrash, WebhookPoint, WorkerPoint
 from holdfast.runtime.loop import run
-from holdfast.store import databases, inspect
+from holdfast.store import databases
 from holdfast.store.connection import Database, Session
+from holdfast.store.search import find_jobs
 
 if TYPE_CHECKING:
     from holdfast.runtime.registry import AnyTask
@@ -61,10 +63,11 @@ class ScratchDatabase:
     def jobs(self, *, task: "AnyTask | str | None" = None, status: Status | str | None = None) -> list[Job]:
         """List the jobs there are, oldest first."""
         name = task if isinstance(task, str) or task is None else task.name
-        filters = inspect.Filters(task=name, status=None if status is None else Status(status))
+        of_task = () if name is None else (NameTerm("task", name),)
+        in_status = () if status is None else (StatusTerm((Status(status),)),)
         session = Session(Database(self.owner_url, "test"), "holdfast test")
         try:
-            found = session.perform(inspect.list_jobs(filters, limit=10_000))
+            found = session.perform(find_jobs(Search((*of_task, *in_status)), 10_000)).jobs
         finally:
             session.close()
         return found[::-1]
@@ -108,7 +111,7 @@ async def adrain(app: Holdfast, **options: Any) -> None:
 
 
 @contextmanager
-def crash_at(point: WorkerPoint | DispatchPoint) -> Iterator[None]:
+def crash_at(point: WorkerPoint | DispatchPoint | WebhookPoint) -> Iterator[None]:
     """Let the worker that runs inside this block crash at a point, as if its process had been killed."""
     before = os.environ.get("HOLDFAST_TESTING")
     os.environ["HOLDFAST_TESTING"] = "1"

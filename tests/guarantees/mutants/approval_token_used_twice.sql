@@ -1,3 +1,3 @@
 -- guard: a token is used once
 -- dies: tests/sql/test_approvals.py::test_a_token_is_used_once
-select pg_temp.without('holdfast.decide_by_token', $guard$ and r.used_at is null$guard$);
+select pg_temp.without('holdfast.token_holder', $guard$ and r.used_at is null$guard$);

@@ -1,8 +1,7 @@
-"""`holdfast executor` and `holdfast callbacks`: the secrets that runs sign with, and the door they report to."""
+"""`holdfast executor`: those there are, and the secrets that their runs sign with."""
 
 import click
 
-from holdfast.domain.errors import Configuration
 from holdfast.interfaces.cli.commands import NOT_FOUND, Command, Group
 from holdfast.interfaces.cli.invocation import current, say
 from holdfast.interfaces.cli.output import Column, emit, emit_one, plain
@@ -55,24 +54,3 @@ def key(name: str) -> None:
         raise click.exceptions.Exit(NOT_FOUND)
     secrets = derived_secrets(name) if app is None else app.executors[name].secrets()
     emit_one({"name": name, "secret": secrets[0]}, [secrets[0]])
-
-
-@click.command(cls=Command)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for all.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8787, show_default=True)
-def callbacks(host: str, port: int) -> None:
-    """Serve the door that runs report to, until SIGTERM or Ctrl-C. Put TLS in front of it."""
-    try:
-        import uvicorn
-    except ImportError as error:
-        raise Configuration("this needs the server: pip install 'holdfast[server]'") from error
-
-    from holdfast.interfaces.http.callbacks import callbacks as make
-
-    app = make(current().require_app())
-    config = uvicorn.Config(
-        app, host=host, port=port, log_level="warning", server_header=False, date_header=False,
-        limit_concurrency=200, timeout_keep_alive=5, h11_max_incomplete_event_size=16_384,
-    )  # fmt: skip
-    say(f"callbacks are taken at http://{host}:{port}/callbacks/v1/…")
-    uvicorn.Server(config).run()

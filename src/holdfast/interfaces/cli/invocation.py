@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -99,6 +99,20 @@ class Invocation:
 def current() -> Invocation:
     """Give the running command's invocation."""
     return click.get_current_context().ensure_object(Invocation)
+
+
+def remembered(command: Any, names: set[str]) -> Any:
+    """Let options of a command be settings: a flag is remembered as one, and the command gets no argument."""
+    for parameter in command.__click_params__:
+        if parameter.name in names:
+            parameter.expose_value = False
+            parameter.callback = _remember_flag
+    return command
+
+
+def _remember_flag(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    if value is not None and option.name is not None:
+        context.ensure_object(Invocation).flags[option.name] = value
 
 
 def say(text: str = "") -> None:

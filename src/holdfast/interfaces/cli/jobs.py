@@ -1,21 +1,25 @@
 """`holdfast job`: list, show, wait for, retry and cancel jobs."""
 
 from dataclasses import asdict
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import click
 
 from holdfast.domain.states import Status
+from holdfast.interfaces.cli.bulk import many, operate
 from holdfast.interfaces.cli.commands import Command, Group
 from holdfast.interfaces.cli.invocation import actor, confirm, current, say
 from holdfast.interfaces.cli.job_ids import find_id
-from holdfast.interfaces.cli.moments import Duration, Moment
-from holdfast.interfaces.cli.output import Column, badge, emit, emit_one, plain
+from holdfast.interfaces.cli.moments import Duration
+from holdfast.interfaces.cli.output import Column, badge, clock_time, emit, emit_one, plain
+from holdfast.interfaces.cli.searching import searching
 
 if TYPE_CHECKING:
     from holdfast.domain.job import Job
+    from holdfast.domain.search import Search
+    from holdfast.interfaces.cli.bulk import Many
 
 _WORTH_A_QUESTION = Status.RUNNING
 
@@ -26,49 +30,34 @@ def job() -> None:
 
 
 @job.command("list", cls=Command)
-@click.option("--status", type=click.Choice([str(status) for status in Status], case_sensitive=False))
-@click.option("--task")
-@click.option("--queue", help="Among the newest 100,000 that fit the other options.")
-@click.option("--tenant")
-@click.option("--subject")
-@click.option("--tag")
-@click.option("--since", type=Moment(takes_ago=True), help="Created since: 2h, or 2030-01-31T10:00Z.")
-@click.option("--until", type=Moment(takes_ago=True), help="Created before.")
+@searching
 @click.option("--before", metavar="ID", help="The page after the one that ended with this job.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
-def list_(
-    status: str | None,
-    task: str | None,
-    queue: str | None,
-    tenant: str | None,
-    subject: str | None,
-    tag: str | None,
-    since: datetime | None,
-    until: datetime | None,
-    before: str | None,
-    limit: int,
-) -> None:
+def list_(search: "Search", before: str | None, limit: int) -> None:
     """List jobs, newest first."""
-    from holdfast.store.inspect import Filters, list_jobs
+    from holdfast.store.search import find_jobs
 
-    filters = Filters(
-        status=Status(status) if status else None, task=task, queue=queue, tenant=tenant, subject=subject, tag=tag,
-        created_after=since, created_before=until, before_id=find_id(before) if before else None,
-    )  # fmt: skip
-    found = current().link.perform_once(list_jobs(filters, limit + 1))
-    shown = found[:limit]
-    columns = ["ID", "STATUS", "TASK", "QUEUE", "TRY", "AGE", "WHAT"]
+    found = current().link.perform_once(find_jobs(search, limit, before=find_id(before) if before else None))
     emit(
-        [job_as_json(each) for each in shown],
-        [Column(title) for title in columns],
-        [_cells(each) for each in shown],
+        [job_as_json(each) for each in found.jobs],
+        job_columns(),
+        [job_cells(each) for each in found.jobs],
         "no jobs fit",
     )
-    if len(found) > limit and current().output == "table":
-        say(f"more: --before {shown[-1].id}")
+    if current().output == "table":
+        if found.since is not None:
+            say(f"looked at jobs since {clock_time(found.since)}; further back: age:<30d, or --since")
+        if found.next is not None:
+            say(f"more: --before {found.next}")
 
 
-def _cells(job: "Job") -> list[str]:
+def job_columns() -> list[Column]:
+    """Give the columns of a list of jobs."""
+    return [Column(title) for title in ("ID", "STATUS", "TASK", "QUEUE", "TRY", "AGE", "WHAT")]
+
+
+def job_cells(job: "Job") -> list[str]:
+    """Write a job's line of a list."""
     from holdfast.domain.sentence import sentence, span
 
     why = sentence(job).removeprefix(str(job.status)).lstrip(": ")
@@ -114,17 +103,25 @@ def wait(job_id: str, timeout: timedelta | None) -> None:
     wait_for(find_id(job_id), timeout)
 
 
+_REASON = click.option("--reason", help="Why, for the history.")
+_ACTOR = click.option("--actor", "who", help="Who, for the history [your user name].")
+
+
 @job.command(cls=Command)
-@click.argument("job_id", metavar="ID")
-@click.option("--reason", help="Why, for the history.")
-@click.option("--actor", "who", help="Who, for the history [your user name].")
+@click.argument("job_id", metavar="[ID]", required=False)
+@many
+@_REASON
+@_ACTOR
 @click.option("--wait", "then_wait", is_flag=True, help="Wait for the new job; exit codes as job wait.")
-def retry(job_id: str, reason: str | None, who: str | None, then_wait: bool) -> None:
-    """Retry a FAILED job as a new job that names it."""
+def retry(job_id: str | None, which: "Many", reason: str | None, who: str | None, then_wait: bool) -> None:
+    """Retry a FAILED job as a new job that names it, or all that match a search."""
     from holdfast.interfaces.cli.waiting import wait_for
     from holdfast.store.finish import retry as make_retry
     from holdfast.store.ids import new_id
 
+    if job_id is None or which.is_asked_for:
+        operate("retry", job_id, which, actor(who), reason, then_wait=then_wait)
+        return
     old = find_id(job_id)
     new = current().link.perform(make_retry(old, actor(who), reason, new_id()))
     if then_wait:
@@ -135,13 +132,21 @@ def retry(job_id: str, reason: str | None, who: str | None, then_wait: bool) -> 
 
 
 @job.command(cls=Command)
-@click.argument("job_id", metavar="ID")
-@click.option("--reason", help="Why, for the history.")
-@click.option("--actor", "who", help="Who, for the history [your user name].")
-def cancel(job_id: str, reason: str | None, who: str | None) -> None:
-    """Cancel a job that has not ended; one that runs is told to stop, and nothing it writes afterwards counts."""
+@click.argument("job_id", metavar="[ID]", required=False)
+@many
+@_REASON
+@_ACTOR
+@click.option("--wait", "then_wait", is_flag=True, help="With --all-matching: wait until all are dealt with.")
+def cancel(job_id: str | None, which: "Many", reason: str | None, who: str | None, then_wait: bool) -> None:
+    """Cancel a job that has not ended, or all that match a search.
+
+    One that runs is told to stop, and nothing it writes afterwards counts.
+    """
     from holdfast.store.finish import cancel as make_cancel
 
+    if job_id is None or which.is_asked_for:
+        operate("cancel", job_id, which, actor(who), reason, then_wait=then_wait)
+        return
     found = find_id(job_id)
     _ask_if_running(found)
     status = current().link.perform(make_cancel(found, actor(who), reason))

@@ -1,24 +1,11 @@
 """Durations and moments as people type them: 90, 90s, 5m, 2h, 1d; 2030-01-31T10:00Z."""
 
-import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import click
 
-_UNITS = {"": 1, "ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
-
-
-def duration(text: str) -> timedelta | None:
-    """Read a duration; None when it is none."""
-    found = _DURATION.fullmatch(text.strip().lower())
-    if found is None or found[2] not in _UNITS:
-        return None
-    try:
-        return timedelta(seconds=float(found[1]) * _UNITS[found[2]])
-    except OverflowError:
-        return None
+from holdfast.domain.spans import read_span
 
 
 class Duration(click.ParamType[timedelta]):
@@ -28,7 +15,7 @@ class Duration(click.ParamType[timedelta]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
         """Read it."""
-        read = value if isinstance(value, timedelta) else duration(value)
+        read = value if isinstance(value, timedelta) else read_span(value)
         if read is None:
             self.fail(f"{value!r} is no duration: write 90s, 5m, 2h or 1d", param, ctx)
         return read
@@ -46,7 +33,7 @@ class Moment(click.ParamType[datetime]):
         """Read it."""
         if isinstance(value, datetime):
             return value
-        back = duration(value) if self._takes_ago else None
+        back = read_span(value) if self._takes_ago else None
         if back is not None:
             return datetime.now(UTC) - back
         try:

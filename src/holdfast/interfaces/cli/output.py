@@ -35,6 +35,8 @@ _LOOKS: dict[str, tuple[str, str | None]] = {
     "delivered": ("✓", "green"),
     "void": ("⊘", "bright_black"),
     "failed": ("✗", "red"),
+    "handled": ("✓", "green"),
+    "ignored": ("⊘", "bright_black"),
     "stopped": ("⊘", "bright_black"),
 }
 Side: TypeAlias = Literal["left", "right"]

@@ -7,7 +7,7 @@ import click
 
 from holdfast.domain.errors import Configuration, SchemaMismatch
 from holdfast.interfaces.cli.commands import Command, Group
-from holdfast.interfaces.cli.invocation import Invocation, current
+from holdfast.interfaces.cli.invocation import current, remembered
 from holdfast.interfaces.cli.output import Column, badge, emit, plain
 
 if TYPE_CHECKING:
@@ -16,9 +16,16 @@ if TYPE_CHECKING:
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
-def _flag(context: click.Context, option: click.Parameter, value: str | None) -> None:
-    if value is not None and option.name is not None:
-        context.ensure_object(Invocation).flags[option.name] = value
+def log_options(command: Any) -> Any:
+    """Add how to log; both may also come from the environment or a file."""
+    for option in (
+        click.option("--log-level", metavar="LEVEL", help="debug, info, warning or error [info]."),
+        click.option(
+            "--log-format", metavar="text|json", help="Log lines for people or for machines [text]."
+        ),
+    ):
+        command = option(command)
+    return remembered(command, {"log_format", "log_level"})
 
 
 def worker_options(command: Any) -> Any:
@@ -35,18 +42,11 @@ def worker_options(command: Any) -> Any:
         click.option(
             "--drain-timeout", metavar="SECONDS", help="After SIGTERM: finish within this, then release [25]."
         ),
-        click.option(
-            "--log-format", metavar="text|json", help="Log lines for people or for machines [text]."
-        ),
-        click.option("--log-level", metavar="LEVEL", help="debug, info, warning or error [info]."),
     ]
+    command = log_options(command)
     for option in reversed(options):
         command = option(command)
-    for parameter in command.__click_params__:
-        if parameter.name in {"queues", "concurrency", "lease", "drain_timeout", "log_format", "log_level"}:
-            parameter.expose_value = False
-            parameter.callback = _flag
-    return command
+    return remembered(command, {"queues", "concurrency", "lease", "drain_timeout"})
 
 
 @click.group(cls=Group, invoke_without_command=True)

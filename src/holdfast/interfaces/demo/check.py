@@ -11,7 +11,7 @@ from holdfast.interfaces.demo.door import served
 from holdfast.interfaces.demo.stage import Stage
 from holdfast.interfaces.demo.stories import STORIES, Story
 from holdfast.interfaces.ending import undisturbed
-from holdfast.interfaces.http.callbacks import callbacks
+from holdfast.interfaces.http.asgi import asgi
 from holdfast.store import databases
 from holdfast.store.connection import Database
 from holdfast.store.migrate import migrate
@@ -42,7 +42,7 @@ def _door() -> Iterator[tuple[str, str]]:
     secret_key, before = secrets.token_hex(32), os.environ.get("HOLDFAST_SECRET_KEY")
     os.environ["HOLDFAST_SECRET_KEY"] = secret_key
     try:
-        with served(callbacks(app)) as address:
+        with served(asgi(app, ["callbacks"])) as address:
             yield address, secret_key
     finally:
         del os.environ["HOLDFAST_SECRET_KEY"]

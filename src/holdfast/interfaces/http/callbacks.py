@@ -2,12 +2,10 @@
 
 import hashlib
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -128,17 +126,11 @@ def _answered(
     return JSONResponse(told, status, {"Cache-Control": "no-store", **(headers or {})})
 
 
-def callbacks(app: "Holdfast") -> Starlette:
-    """Make the ASGI application that takes callbacks for an app's executors, and nothing else."""
+def routes(app: "Holdfast") -> list[Route]:
+    """Make the route that takes callbacks for an app's executors."""
     door = Callbacks(app)
 
     async def take(request: Request) -> Response:
         return await door.take(request)
 
-    @asynccontextmanager
-    async def lifespan(_served: Starlette) -> AsyncIterator[None]:
-        yield
-        await app.link.aclose()
-
-    path = "/callbacks/v1/{executor}/{job_id}/{attempt}/{claim_id}"
-    return Starlette(routes=[Route(path, take, methods=["POST"])], lifespan=lifespan)
+    return [Route("/callbacks/v1/{executor}/{job_id}/{attempt}/{claim_id}", take, methods=["POST"])]

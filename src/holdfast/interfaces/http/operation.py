@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_type_hints
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from holdfast.domain.access import Principal, Scope
 from holdfast.interfaces.http.problem import NOT_FOUND, ProblemType, Refusal
-from holdfast.store.access import record_action
+from holdfast.store.access import enter, record_action
 from holdfast.store.call import Call
 from holdfast.store.transaction import AsyncTransaction
 
@@ -31,11 +31,20 @@ class Body(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
+    most_members: ClassVar[int] = 10_000  # of all its objects and lists together
+
 
 class Query(BaseModel):
     """Base of what stands behind the question mark."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class ListQuery(Query):
+    """Which part of a list is wanted."""
+
+    after: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
 
 
 class View(BaseModel):
@@ -57,13 +66,34 @@ class ApiCall:
     app: "Holdfast"
     principal: Principal
     address: str | None
-    transaction: AsyncTransaction
+    whole: (
+        AsyncTransaction | None
+    )  # of all that it does; None: a request that waits has one for each question
     headers: Mapping[str, str]
+    is_gone: Callable[[], Awaitable[bool]]  # whether the caller has hung up
     answer_headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def transaction(self) -> AsyncTransaction:
+        """The transaction in which everything happens."""
+        if self.whole is None:
+            raise RuntimeError("this operation was declared without a transaction")
+        return self.whole
 
     async def ask(self, call: Call[T]) -> T:
         """Ask the database, which sees to it that only the caller's own tenant is touched."""
-        return await self.transaction.perform(call)
+        if self.whole is not None:
+            return await self.whole.perform(call)
+        async with self.app.link.atransaction() as transaction:
+            await transaction.perform(enter(self.principal.sees))
+            return await transaction.perform(call)
+
+    @property
+    def own_transaction(self) -> AsyncTransaction:
+        """The one in which all of this request happens."""
+        if self.transaction is None:
+            raise AssertionError("an operation declared with transaction=False has none of its own")
+        return self.transaction
 
     async def record(
         self, action: str, target: str | None = None, reason: str | None = None, **data: Any
@@ -87,6 +117,7 @@ class Operation:
     method: str
     path: str
     scope: Scope
+    for_all: bool  # it concerns all tenants at once: not for callers that are bound to one
     handler: Handler
     status: HTTPStatus
     problems: tuple[ProblemType, ...]
@@ -95,6 +126,8 @@ class Operation:
     body: type[Body] | None
     answer: Any
     tag: str
+    transaction: bool = True  # all of it in one
+    told_once: str | None = None
 
     @property
     def name(self) -> str:
@@ -141,10 +174,18 @@ class Operations:
         self.all: list[Operation] = []
 
     def get(
-        self, path: str, *, scope: Scope = Scope.READ, problems: tuple[ProblemType, ...] = ()
+        self,
+        path: str,
+        *,
+        scope: Scope = Scope.READ,
+        for_all: bool = False,
+        problems: tuple[ProblemType, ...] = (),
+        transaction: bool = True,
     ) -> Callable[[H], H]:
-        """Declare something to read."""
-        return self._declare("GET", path, scope, HTTPStatus.OK, problems)
+        """Declare something to read; what waits does so without a transaction."""
+        return self._declare(
+            "GET", path, scope, HTTPStatus.OK, for_all=for_all, problems=problems, transaction=transaction
+        )
 
     def post(
         self,
@@ -152,21 +193,41 @@ class Operations:
         *,
         scope: Scope,
         status: HTTPStatus = HTTPStatus.OK,
+        for_all: bool = False,
         problems: tuple[ProblemType, ...] = (),
+        told_once: str | None = None,
     ) -> Callable[[H], H]:
-        """Declare something to do; with an Idempotency-Key it is done once."""
-        return self._declare("POST", path, scope, status, problems)
+        """Declare something to do; with an Idempotency-Key it is done once.
 
-    def put(self, path: str, *, scope: Scope, problems: tuple[ProblemType, ...] = ()) -> Callable[[H], H]:
+        What is told once is a member of the answer that is kept nowhere: a repeat is answered without it.
+        """
+        return self._declare(
+            "POST", path, scope, status, for_all=for_all, problems=problems, told_once=told_once
+        )
+
+    def put(
+        self, path: str, *, scope: Scope, for_all: bool = False, problems: tuple[ProblemType, ...] = ()
+    ) -> Callable[[H], H]:
         """Declare something to set, which may be repeated."""
-        return self._declare("PUT", path, scope, HTTPStatus.OK, problems)
+        return self._declare("PUT", path, scope, HTTPStatus.OK, for_all=for_all, problems=problems)
 
-    def delete(self, path: str, *, scope: Scope, problems: tuple[ProblemType, ...] = ()) -> Callable[[H], H]:
+    def delete(
+        self, path: str, *, scope: Scope, for_all: bool = False, problems: tuple[ProblemType, ...] = ()
+    ) -> Callable[[H], H]:
         """Declare something to take away, which may be repeated."""
-        return self._declare("DELETE", path, scope, HTTPStatus.OK, problems)
+        return self._declare("DELETE", path, scope, HTTPStatus.OK, for_all=for_all, problems=problems)
 
     def _declare(
-        self, method: str, path: str, scope: Scope, status: HTTPStatus, problems: tuple[ProblemType, ...]
+        self,
+        method: str,
+        path: str,
+        scope: Scope,
+        status: HTTPStatus,
+        *,
+        for_all: bool,
+        problems: tuple[ProblemType, ...],
+        transaction: bool = True,
+        told_once: str | None = None,
     ) -> Callable[[H], H]:
         def declare(handler: H) -> H:
             hints = get_type_hints(handler)
@@ -175,6 +236,7 @@ class Operations:
                     method=method,
                     path=path,
                     scope=scope,
+                    for_all=for_all,
                     handler=handler,
                     status=status,
                     problems=problems,
@@ -183,6 +245,8 @@ class Operations:
                     body=hints.get("body"),
                     answer=hints["return"],
                     tag=self.tag,
+                    transaction=transaction,
+                    told_once=told_once,
                 )
             )
             return handler

@@ -49,6 +49,7 @@ KEY_REUSED = ProblemType(
 )
 QUOTA_REACHED = ProblemType("quota-reached", HTTPStatus.TOO_MANY_REQUESTS, "The tenant's quota is used up")
 TOO_MANY = ProblemType("too-many-requests", HTTPStatus.TOO_MANY_REQUESTS, "Too many requests")
+WRONG_HOST = ProblemType("wrong-host", HTTPStatus.MISDIRECTED_REQUEST, "This host is not served here")
 INTERNAL = ProblemType("internal", HTTPStatus.INTERNAL_SERVER_ERROR, "Something is wrong on our side")
 UNAVAILABLE = ProblemType("unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "The database does not answer")
 
@@ -56,12 +57,18 @@ UNAVAILABLE = ProblemType("unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "The da
 _OF_ERROR: tuple[tuple[type[errors.HoldfastError], ProblemType], ...] = (
     (errors.DatabaseUnavailable, UNAVAILABLE),
     (errors.JobNotFound, NOT_FOUND),
+    (errors.OperationNotFound, NOT_FOUND),
+    (errors.TooManyJobs, CONFLICT),
     (errors.ScheduleNotFound, NOT_FOUND),
     (errors.ApprovalNotFound, NOT_FOUND),
+    (errors.DeliveryNotFound, NOT_FOUND),
+    (errors.KeyNotFound, NOT_FOUND),
+    (errors.PersonNotFound, NOT_FOUND),
+    (errors.KeyRefused, CONFLICT),
+    (errors.PersonExists, CONFLICT),
     (errors.DuplicateKey, DUPLICATE_KEY),
     (errors.LimitReached, LIMIT_REACHED),
     (errors.QuotaReached, QUOTA_REACHED),
-    (errors.ApprovalChanged, CHANGED),
     (errors.ApprovalRefused, FORBIDDEN),
     (errors.TenantBound, FORBIDDEN),
     (errors.ApprovalClosed, CONFLICT),

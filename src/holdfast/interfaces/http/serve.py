@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from holdfast.store.transaction import AsyncTransaction
 
 LARGEST_BODY = 1024 * 1024
-MOST_MEMBERS = 10_000
 
 
 class Endpoint:
@@ -53,26 +52,50 @@ class Endpoint:
         principal = await self._access.principal(request)
         if principal is None:
             raise Refusal(problems.UNAUTHORIZED, headers={"WWW-Authenticate": "Bearer"})
+        self._access.spend(principal)
         if not principal.may(operation.scope):
             raise Refusal(problems.FORBIDDEN, f"this needs the scope {operation.scope}")
+        if operation.for_all and principal.tenant is not None:
+            raise Refusal(problems.FORBIDDEN, "this concerns all tenants, and you are bound to one")
         raw = await read_raw(request) if operation.body is not None else b""
         arguments = operation.read_parameters(request.path_params)
         if operation.query is not None:
             arguments["query"] = read_query(operation.query, request)
         if operation.body is not None:
             arguments["body"] = read_json(operation.body, request, raw)
+        if not operation.transaction:
+            call = self._call(request, principal, None)
+            text = self._written(operation, await operation.handler(call, **arguments))
+            return answered(operation.status, text, call.answer_headers)
         async with self._app.link.atransaction() as transaction:
             await transaction.perform(enter(principal.sees))
-            address = request.client.host if request.client else None
-            call = ApiCall(self._app, principal, address, transaction, request.headers)
+            call = self._call(request, principal, transaction)
             kept = Kept.of(operation, principal, request, raw)
             if kept is not None and (before := await kept.before(transaction)) is not None:
                 return before
             answer = await operation.handler(call, **arguments)
-            text = self._answers[operation.method].dump_json(answer)
+            text = self._written(operation, answer)
             if kept is not None:
-                await transaction.perform(keep_answer(kept.tenant, kept.key, operation.status, text.decode()))
+                lasting = self._without_secret(operation, answer, text)
+                await transaction.perform(
+                    keep_answer(kept.tenant, kept.key, operation.status, lasting.decode())
+                )
         return answered(operation.status, text, call.answer_headers)
+
+    def _call(
+        self, request: Request, principal: "Principal", transaction: "AsyncTransaction | None"
+    ) -> ApiCall:
+        address = request.client.host if request.client else None
+        return ApiCall(self._app, principal, address, transaction, request.headers, request.is_disconnected)
+
+    def _written(self, operation: Operation, answer: Any) -> bytes:
+        return self._answers[operation.method].dump_json(answer)
+
+    def _without_secret(self, operation: Operation, answer: Any, text: bytes) -> bytes:
+        if operation.told_once is None:
+            return text
+        told = {**answer.model_dump(), operation.told_once: None}
+        return self._written(operation, type(answer).model_validate(told))
 
 
 class Kept:
@@ -127,7 +150,7 @@ def read_json(model: type[Body], request: Request, raw: bytes) -> Body:
     if "content-encoding" in request.headers:
         raise Refusal(problems.WRONG_MEDIA_TYPE, "send the body as it is, without Content-Encoding")
     try:
-        _count_members(check_parsed(raw.decode(), "body"))
+        _count_members(check_parsed(raw.decode(), "body"), model.most_members)
     except UnicodeDecodeError:
         raise Refusal(problems.BAD_REQUEST, "the body is not UTF-8") from None
     except BadPayload as error:
@@ -138,14 +161,14 @@ def read_json(model: type[Body], request: Request, raw: bytes) -> Body:
         raise Refusal(problems.INVALID, fields=_fields(error)) from None
 
 
-def _count_members(value: Any) -> None:
+def _count_members(value: Any, most: int) -> None:
     waiting, members = [value], 0
     while waiting:
         one = waiting.pop()
         inside = one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
         members += len(inside)
-        if members > MOST_MEMBERS:
-            raise BadPayload(f"body: has more than {MOST_MEMBERS:,} members")
+        if members > most:
+            raise BadPayload(f"body: has more than {most:,} members")
         waiting.extend(inside)
 
 

@@ -103,6 +103,6 @@ class Executor(ABC):
         if not base:
             raise Configuration(
                 f"executor {self.name!r} has no address to report to: set {CALLBACK_VARIABLE}, e.g. https://jobs.example.com, "
-                "to where `holdfast callbacks` is reached from outside"
+                "to where `holdfast server` is reached from outside"
             )
         return f"{base.rstrip('/')}/callbacks/v1/{self.name}/{token.path}"

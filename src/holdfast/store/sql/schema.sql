@@ -151,6 +151,17 @@ begin
 end $$;
 
 --
+-- Name: act_for_endpoint(text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.act_for_endpoint(p_endpoint text, p_tenant text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select set_config('holdfast.actor', 'webhook:' || p_endpoint, true), set_config('holdfast.tenant', coalesce(p_tenant, '*'), true)
+$$;
+
+--
 -- Name: actor(); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -166,6 +177,7 @@ CREATE FUNCTION holdfast.admit_due(p_limit integer, OUT admitted bigint, OUT nex
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
@@ -343,6 +355,7 @@ CREATE FUNCTION holdfast.admit_rated(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
@@ -376,6 +389,7 @@ CREATE FUNCTION holdfast.admit_waiters(p_held text, p_many integer) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -634,6 +648,7 @@ CREATE FUNCTION holdfast.beat(p_worker uuid, p_ids uuid[], p_claim_ids uuid[], O
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
   update holdfast.worker w
@@ -684,6 +699,29 @@ begin
 end $$;
 
 --
+-- Name: begin_replay(uuid, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.begin_replay(p_id uuid, p_actor text) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_endpoint text;
+  v_tenant text;
+  v_replays int;
+begin
+  update holdfast.webhook_delivery d
+     set status = 'handled', error = null, replays = d.replays + 1, replayed_by = p_actor, ended_at = holdfast.clock()
+   where d.id = p_id and holdfast.may_touch(d.tenant)
+  returning d.endpoint, d.tenant, d.replays into v_endpoint, v_tenant, v_replays;
+  if found then
+    perform holdfast.act_for_endpoint(v_endpoint, v_tenant);
+  end if;
+  return v_replays;
+end $$;
+
+--
 -- Name: begin_request(text, text, bytea); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -699,6 +737,34 @@ begin
     return query
       select r.digest = p_digest, r.status, r.answer from holdfast.request r where r.tenant = p_tenant and r.key = p_key;
   end if;
+end $$;
+
+--
+-- Name: begin_session(text, text, text, bytea, bytea, bytea, text, text[], integer[], interval[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.begin_session(p_name text, p_password text, p_new_password text, p_digest bytea, p_instead_of bytea, p_device bytea, p_address text, p_buckets text[], p_tries integer[], p_periods interval[]) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+begin
+  update holdfast.person p
+     set signed_in_at = v_now, password = coalesce(p_new_password, p.password)
+   where p.name = p_name and p.password = p_password and p.disabled_at is null;
+  if not found then
+    return false;
+  end if;
+  delete from holdfast.session s where s.digest = p_instead_of;
+  insert into holdfast.session (digest, person, begun_at, seen_at, address) values (p_digest, p_name, v_now, v_now, p_address);
+  insert into holdfast.device as d (digest, person, seen_at) values (p_device, p_name, v_now)
+  on conflict (digest) do update set seen_at = excluded.seen_at where d.person = excluded.person;
+  update holdfast.login_try t
+     set empty_at = t.empty_at - a.period / a.tries
+    from unnest(p_buckets, p_tries, p_periods) as a (bucket, tries, period)
+   where t.bucket = a.bucket;
+  return true;
 end $$;
 
 --
@@ -761,6 +827,28 @@ begin
   perform holdfast.note(p_job.id, 'approval.asked', v_name, jsonb_strip_nulls(jsonb_build_object('approval', p_gate.id, 'name', p_gate.name,
             'quorum', p_gate.quorum, 'expires_at', p_gate.expires_at)));
   perform set_config('holdfast.actor', coalesce(v_actor, ''), true);
+end $$;
+
+--
+-- Name: begin_webhook(uuid, text, text, text, text, text, bytea); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.begin_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_status text, p_body bytea) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_id uuid;
+begin
+  perform holdfast.act_for_endpoint(p_endpoint, p_tenant);
+  insert into holdfast.webhook_delivery as d (id, endpoint, event_id, type, tenant, status, body)
+  values (p_id, p_endpoint, p_event_id, p_type, p_tenant, p_status, p_body)
+  on conflict on constraint webhook_event_is_handled_once do update
+     set status = excluded.status, type = excluded.type, tenant = excluded.tenant, body = excluded.body, error = null,
+         tries = d.tries + 1, ended_at = excluded.ended_at
+   where d.status = 'failed'
+  returning d.id into v_id;
+  return v_id;
 end $$;
 
 --
@@ -1047,6 +1135,7 @@ CREATE FUNCTION holdfast.claim(p_worker uuid, p_claim_id uuid, p_queue text, p_t
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -1142,6 +1231,7 @@ CREATE FUNCTION holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_queues 
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 begin
@@ -1172,6 +1262,7 @@ CREATE FUNCTION holdfast.clear_closed(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
@@ -1216,6 +1307,7 @@ CREATE FUNCTION holdfast.clear_line(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
@@ -1352,6 +1444,7 @@ CREATE FUNCTION holdfast.compensate(p_ids uuid[]) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_now timestamptz := holdfast.clock();
@@ -1363,7 +1456,8 @@ begin
       cross join lateral (select j.* from holdfast.job j where j.id = i.id limit 1) as p),
   undone as materialized (
     select j.id, j.task, j.queue, j.priority, j.tenant, j.subject, j.label, j.requested_by, j.trace_parent, j.tags, j.metadata, j.payload, j.timeout,
-           j.status, coalesce((o.options ->> 'compensation_retries')::int, 10) as retries, holdfast.still_held(j.last_holder) as held_by
+           j.status, coalesce((o.options ->> 'compensation_retries')::int, 10) as retries,
+           coalesce(holdfast.still_held(j.last_holder), holdfast.running_on(j.id, j.last_holder)) as held_by
       from ended j
       cross join lateral (select (select t.options from holdfast.task t where t.name = j.task) as options) as o
      where j.compensates is null and j.attempt > 0
@@ -1394,6 +1488,7 @@ CREATE FUNCTION holdfast.complete(p_worker uuid, p_ids uuid[], p_attempts intege
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET lock_timeout TO '2s'
     AS $$
 declare
@@ -1569,6 +1664,7 @@ CREATE FUNCTION holdfast.count_running(p_queue text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_ids uuid[];
@@ -1595,13 +1691,67 @@ end $$;
 --
 
 CREATE FUNCTION holdfast.create_key(p_id text, p_digest bytea, p_name text, p_tenant text, p_scopes text[], p_expires_at timestamp with time zone, p_actor text) RETURNS void
-    LANGUAGE sql SECURITY DEFINER
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
-  select holdfast.require_own(p_tenant, 'a key');
+begin
+  perform holdfast.require_own(p_tenant, 'a key');
+  perform pg_advisory_xact_lock(hashtextextended('holdfast:key:' || coalesce(p_tenant, '') || ':' || p_name, 0));
+  if (select count(*) from holdfast.api_key k
+       where k.name = p_name and k.tenant is not distinct from p_tenant and holdfast.key_counts(k)) >= 2 then
+    raise exception 'two keys called % count already', quote_literal(p_name)
+      using errcode = 'HF072', hint = 'Revoke one of them first, or wait until the older has expired.';
+  end if;
   insert into holdfast.api_key (id, digest, name, tenant, scopes, expires_at, created_by)
-  values (p_id, p_digest, p_name, p_tenant, p_scopes, p_expires_at, p_actor)
-$$;
+  values (p_id, p_digest, p_name, p_tenant, p_scopes, p_expires_at, p_actor);
+end $$;
+
+--
+-- Name: create_operation(uuid, text, text, text, text, text, uuid[], jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.create_operation(p_id uuid, p_tenant text, p_action text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_chunks int := (cardinality(p_jobs) + 499) / 500;
+begin
+  perform holdfast.require_own(p_tenant, 'an operation');
+  insert into holdfast.operation (id, tenant, action, search, actor, reason, total)
+  values (p_id, p_tenant, p_action, p_search, p_actor, p_reason, cardinality(p_jobs))
+  on conflict (id) do nothing;
+  if not found then
+    return;
+  end if;
+  insert into holdfast.operation_chunk (operation_id, nth, jobs)
+  select p_id, n, p_jobs[(n - 1) * 500 + 1 : n * 500]
+    from generate_series(1, v_chunks) as n;
+  perform holdfast.enqueue_many(
+    jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
+      'id', p_id, 'task', 'holdfast.bulk', 'payload', jsonb_build_object('chunks', v_chunks, 'total', cardinality(p_jobs)),
+      'tenant', p_tenant, 'requested_by', p_actor, 'label', left(format('%s %s jobs: %s', p_action, cardinality(p_jobs), p_search), 500)))),
+    p_declared);
+end $$;
+
+--
+-- Name: create_person(text, text, text, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.create_person(p_name text, p_password text, p_role text, p_tenant text, p_actor text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  perform holdfast.require_unbound('a person');
+  insert into holdfast.person (name, password, role, tenant, created_by)
+  values (p_name, p_password, p_role, p_tenant, p_actor)
+  on conflict (name) do nothing;
+  if not found then
+    raise exception 'there is a person called % already', quote_literal(p_name)
+      using errcode = 'HF074', hint = 'Change them with: holdfast user role, password, disable or enable.';
+  end if;
+end $$;
 
 --
 -- Name: create_schedule(jsonb, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1669,17 +1819,8 @@ declare
 begin
   perform holdfast.check_words(p_decision, p_reason, p_origin);
   v_gate := holdfast.open_approval(p_approval);
-  if v_gate.id is null
-     or (cardinality(v_gate.wrong_tries) >= 5 and v_gate.wrong_tries[1] > holdfast.clock() - interval '1 minute') then
-    return holdfast.unknown_approval();
-  end if;
-  select r.name into v_name
-    from holdfast.approver r
-   where r.approval_id = p_approval and r.token_hash = p_token_hash and r.used_at is null;
-  if not found then
-    update holdfast.approval a
-       set wrong_tries = a.wrong_tries[greatest(cardinality(a.wrong_tries) - 3, 1):] || holdfast.clock()
-     where a.id = p_approval;
+  v_name := holdfast.token_holder(v_gate, p_token_hash);
+  if v_name is null then
     return holdfast.unknown_approval();
   end if;
   v_answer := holdfast.vote(v_gate, v_name, 'token', p_decision, p_reason, p_origin, p_seen_hash);
@@ -1713,7 +1854,6 @@ CREATE FUNCTION holdfast.declare_tasks(p_tasks jsonb) RETURNS void
 declare
   v_missing jsonb;
 begin
-  perform holdfast.require_unbound('a task''s definition');
   if p_tasks @? '$[*].flag_is_on' then
     perform holdfast.flags_from_environment(p_tasks);
   end if;
@@ -1765,6 +1905,28 @@ CREATE FUNCTION holdfast.delete_schedule(p_name text) RETURNS boolean
 begin
   delete from holdfast.schedule s where s.name = p_name and holdfast.may_touch(s.options ->> 'tenant');
   return found;
+end $$;
+
+--
+-- Name: disable_person(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.disable_person(p_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_was_enabled boolean;
+begin
+  perform holdfast.require_unbound('a person');
+  select p.disabled_at is null into v_was_enabled from holdfast.person p where p.name = p_name for update;
+  if not found then
+    perform holdfast.refuse_stranger(p_name);
+  end if;
+  update holdfast.person p set disabled_at = coalesce(p.disabled_at, holdfast.clock()) where p.name = p_name;
+  delete from holdfast.session s where s.person = p_name;
+  delete from holdfast.device d where d.person = p_name;
+  return v_was_enabled;
 end $$;
 
 --
@@ -1836,6 +1998,8 @@ CREATE FUNCTION holdfast.dispatch_sent(p_id uuid, p_run_ref text, p_run_url text
 declare
   v_run holdfast.dispatch;
 begin
+  -- Whatever is noted about a job is noted under its lock: who follows it reads notes by their numbers.
+  perform from holdfast.job j where j.id = (select d.job_id from holdfast.dispatch d where d.id = p_id) for no key update;
   update holdfast.dispatch d
      set state = case when d.state = 'over' then 'over' else 'sent' end,
          sent_at = coalesce(d.sent_at, holdfast.clock()),
@@ -1982,6 +2146,26 @@ begin
 end $$;
 
 --
+-- Name: enable_person(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.enable_person(p_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_was_disabled boolean;
+begin
+  perform holdfast.require_unbound('a person');
+  select p.disabled_at is not null into v_was_disabled from holdfast.person p where p.name = p_name for update;
+  if not found then
+    perform holdfast.refuse_stranger(p_name);
+  end if;
+  update holdfast.person p set disabled_at = null where p.name = p_name;
+  return v_was_disabled;
+end $$;
+
+--
 -- Name: end_delivery(uuid, integer, uuid, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2023,6 +2207,7 @@ CREATE FUNCTION holdfast.end_of_slice(p_from bigint, p_to bigint, p_limit intege
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET max_parallel_workers_per_gather TO '0'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -2082,6 +2267,38 @@ begin
     select pg_notify('holdfast_cancel', e.id::text) from ended e)
   select count(*) into v_count from told;
   return v_count;
+end $$;
+
+--
+-- Name: end_session(bytea); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.end_session(p_digest bytea) RETURNS text
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  delete from holdfast.session s where s.digest = p_digest returning s.person
+$$;
+
+--
+-- Name: end_webhook(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.end_webhook(p_id uuid) RETURNS uuid[]
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_jobs uuid[];
+begin
+  select array_agg(h.job_id order by h.job_id) into v_jobs
+    from holdfast.job_history h
+   where h.xid = pg_current_xact_id()::text::bigint and h.seq = 1;
+  if v_jobs is not null then
+    update holdfast.webhook_delivery d set jobs = d.jobs || v_jobs where d.id = p_id;
+  end if;
+  perform set_config('holdfast.actor', '', true);
+  return coalesce(v_jobs, '{}');
 end $$;
 
 --
@@ -2432,6 +2649,21 @@ begin
 end $$;
 
 --
+-- Name: fail_webhook(uuid, text, text, text, text, bytea, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.fail_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_body bytea, p_error text) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  insert into holdfast.webhook_delivery as d (id, endpoint, event_id, type, tenant, status, body, error)
+  values (p_id, p_endpoint, p_event_id, p_type, p_tenant, 'failed', p_body, p_error)
+  on conflict on constraint webhook_event_is_handled_once do update
+     set error = excluded.error, tries = d.tries + 1, ended_at = excluded.ended_at
+   where d.status = 'failed'   -- another of the same event may have succeeded meanwhile
+$$;
+
+--
 -- Name: failed_compensations(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2487,22 +2719,27 @@ $$;
 -- Name: find_key(text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.find_key(p_id text) RETURNS TABLE(digest bytea, name text, tenant text, scopes text[])
-    LANGUAGE plpgsql SECURITY DEFINER
+CREATE FUNCTION holdfast.find_key(p_id text) RETURNS TABLE(digest bytea, name text, tenant text, scopes text[], is_long_unused boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
-declare
-  v_now timestamptz := holdfast.clock();
-begin
-  update holdfast.api_key k
-     set used_at = v_now
-   where k.id = p_id and k.revoked_at is null and coalesce(k.expires_at, 'infinity') > v_now
-     and coalesce(k.used_at, '-infinity') < v_now - interval '1 minute';
-  return query
-    select k.digest, k.name::text, k.tenant::text, k.scopes
-      from holdfast.api_key k
-     where k.id = p_id and k.revoked_at is null and coalesce(k.expires_at, 'infinity') > v_now;
-end $$;
+  select k.digest, k.name::text, k.tenant::text, k.scopes, coalesce(k.used_at, '-infinity') < holdfast.clock() - interval '1 minute'
+    from holdfast.api_key k
+   where k.id = p_id and holdfast.key_counts(k)
+$$;
+
+--
+-- Name: find_person(text, bytea); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.find_person(p_name text, p_device bytea) RETURNS TABLE(password text, is_known_device boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select p.password, exists (select from holdfast.device d where d.digest = p_device and d.person = p.name)
+    from holdfast.person p
+   where p.name = p_name
+$$;
 
 --
 -- Name: schedule; Type: TABLE; Schema: holdfast; Owner: -
@@ -2551,6 +2788,27 @@ begin
     perform holdfast.no_schedule(p_name);
   end if;
   return v_schedule;
+end $$;
+
+--
+-- Name: find_session(bytea, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.find_session(p_digest bytea, p_is_request boolean) RETURNS TABLE(name text, role text, tenant text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if p_is_request then
+    update holdfast.session s
+       set seen_at = holdfast.clock()
+     where s.digest = p_digest and holdfast.session_counts(s) and s.seen_at < holdfast.clock() - interval '1 minute';
+  end if;
+  return query
+    select p.name, p.role, p.tenant::text
+      from holdfast.session s
+      join holdfast.person p on p.name = s.person
+     where s.digest = p_digest and holdfast.session_counts(s) and p.disabled_at is null;
 end $$;
 
 --
@@ -2687,6 +2945,34 @@ CREATE FUNCTION holdfast.flags_from_environment(p_tasks jsonb) RETURNS void
 $$;
 
 --
+-- Name: follow_channel(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.follow_channel(p_channel text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  perform holdfast.open_channel(p_channel);
+  return (select c.last_id from holdfast.channel c where c.name = p_channel);
+end $$;
+
+--
+-- Name: follow_job(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.follow_job(p_job uuid) RETURNS TABLE(tenant text, seq integer, note bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select j.tenant::text,
+         coalesce((select max(h.seq) from holdfast.job_history h where h.job_id = j.id), 0),
+         coalesce((select max(a.id) from holdfast.activity a where a.job_id = j.id), 0)
+    from holdfast.job j
+   where j.id = p_job and holdfast.may_touch(j.tenant)
+$$;
+
+--
 -- Name: follow_up(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2696,6 +2982,7 @@ CREATE FUNCTION holdfast.follow_up(p_ids uuid[]) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_ids uuid[] := p_ids;
@@ -2819,6 +3106,36 @@ begin
   perform set_config('holdfast.retention', '', true);
   return v_count;
 end $$;
+
+--
+-- Name: forget_sessions(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.forget_sessions() RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  delete from holdfast.session s where s.begun_at < holdfast.clock() - interval '12 hours';
+  delete from holdfast.device d where d.seen_at < holdfast.clock() - interval '90 days';
+  delete from holdfast.login_try t where t.empty_at < holdfast.clock();
+$$;
+
+--
+-- Name: forget_webhooks(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.forget_webhooks(p_limit integer) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  delete from holdfast.webhook_delivery d
+   where d.id = any (array(
+     select o.id
+       from holdfast.webhook_delivery o
+      where o.ended_at < holdfast.clock() - interval '30 days'
+      order by o.ended_at
+      limit p_limit))
+$$;
 
 --
 -- Name: free_rate_slot(text, integer, interval, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -3031,7 +3348,8 @@ declare
   v_job holdfast.job;
   v_id uuid;
 begin
-  -- The answer to the first call was lost: it was handed over, whatever became of it since.
+  -- The answer to the first call was lost: it was handed over, whatever became of it since. It may be committing just now.
+  perform from holdfast.job j where j.id = p_job for no key update;
   select d.id into v_id from holdfast.dispatch d where d.job_id = p_job and d.attempt = p_attempt and d.claim_id = p_claim_id;
   if found then
     return v_id;
@@ -3040,12 +3358,7 @@ begin
   insert into holdfast.dispatch (job_id, attempt, claim_id, executor, inputs, created_at, next_try_at, heartbeat_limit, run_limit, retry_in, logs)
   values (p_job, p_attempt, p_claim_id, p_executor, p_inputs, holdfast.clock(), holdfast.clock(), make_interval(secs => p_heartbeat_limit),
           make_interval(secs => p_run_limit), make_interval(secs => p_retry_in), p_logs)
-  on conflict (job_id, attempt) do nothing   -- the first call committed while this one waited for the fence
   returning id into v_id;
-  if not found then
-    select d.id into v_id from holdfast.dispatch d where d.job_id = p_job and d.attempt = p_attempt;
-    return v_id;
-  end if;
   update holdfast.job j
      set holder = v_id, deadline_at = null, suspect = false   -- its worker survived it
    where j.id = p_job;
@@ -3053,6 +3366,18 @@ begin
   perform pg_notify('holdfast_dispatch', p_executor);
   return v_id;
 end $$;
+
+--
+-- Name: has_callers(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.has_callers() RETURNS boolean
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select exists (select from holdfast.api_key k where holdfast.key_counts(k))
+      or exists (select from holdfast.person p where p.disabled_at is null)
+$$;
 
 --
 -- Name: has_roles(); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -3086,6 +3411,7 @@ CREATE FUNCTION holdfast.has_unprojected() RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
@@ -3122,6 +3448,7 @@ CREATE FUNCTION holdfast.heal(p_limit integer) RETURNS bigint
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -3378,6 +3705,8 @@ CREATE FUNCTION holdfast.is_needed(p_job uuid, p_parent uuid) RETURNS boolean
       or exists (select from holdfast.job c where c.compensates = p_job and c.status not in ('COMPLETED', 'CANCELLED'))
       or exists (select from holdfast.dependency d join holdfast.job f on f.id = any (array[d.job_id]) where d.needs = p_job and f.finished_at is null)
       or exists (select from holdfast.job p where p.id = p_parent and p.finished_at is null)
+      or exists (select from holdfast.dispatch d
+                  where d.job_id = p_job and d.next_try_at is not null and d.cancel_wanted_at > holdfast.clock() - interval '30 days')
 $$;
 
 --
@@ -3456,6 +3785,7 @@ CREATE FUNCTION holdfast.join_limits(p_ids uuid[]) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_limit record;
@@ -3504,6 +3834,7 @@ CREATE FUNCTION holdfast.join_parents(p_jobs jsonb, p_made jsonb, p_now timestam
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $_$
 declare
   v_nths bigint[];
@@ -3652,6 +3983,7 @@ CREATE FUNCTION holdfast.judge_rules(OUT opened bigint, OUT closed bigint) RETUR
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_now timestamptz := holdfast.clock();
@@ -3764,6 +4096,36 @@ begin
 end $$;
 
 --
+-- Name: api_key; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.api_key (
+    id text NOT NULL,
+    digest bytea NOT NULL,
+    name holdfast.name NOT NULL,
+    tenant holdfast.name,
+    scopes text[] NOT NULL,
+    created_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    created_by text NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    used_at timestamp with time zone,
+    CONSTRAINT api_key_digest_is_sha256 CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT api_key_has_known_scopes CHECK (((scopes <@ ARRAY['enqueue'::text, 'read'::text, 'operate'::text, 'approve'::text, 'admin'::text]) AND (cardinality(scopes) > 0)))
+);
+
+--
+-- Name: key_counts(holdfast.api_key); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.key_counts(p_key holdfast.api_key) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select p_key.revoked_at is null and coalesce(p_key.expires_at, 'infinity') > holdfast.clock()
+$$;
+
+--
 -- Name: key_of(jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3780,6 +4142,17 @@ CREATE FUNCTION holdfast.last_checkpoint(p_job uuid) RETURNS text
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
   select c.value::text from holdfast.checkpoint c where c.job_id = p_job
+$$;
+
+--
+-- Name: leave(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.leave() RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select set_config('role', 'none', true)
 $$;
 
 --
@@ -3863,6 +4236,7 @@ CREATE FUNCTION holdfast.let_out(p_held text, p_limit integer) RETURNS text[]
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -3934,6 +4308,47 @@ CREATE FUNCTION holdfast.limits_of(p_job holdfast.job) RETURNS TABLE(key text, m
 $$;
 
 --
+-- Name: list_keys(text, text, text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.list_keys(p_bound text, p_id text, p_after text, p_limit integer) RETURNS TABLE(id text, name text, tenant text, scopes text[], created_at timestamp with time zone, created_by text, expires_at timestamp with time zone, revoked_at timestamp with time zone, used_at timestamp with time zone, counts boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_after record;
+begin
+  select k.created_at, k.id into v_after from holdfast.api_key k where k.id = p_after and (p_bound is null or k.tenant = p_bound);
+  if p_after is not null and not found then
+    raise exception 'no key has the id %', quote_literal(p_after) using errcode = 'HF005';
+  end if;
+  return query
+    select k.id, k.name::text, k.tenant::text, k.scopes, k.created_at, k.created_by, k.expires_at, k.revoked_at, k.used_at,
+           holdfast.key_counts(k)
+      from holdfast.api_key k
+     where (p_bound is null or k.tenant = p_bound) and holdfast.may_touch(k.tenant)
+       and (p_id is null or k.id = p_id)
+       and (p_after is null or (k.created_at, k.id) < (v_after.created_at, v_after.id))
+     order by k.created_at desc, k.id desc
+     limit p_limit;
+end $$;
+
+--
+-- Name: list_people(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.list_people() RETURNS TABLE(name text, role text, tenant text, created_at timestamp with time zone, created_by text, disabled_at timestamp with time zone, signed_in_at timestamp with time zone, sessions bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select p.name, p.role, p.tenant::text, p.created_at, p.created_by, p.disabled_at, p.signed_in_at,
+         (select count(*) from holdfast.session s where s.person = p.name and holdfast.session_counts(s))
+    from holdfast.person p
+   where holdfast.may_touch(p.tenant)
+   order by p.name
+$$;
+
+--
 -- Name: listed_fields(jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3971,6 +4386,24 @@ begin
 end $$;
 
 --
+-- Name: lock_key(text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.lock_key(p_id text, p_bound text) RETURNS holdfast.api_key
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_key holdfast.api_key;
+begin
+  select * into v_key from holdfast.api_key k where k.id = p_id and (p_bound is null or k.tenant = p_bound) and holdfast.may_touch(k.tenant) for update;
+  if not found then
+    raise exception 'no key has the id %', quote_literal(p_id) using errcode = 'HF071';
+  end if;
+  return v_key;
+end $$;
+
+--
 -- Name: long_waits(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3985,6 +4418,26 @@ CREATE FUNCTION holdfast.long_waits(p_rule holdfast.alert_rule, p_now timestamp 
     from holdfast.open_lines(p_rule, p_now) as l
    where l.since < p_now - p_rule.period
 $$;
+
+--
+-- Name: look_by_token(uuid, bytea); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.look_by_token(p_approval uuid, p_token_hash bytea) RETURNS TABLE(approver text, tenant text, task text, question text, facts text, requester text, quorum integer, approvals integer, expires_at timestamp with time zone, on_expiry text, bound_hash text, decision text, decided_by text, decided_at timestamp with time zone, reason text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_gate holdfast.approval := holdfast.open_approval(p_approval);
+  v_name text := holdfast.token_holder(v_gate, p_token_hash);
+begin
+  return query
+    select v_name, j.tenant::text, j.task::text, v_gate.question, v_gate.facts::text, v_gate.requester, v_gate.quorum::int,
+           (holdfast.how_it_stands(v_gate.id, 'seen')).approvals, v_gate.expires_at, v_gate.on_expiry, v_gate.bound_hash,
+           v_gate.decision, v_gate.decided_by, v_gate.decided_at, v_gate.reason
+      from holdfast.job j
+     where j.id = v_gate.job_id and v_name is not null;
+end $$;
 
 --
 -- Name: low_success_rates(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -4058,6 +4511,7 @@ CREATE FUNCTION holdfast.might_conflict(p_jobs jsonb) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     AS $_$
@@ -4177,6 +4631,7 @@ CREATE FUNCTION holdfast.next_tenants(p_queue text, p_tenant text, p_most intege
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -4368,6 +4823,7 @@ CREATE FUNCTION holdfast.open_again(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -4465,10 +4921,27 @@ CREATE FUNCTION holdfast.open_lines(p_rule holdfast.alert_rule, p_now timestamp 
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
-  select q.name::text, holdfast.waiting_since(q.name)
-    from holdfast.queue q
-   where case when p_rule.queue is null then q.name <> 'holdfast' else q.name = p_rule.queue end
-     and (q.paused_at is null or q.resume_at <= p_now)
+  -- Not the queues that somebody has declared: jobs can be enqueued into any, and those are the ones that nobody serves. Hops along the index.
+  with recursive in_line as (
+    (select j.queue::text as name
+       from holdfast.job j
+      where p_rule.queue is null and j.claim_order is not null and not j.suspect
+      order by j.queue
+      limit 1)
+    union all
+    select (select j.queue::text
+              from holdfast.job j
+             where j.claim_order is not null and not j.suspect and j.queue > l.name
+             order by j.queue
+             limit 1)
+      from in_line l
+     where l.name is not null)
+  select n.name, holdfast.waiting_since(n.name)
+    from (select l.name from in_line l where l.name <> 'holdfast'
+          union all
+          select p_rule.queue::text where p_rule.queue is not null) as n
+    left join holdfast.queue q on q.name = n.name
+   where q.paused_at is null or q.resume_at <= p_now
 $$;
 
 --
@@ -4490,6 +4963,57 @@ begin
                 where holdfast.task_is_paused(t) is not true
                   and not exists (select from holdfast.flag f where f.name = t.options ->> 'flag' and not f.enabled)
                 order by n.nth);
+end $$;
+
+--
+-- Name: operation; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.operation (
+    id uuid NOT NULL,
+    created_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    tenant holdfast.name,
+    action text NOT NULL,
+    search text NOT NULL,
+    actor text NOT NULL,
+    reason text,
+    total integer NOT NULL,
+    CONSTRAINT operation_action_is_known CHECK ((action = ANY (ARRAY['retry'::text, 'cancel'::text]))),
+    CONSTRAINT operation_reason_has_500_characters_at_most CHECK ((length(reason) <= 500))
+);
+
+--
+-- Name: operate(holdfast.operation, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.operate(p_operation holdfast.operation, p_job uuid) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_reason text := concat_ws(' ', p_operation.reason, format('(operation %s)', p_operation.id));
+  v_status holdfast.job_status;
+begin
+  select j.status into v_status
+    from holdfast.job j
+   where j.id = p_job and (p_operation.tenant is null or j.tenant = p_operation.tenant)
+     for no key update;
+  if not found then
+    return 'it is not there any more';
+  end if;
+  if p_operation.action = 'cancel' then
+    if holdfast.is_terminal(v_status) then
+      return format('it is %s', v_status);
+    end if;
+    perform holdfast.cancel(p_job, p_operation.actor, v_reason);
+    return null;
+  end if;
+  begin
+    perform holdfast.retry(p_job, p_operation.actor, v_reason);
+    return null;
+  exception when sqlstate 'HF008' then
+    return sqlerrm;
+  end;
 end $$;
 
 --
@@ -4715,6 +5239,7 @@ CREATE FUNCTION holdfast.project_slice(p_from bigint, p_to bigint, p_end bigint,
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
@@ -4810,6 +5335,14 @@ begin
      where l.retries is not null
      group by l.minute, l.queue, l.task, l.retries
     on conflict (minute, what, task, queue, bucket) do update set count = t.count + excluded.count),
+  lasted as (
+    insert into holdfast.duration as d (queue, task, what, bucket, count, seconds)
+    select l.queue, l.task, case when l.waits > 0 then 'wait' else 'run' end, (l.bucket + 7) / 8, sum(l.n),
+           extract(epoch from sum(coalesce(l.waited, l.ran)))
+      from lots l
+     where l.bucket is not null
+     group by l.queue, l.task, 3, 4
+    on conflict (queue, task, what, bucket) do update set count = d.count + excluded.count, seconds = d.seconds + excluded.seconds),
   tallied as (
     insert into holdfast.tally as t (queue, task, status, entered, departed)
     select e.queue, e.task, e.status, sum(e.entered), sum(e.departed)
@@ -5082,6 +5615,33 @@ CREATE FUNCTION holdfast.rates_of(p_job holdfast.job) RETURNS TABLE(key text, mo
 $$;
 
 --
+-- Name: read_channels(text[], text[], bigint[], integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.read_channels(p_channels text[], p_tenants text[], p_after bigint[], p_limit integer) RETURNS TABLE(channel integer, id bigint, kind text, job_id uuid, at timestamp with time zone, data jsonb)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select a.place::int, e.id, own.kind, own.job_id, own.at, own.data
+    from unnest(p_channels, p_tenants, p_after) with ordinality as a (channel, tenant, after, place)
+    cross join lateral (
+      select f.id, f.kind, f.job_id, f.at, f.data,
+             sum(octet_length(f.data::text)) over (order by f.id rows between unbounded preceding and 1 preceding) as bytes_before
+        from (select f.id, f.kind, f.job_id, f.at, f.data
+                from holdfast.feed f
+               where f.channel = a.channel and f.id > a.after
+               order by f.id
+               limit least(p_limit, 1000)) as f) as e
+    left join lateral (
+      select e.kind, e.job_id, e.at, e.data
+       where holdfast.may_touch(nullif(a.tenant, '*'))
+         and (a.tenant = '*' or a.channel = 'tenant:' || a.tenant
+              or exists (select from holdfast.job j where j.id = e.job_id and j.tenant = a.tenant))) as own on true
+   where coalesce(e.bytes_before, 0) < 65536
+   order by a.place, e.id
+$$;
+
+--
 -- Name: read_feed(text, bigint, integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5153,6 +5713,42 @@ begin
   v_gate.bound_hash := holdfast.bound_hash(p_job.id, p_job.payload, v_gate.name, v_gate.question, v_gate.facts, v_gate.approvers, v_gate.quorum);
   return v_gate;
 end $$;
+
+--
+-- Name: read_jobs(uuid[], integer[], bigint[], integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.read_jobs(p_jobs uuid[], p_seqs integer[], p_notes bigint[], p_limit integer) RETURNS TABLE(job integer, seq integer, note bigint, kind text, job_id uuid, at timestamp with time zone, data jsonb)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select a.place::int, m.seq, 0, holdfast.event_kind(m.to_status), a.job, m.at,
+         jsonb_strip_nulls(jsonb_build_object(
+           'task', j.task, 'status', m.to_status, 'from', m.from_status, 'attempt', m.attempt, 'seq', m.seq,
+           'due_at', m.metadata -> 'due_at', 'error', holdfast.error_class(m.metadata),
+           'fields', (select holdfast.listed_fields(t.options -> 'feed_fields', j.payload)
+                        from holdfast.task t
+                       where t.name = j.task and jsonb_typeof(t.options -> 'feed_fields') = 'array')))
+    from unnest(p_jobs, p_seqs) with ordinality as a (job, seq, place)
+    join holdfast.job j on j.id = a.job and holdfast.may_touch(j.tenant)
+    cross join lateral (
+      select h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
+        from holdfast.job_history h
+       where h.job_id = a.job and h.seq > a.seq
+       order by h.seq
+       limit p_limit) as m
+  union all
+  select a.place::int, 0, n.id, n.kind, a.job, n.at, jsonb_build_object('task', j.task) || coalesce(n.data, '{}')
+    from unnest(p_jobs, p_notes) with ordinality as a (job, note, place)
+    join holdfast.job j on j.id = a.job and holdfast.may_touch(j.tenant)
+    cross join lateral (
+      select v.id, v.kind, v.at, v.data
+        from holdfast.activity v
+       where v.job_id = a.job and v.id > a.note
+       order by v.id
+       limit p_limit) as n
+   order by 1, 2, 3
+$$;
 
 --
 -- Name: ready_since(timestamp with time zone, integer); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -5322,6 +5918,18 @@ begin
 end $$;
 
 --
+-- Name: refuse_stranger(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.refuse_stranger(p_name text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  raise exception 'nobody is called %', quote_literal(p_name) using errcode = 'HF073', hint = 'holdfast user list shows everybody.';
+end $$;
+
+--
 -- Name: register_alerts(text, jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5451,6 +6059,7 @@ CREATE FUNCTION holdfast.release_compensations(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -5480,6 +6089,7 @@ CREATE FUNCTION holdfast.release_retries(p_ids uuid[]) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
   select holdfast.let_go(array_agg(r.id::uuid))
     from holdfast.job c
@@ -5498,6 +6108,7 @@ CREATE FUNCTION holdfast.release_slots(p_ids uuid[]) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_freed text[];
@@ -5698,6 +6309,7 @@ CREATE FUNCTION holdfast.retire_worker(p_worker uuid) RETURNS void
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
   update holdfast.worker w
@@ -5866,6 +6478,21 @@ begin
 end $$;
 
 --
+-- Name: revoke_key(text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.revoke_key(p_id text, p_bound text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_old holdfast.api_key := holdfast.lock_key(p_id, p_bound);
+begin
+  update holdfast.api_key k set revoked_at = holdfast.clock() where k.id = p_id and k.revoked_at is null;
+  return holdfast.key_counts(v_old);
+end $$;
+
+--
 -- Name: rollout_bucket(text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5880,6 +6507,61 @@ CREATE FUNCTION holdfast.rollout_bucket(p_key text) RETURNS integer
 CREATE FUNCTION holdfast.rollout_position(p_key text) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ((((((('x'::text || "right"(md5(p_key), 8)))::bit(32))::bigint % (10)::bigint) * 10) + ((((('x'::text || "right"(md5(p_key), 8)))::bit(32))::bigint / 10) % (10)::bigint)))::integer;
+
+--
+-- Name: rotate_key(text, text, text, bytea, interval, timestamp with time zone, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.rotate_key(p_id text, p_bound text, p_new_id text, p_new_digest bytea, p_overlap interval, p_expires_at timestamp with time zone, p_actor text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_old holdfast.api_key := holdfast.lock_key(p_id, p_bound);
+  v_now timestamptz := holdfast.clock();
+begin
+  if not holdfast.key_counts(v_old) then
+    raise exception 'key % counts no more and cannot be replaced', quote_literal(p_id) using errcode = 'HF072', hint = 'Create another.';
+  end if;
+  update holdfast.api_key k
+     set expires_at = least(coalesce(k.expires_at, 'infinity'), v_now + p_overlap)
+   where k.id = p_id;
+  perform holdfast.create_key(p_new_id, p_new_digest, v_old.name, v_old.tenant, v_old.scopes,
+                              coalesce(p_expires_at, v_now + (v_old.expires_at - v_old.created_at)), p_actor);
+end $$;
+
+--
+-- Name: run_chunk(uuid, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.run_chunk(p_operation uuid, p_nth integer, OUT done integer, OUT skipped integer) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_operation holdfast.operation;
+  v_chunk holdfast.operation_chunk;
+  v_refusals jsonb;
+begin
+  select * into v_operation from holdfast.operation o where o.id = p_operation;
+  select * into v_chunk from holdfast.operation_chunk c where c.operation_id = p_operation and c.nth = p_nth for update;
+  if not found then
+    raise exception 'operation % has no chunk %', p_operation, p_nth using errcode = 'HF005';
+  end if;
+  if v_chunk.finished_at is null then
+    select coalesce(jsonb_agg(jsonb_build_object('job', t.job, 'why', t.why)) filter (where t.why is not null), '[]')
+      into v_refusals
+      from (select u.job, holdfast.operate(v_operation, u.job) as why
+              from (select s.job from unnest(v_chunk.jobs) as s (job) order by s.job) as u) as t;
+    update holdfast.operation_chunk c
+       set finished_at = holdfast.clock(), skipped = jsonb_array_length(v_refusals), refusals = v_refusals,
+           done = cardinality(c.jobs) - jsonb_array_length(v_refusals)
+     where c.operation_id = p_operation and c.nth = p_nth
+    returning * into v_chunk;
+  end if;
+  done := v_chunk.done;
+  skipped := v_chunk.skipped;
+end $$;
 
 --
 -- Name: run_fault(holdfast.dispatch); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -5945,6 +6627,17 @@ CREATE FUNCTION holdfast.running_in(p_snapshot pg_snapshot) RETURNS bigint[]
 $$;
 
 --
+-- Name: running_on(uuid, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.running_on(p_job uuid, p_holder uuid) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select 'worker:' || p_holder where p_job::text = any (string_to_array(current_setting('holdfast.running_on', true), ','))
+$$;
+
+--
 -- Name: save_checkpoint(uuid, integer, uuid, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -6000,6 +6693,30 @@ CREATE FUNCTION holdfast.saved_steps(p_job uuid) RETURNS TABLE(name text, kind t
 $$;
 
 --
+-- Name: session; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.session (
+    digest bytea NOT NULL,
+    person text NOT NULL,
+    begun_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    seen_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    address text,
+    CONSTRAINT session_digest_is_sha256 CHECK ((octet_length(digest) = 32))
+);
+
+--
+-- Name: session_counts(holdfast.session); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.session_counts(p_session holdfast.session) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select p_session.seen_at > holdfast.clock() - interval '30 minutes' and p_session.begun_at > holdfast.clock() - interval '12 hours'
+$$;
+
+--
 -- Name: set_flag(text, boolean, integer, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -6019,6 +6736,24 @@ begin
          reason = excluded.reason, at = excluded.at;
   perform holdfast.open_again(100);
   perform holdfast.wake(array(select s.queue from holdfast.sleeper s));
+end $$;
+
+--
+-- Name: set_password(text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.set_password(p_name text, p_password text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  perform holdfast.require_unbound('a person');
+  update holdfast.person p set password = p_password where p.name = p_name;
+  if not found then
+    perform holdfast.refuse_stranger(p_name);
+  end if;
+  delete from holdfast.session s where s.person = p_name;
+  delete from holdfast.device d where d.person = p_name;
 end $$;
 
 --
@@ -6042,6 +6777,22 @@ begin
      set soft = excluded.soft, hard = excluded.hard, reached_until = null,
          told_until = case when excluded.soft is not distinct from q.soft then q.told_until end;
   perform holdfast.judge_quotas(array[p_tenant]);
+end $$;
+
+--
+-- Name: set_role(text, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.set_role(p_name text, p_role text, p_tenant text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  perform holdfast.require_unbound('a person');
+  update holdfast.person p set role = p_role, tenant = p_tenant where p.name = p_name;
+  if not found then
+    perform holdfast.refuse_stranger(p_name);
+  end if;
 end $$;
 
 --
@@ -6078,16 +6829,20 @@ CREATE FUNCTION holdfast.settle(p_worker uuid, p_settlements jsonb) RETURNS TABL
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET lock_timeout TO '2s'
     AS $$
 declare
   v_now timestamptz := holdfast.clock();
   v_name text;
+  v_moved uuid[];
 begin
   select w.name into v_name from holdfast.worker w where w.id = p_worker;
   v_name := coalesce(v_name, p_worker::text);
   perform set_config('holdfast.actor', v_name, true);
-  return query
+  perform set_config('holdfast.running_on', coalesce(string_agg(o ->> 'id', ','), ''), true)
+     from jsonb_array_elements(p_settlements) as o
+    where (o ->> 'runs_on')::boolean;
   with outcome as materialized (
     select o.id, o.attempt, o.claim_id, o.outcome, o.error, o.delay, o.reason, o.logs, coalesce(o.recoverable, true) as recoverable
       from jsonb_to_recordset(p_settlements) as o (id uuid, attempt int, claim_id uuid, outcome text, error jsonb, delay float8,
@@ -6122,7 +6877,7 @@ begin
            reason = m.reason
       from mine m
      where j.id = any (array[m.id])
-    returning j.id, j.status, j.queue, j.due_at),
+    returning j.id, j.queue, j.due_at),
   kept as (
     insert into holdfast.attempt (job_id, attempt, worker, outcome, error, logs)
     select m.id, m.attempt, v_name, m.outcome, m.error, m.logs
@@ -6134,18 +6889,19 @@ begin
       from moved d
      where d.due_at <= v_now
     having count(*) > 0)
-  select o.id, coalesce(d.status, j.status),
-         d.id is not null
+  select array_agg(d.id) into v_moved from moved d left join woken w on true;
+  -- A statement of its own: whoever waited for a lock above must see what it waited for.
+  return query
+  select o.id, j.status,
+         o.id = any (coalesce(v_moved, '{}'))
          -- The same attempt has written the same before, and the answer was lost: a success, as for complete.
          or exists (select from holdfast.job_history h
                      where h.job_id = o.id and h.attempt = o.attempt and h.from_status = 'RUNNING' and h.actor = v_name
                        and h.reason is not distinct from o.reason
                        and h.to_status = any (case o.outcome when 'cancelled' then '{CANCELLED}' when 'released' then '{RETRY}'
                                               else '{RETRY,FAILED}' end::holdfast.job_status[]))
-    from outcome o
-    left join moved d on d.id = o.id
-    left join holdfast.job j on j.id = any (array[o.id])
-    left join woken w on true;
+    from jsonb_to_recordset(p_settlements) as o (id uuid, attempt int, outcome text, reason text)
+    left join holdfast.job j on j.id = any (array[o.id]);
 end $$;
 
 --
@@ -6367,6 +7123,7 @@ CREATE FUNCTION holdfast.sweep(p_limit integer DEFAULT 1000, OUT died bigint, OU
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
   perform set_config('holdfast.actor', 'sweeper', true);
@@ -6396,6 +7153,7 @@ CREATE FUNCTION holdfast.take_dispatches(p_worker uuid, p_executors text[], p_li
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
@@ -6421,6 +7179,37 @@ begin
   returning d.id, case when due.is_over then 'cancel' when due.doubtful then 'find' else 'start' end,
             case when due.is_over then d.cancel_tries else d.tries end,
             d.job_id, d.attempt, d.claim_id, d.executor::text, d.inputs::text, d.created_at, d.run_ref, d.run_id;
+end $$;
+
+--
+-- Name: take_tries(text[], integer[], interval[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.take_tries(p_buckets text[], p_tries integer[], p_periods interval[]) RETURNS interval
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_now timestamptz;
+  v_wait interval;
+begin
+  -- Also locks them, in one order for everybody.
+  insert into holdfast.login_try as t (bucket, empty_at)
+  select a.bucket, holdfast.clock() from unnest(p_buckets) as a (bucket) order by a.bucket
+  on conflict (bucket) do update set empty_at = t.empty_at;
+  v_now := holdfast.clock();
+  select max(greatest(t.empty_at, v_now) + a.period / a.tries - v_now - a.period)
+    into v_wait
+    from unnest(p_buckets, p_tries, p_periods) as a (bucket, tries, period)
+    join holdfast.login_try t on t.bucket = a.bucket;
+  if v_wait > interval '0' then
+    return v_wait;
+  end if;
+  update holdfast.login_try t
+     set empty_at = greatest(t.empty_at, v_now) + a.period / a.tries
+    from unnest(p_buckets, p_tries, p_periods) as a (bucket, tries, period)
+   where t.bucket = a.bucket;
+  return null;
 end $$;
 
 --
@@ -6613,6 +7402,7 @@ CREATE FUNCTION holdfast.tenants_in_line(p_queue text, p_from text, p_below text
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
@@ -6637,6 +7427,32 @@ begin
     into tenants, heads
     from hop h
    where p_below is null or h.tenant < p_below;
+end $$;
+
+--
+-- Name: token_holder(holdfast.approval, bytea); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.token_holder(p_gate holdfast.approval, p_token_hash bytea) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_name text;
+begin
+  if p_gate.id is null
+     or (cardinality(p_gate.wrong_tries) >= 5 and p_gate.wrong_tries[1] > holdfast.clock() - interval '1 minute') then
+    return null;
+  end if;
+  select r.name into v_name
+    from holdfast.approver r
+   where r.approval_id = p_gate.id and r.token_hash = p_token_hash and r.used_at is null;
+  if not found then
+    update holdfast.approval a
+       set wrong_tries = a.wrong_tries[greatest(cardinality(a.wrong_tries) - 3, 1):] || holdfast.clock()
+     where a.id = p_gate.id;
+  end if;
+  return v_name;
 end $$;
 
 --
@@ -6789,8 +7605,10 @@ begin
   perform holdfast.forget_projected(p_limit);
   delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
   delete from holdfast.request r where r.at < holdfast.clock() - interval '24 hours';
+  perform holdfast.forget_sessions();
   perform holdfast.forget_schedule_runs(p_limit);
   perform holdfast.forget_alerts(p_limit);
+  perform holdfast.forget_webhooks(p_limit);
   perform holdfast.drop_empty_history_partitions();
   delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
   with gone as (
@@ -6801,6 +7619,19 @@ begin
   select count(*) into forgotten from gone;
   update holdfast.upkeep set ran_at = holdfast.clock();
 end $$;
+
+--
+-- Name: use_key(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.use_key(p_id text) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  update holdfast.api_key k
+     set used_at = holdfast.clock()
+   where k.id = p_id and coalesce(k.used_at, '-infinity') < holdfast.clock() - interval '1 minute'
+$$;
 
 --
 -- Name: uuid_at(timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -7187,25 +8018,6 @@ CREATE TABLE holdfast.alert_watch (
 WITH (fillfactor='10');
 
 --
--- Name: api_key; Type: TABLE; Schema: holdfast; Owner: -
---
-
-CREATE TABLE holdfast.api_key (
-    id text NOT NULL,
-    digest bytea NOT NULL,
-    name holdfast.name NOT NULL,
-    tenant holdfast.name,
-    scopes text[] NOT NULL,
-    created_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
-    created_by text NOT NULL,
-    expires_at timestamp with time zone,
-    revoked_at timestamp with time zone,
-    used_at timestamp with time zone,
-    CONSTRAINT api_key_digest_is_sha256 CHECK ((octet_length(digest) = 32)),
-    CONSTRAINT api_key_has_known_scopes CHECK (((scopes <@ ARRAY['enqueue'::text, 'read'::text, 'operate'::text, 'approve'::text, 'admin'::text]) AND (cardinality(scopes) > 0)))
-);
-
---
 -- Name: approval_decision; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -7328,6 +8140,32 @@ CREATE TABLE holdfast.dependency (
     CONSTRAINT dependency_policy_is_known CHECK ((policy = ANY (ARRAY['cancel'::text, 'run'::text]))),
     CONSTRAINT nobody_needs_itself CHECK ((needs <> job_id))
 );
+
+--
+-- Name: device; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.device (
+    digest bytea NOT NULL,
+    person text NOT NULL,
+    seen_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    CONSTRAINT device_digest_is_sha256 CHECK ((octet_length(digest) = 32))
+);
+
+--
+-- Name: duration; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.duration (
+    queue text NOT NULL,
+    task text NOT NULL,
+    what text NOT NULL,
+    bucket smallint NOT NULL,
+    count bigint NOT NULL,
+    seconds numeric(30,6) NOT NULL,
+    CONSTRAINT duration_is_known CHECK ((what = ANY (ARRAY['wait'::text, 'run'::text])))
+)
+WITH (fillfactor='50');
 
 --
 -- Name: event; Type: TABLE; Schema: holdfast; Owner: -
@@ -7498,6 +8336,15 @@ CREATE TABLE holdfast.left_over (
 );
 
 --
+-- Name: login_try; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.login_try (
+    bucket text NOT NULL,
+    empty_at timestamp with time zone NOT NULL
+);
+
+--
 -- Name: notification; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -7524,6 +8371,39 @@ CREATE TABLE holdfast.notification (
     CONSTRAINT notification_subject_is_one_line CHECK ((((length(subject) >= 1) AND (length(subject) <= 200)) AND (subject !~ '[[:cntrl:]]'::text)))
 )
 WITH (fillfactor='70');
+
+--
+-- Name: operation_chunk; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.operation_chunk (
+    operation_id uuid NOT NULL,
+    nth integer NOT NULL,
+    jobs uuid[] NOT NULL,
+    finished_at timestamp with time zone,
+    done integer DEFAULT 0 NOT NULL,
+    skipped integer DEFAULT 0 NOT NULL,
+    refusals jsonb DEFAULT '[]'::jsonb NOT NULL,
+    CONSTRAINT chunk_has_1_to_500_jobs CHECK (((cardinality(jobs) >= 1) AND (cardinality(jobs) <= 500)))
+);
+
+--
+-- Name: person; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.person (
+    name text NOT NULL,
+    password text NOT NULL,
+    role text NOT NULL,
+    tenant holdfast.name,
+    created_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    created_by text NOT NULL,
+    disabled_at timestamp with time zone,
+    signed_in_at timestamp with time zone,
+    CONSTRAINT person_has_known_role CHECK ((role = ANY (ARRAY['viewer'::text, 'approver'::text, 'operator'::text, 'admin'::text]))),
+    CONSTRAINT person_name_is_plain CHECK ((name ~ '^[a-z0-9][a-z0-9._@+-]{0,199}$'::text)),
+    CONSTRAINT person_password_is_argon2id CHECK ((password ~~ '$argon2id$%'::text))
+);
 
 --
 -- Name: progress; Type: TABLE; Schema: holdfast; Owner: -
@@ -7780,6 +8660,30 @@ CREATE TABLE holdfast.wait (
 WITH (fillfactor='70');
 
 --
+-- Name: webhook_delivery; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.webhook_delivery (
+    id uuid NOT NULL,
+    endpoint holdfast.name NOT NULL,
+    event_id holdfast.long_name NOT NULL,
+    type holdfast.name NOT NULL,
+    tenant holdfast.name,
+    status text NOT NULL,
+    body bytea NOT NULL,
+    received_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    ended_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    tries integer DEFAULT 1 NOT NULL,
+    replays integer DEFAULT 0 NOT NULL,
+    replayed_by text,
+    error text,
+    jobs uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    CONSTRAINT webhook_error_is_of_failures CHECK (((error IS NOT NULL) = (status = 'failed'::text))),
+    CONSTRAINT webhook_status_is_known CHECK ((status = ANY (ARRAY['handled'::text, 'ignored'::text, 'failed'::text])))
+)
+WITH (fillfactor='80');
+
+--
 -- Name: worker; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -7921,6 +8825,13 @@ ALTER TABLE ONLY holdfast.dependency
     ADD CONSTRAINT dependency_pkey PRIMARY KEY (needs, job_id);
 
 --
+-- Name: device device_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.device
+    ADD CONSTRAINT device_pkey PRIMARY KEY (digest);
+
+--
 -- Name: dispatch dispatch_is_one_an_attempt; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -7933,6 +8844,13 @@ ALTER TABLE ONLY holdfast.dispatch
 
 ALTER TABLE ONLY holdfast.dispatch
     ADD CONSTRAINT dispatch_pkey PRIMARY KEY (id);
+
+--
+-- Name: duration duration_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.duration
+    ADD CONSTRAINT duration_pkey PRIMARY KEY (queue, task, what, bucket);
 
 --
 -- Name: event event_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -7998,11 +8916,39 @@ ALTER TABLE ONLY holdfast.job
     ADD CONSTRAINT job_pkey PRIMARY KEY (id);
 
 --
+-- Name: login_try login_try_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.login_try
+    ADD CONSTRAINT login_try_pkey PRIMARY KEY (bucket);
+
+--
 -- Name: notification notification_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
 ALTER TABLE ONLY holdfast.notification
     ADD CONSTRAINT notification_pkey PRIMARY KEY (id);
+
+--
+-- Name: operation_chunk operation_chunk_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.operation_chunk
+    ADD CONSTRAINT operation_chunk_pkey PRIMARY KEY (operation_id, nth);
+
+--
+-- Name: operation operation_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.operation
+    ADD CONSTRAINT operation_pkey PRIMARY KEY (id);
+
+--
+-- Name: person person_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.person
+    ADD CONSTRAINT person_pkey PRIMARY KEY (name);
 
 --
 -- Name: progress progress_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -8080,6 +9026,13 @@ ALTER TABLE ONLY holdfast.schedule
 
 ALTER TABLE ONLY holdfast.schedule_run
     ADD CONSTRAINT schedule_run_pkey PRIMARY KEY (schedule, slot);
+
+--
+-- Name: session session_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.session
+    ADD CONSTRAINT session_pkey PRIMARY KEY (digest);
 
 --
 -- Name: sleeper sleeper_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -8173,6 +9126,20 @@ ALTER TABLE ONLY holdfast.wait
     ADD CONSTRAINT wait_pkey PRIMARY KEY (job_id);
 
 --
+-- Name: webhook_delivery webhook_delivery_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.webhook_delivery
+    ADD CONSTRAINT webhook_delivery_pkey PRIMARY KEY (id);
+
+--
+-- Name: webhook_delivery webhook_event_is_handled_once; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.webhook_delivery
+    ADD CONSTRAINT webhook_event_is_handled_once UNIQUE (endpoint, event_id);
+
+--
 -- Name: worker worker_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -8202,6 +9169,18 @@ CREATE INDEX alert_by_age ON holdfast.alert USING btree (closed_at) WHERE (close
 --
 
 CREATE UNIQUE INDEX alert_is_open_once ON holdfast.alert USING btree (rule, about) WHERE (closed_at IS NULL);
+
+--
+-- Name: api_key_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX api_key_by_age ON holdfast.api_key USING btree (created_at, id);
+
+--
+-- Name: api_key_of_name; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX api_key_of_name ON holdfast.api_key USING btree (name);
 
 --
 -- Name: approval_expiring; Type: INDEX; Schema: holdfast; Owner: -
@@ -8244,6 +9223,18 @@ CREATE INDEX channel_by_age ON holdfast.channel USING btree (last_at);
 --
 
 CREATE INDEX dependency_of ON holdfast.dependency USING btree (job_id, "position");
+
+--
+-- Name: device_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX device_by_age ON holdfast.device USING btree (seen_at);
+
+--
+-- Name: device_of_person; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX device_of_person ON holdfast.device USING btree (person);
 
 --
 -- Name: dispatch_due; Type: INDEX; Schema: holdfast; Owner: -
@@ -8390,6 +9381,12 @@ CREATE INDEX left_over_in_order ON holdfast.left_over USING btree (at, job_id, s
 CREATE INDEX left_over_of_job ON holdfast.left_over USING btree (job_id);
 
 --
+-- Name: login_try_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX login_try_by_age ON holdfast.login_try USING btree (empty_at);
+
+--
 -- Name: notification_by_age; Type: INDEX; Schema: holdfast; Owner: -
 --
 
@@ -8418,6 +9415,12 @@ CREATE INDEX notification_of_approval ON holdfast.notification USING btree (appr
 --
 
 CREATE INDEX notification_open ON holdfast.notification USING btree (created_at) WHERE (state = ANY (ARRAY['waiting'::text, 'failed'::text]));
+
+--
+-- Name: operation_of_tenant; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX operation_of_tenant ON holdfast.operation USING btree (tenant, id DESC) WHERE (tenant IS NOT NULL);
 
 --
 -- Name: rate_slot_by_use; Type: INDEX; Schema: holdfast; Owner: -
@@ -8462,6 +9465,18 @@ CREATE INDEX schedule_run_by_age ON holdfast.schedule_run USING btree (at);
 CREATE INDEX schedule_run_by_job ON holdfast.schedule_run USING btree (schedule, slot DESC) WHERE (outcome = ANY (ARRAY['fired'::text, 'manual'::text]));
 
 --
+-- Name: session_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX session_by_age ON holdfast.session USING btree (begun_at);
+
+--
+-- Name: session_of_person; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX session_of_person ON holdfast.session USING btree (person);
+
+--
 -- Name: task_paused; Type: INDEX; Schema: holdfast; Owner: -
 --
 
@@ -8478,6 +9493,30 @@ CREATE INDEX usage_of_tenant ON holdfast.usage USING btree (tenant, day);
 --
 
 CREATE INDEX wait_for_event ON holdfast.wait USING btree (event) WHERE (event IS NOT NULL);
+
+--
+-- Name: webhook_delivery_by_age; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX webhook_delivery_by_age ON holdfast.webhook_delivery USING btree (ended_at);
+
+--
+-- Name: webhook_delivery_failed; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX webhook_delivery_failed ON holdfast.webhook_delivery USING btree (id DESC) WHERE (status = 'failed'::text);
+
+--
+-- Name: webhook_delivery_of_endpoint; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX webhook_delivery_of_endpoint ON holdfast.webhook_delivery USING btree (endpoint, id DESC);
+
+--
+-- Name: webhook_delivery_of_tenant; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX webhook_delivery_of_tenant ON holdfast.webhook_delivery USING btree (tenant, id DESC) WHERE (tenant IS NOT NULL);
 
 --
 -- Name: job_history_rest_pkey; Type: INDEX ATTACH; Schema: holdfast; Owner: -
@@ -8824,6 +9863,27 @@ CREATE TRIGGER step_is_not_truncated BEFORE TRUNCATE ON holdfast.step FOR EACH S
 ALTER TABLE holdfast.step ENABLE ALWAYS TRIGGER step_is_not_truncated;
 
 --
+-- Name: device device_person_fkey; Type: FK CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.device
+    ADD CONSTRAINT device_person_fkey FOREIGN KEY (person) REFERENCES holdfast.person(name) ON DELETE CASCADE;
+
+--
+-- Name: operation_chunk operation_chunk_operation_id_fkey; Type: FK CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.operation_chunk
+    ADD CONSTRAINT operation_chunk_operation_id_fkey FOREIGN KEY (operation_id) REFERENCES holdfast.operation(id) ON DELETE CASCADE;
+
+--
+-- Name: session session_person_fkey; Type: FK CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.session
+    ADD CONSTRAINT session_person_fkey FOREIGN KEY (person) REFERENCES holdfast.person(name) ON DELETE CASCADE;
+
+--
 -- Name: sleeper sleeper_worker_id_fkey; Type: FK CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -8927,10 +9987,22 @@ CREATE POLICY all_rows ON holdfast.checkpoint FOR SELECT TO holdfast_unbound USI
 CREATE POLICY all_rows ON holdfast.dependency FOR SELECT TO holdfast_unbound USING (true);
 
 --
+-- Name: device all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.device FOR SELECT TO holdfast_unbound USING (true);
+
+--
 -- Name: dispatch all_rows; Type: POLICY; Schema: holdfast; Owner: -
 --
 
 CREATE POLICY all_rows ON holdfast.dispatch FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: duration all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.duration FOR SELECT TO holdfast_unbound USING (true);
 
 --
 -- Name: event all_rows; Type: POLICY; Schema: holdfast; Owner: -
@@ -8969,10 +10041,34 @@ CREATE POLICY all_rows ON holdfast.job_history_rest FOR SELECT TO holdfast_unbou
 CREATE POLICY all_rows ON holdfast.left_over FOR SELECT TO holdfast_unbound USING (true);
 
 --
+-- Name: login_try all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.login_try FOR SELECT TO holdfast_unbound USING (true);
+
+--
 -- Name: notification all_rows; Type: POLICY; Schema: holdfast; Owner: -
 --
 
 CREATE POLICY all_rows ON holdfast.notification FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: operation all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.operation FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: operation_chunk all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.operation_chunk FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: person all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.person FOR SELECT TO holdfast_unbound USING (true);
 
 --
 -- Name: progress all_rows; Type: POLICY; Schema: holdfast; Owner: -
@@ -9029,6 +10125,12 @@ CREATE POLICY all_rows ON holdfast.schedule FOR SELECT TO holdfast_unbound USING
 CREATE POLICY all_rows ON holdfast.schedule_run FOR SELECT TO holdfast_unbound USING (true);
 
 --
+-- Name: session all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.session FOR SELECT TO holdfast_unbound USING (true);
+
+--
 -- Name: slot all_rows; Type: POLICY; Schema: holdfast; Owner: -
 --
 
@@ -9081,6 +10183,12 @@ CREATE POLICY all_rows ON holdfast.usage FOR SELECT TO holdfast_unbound USING (t
 --
 
 CREATE POLICY all_rows ON holdfast.wait FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: webhook_delivery all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.webhook_delivery FOR SELECT TO holdfast_unbound USING (true);
 
 --
 -- Name: activity all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
@@ -9161,10 +10269,22 @@ CREATE POLICY all_rows_when_asked ON holdfast.checkpoint FOR SELECT TO holdfast_
 CREATE POLICY all_rows_when_asked ON holdfast.dependency FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
 
 --
+-- Name: device all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.device FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
 -- Name: dispatch all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
 --
 
 CREATE POLICY all_rows_when_asked ON holdfast.dispatch FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: duration all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.duration FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
 
 --
 -- Name: event all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
@@ -9203,10 +10323,34 @@ CREATE POLICY all_rows_when_asked ON holdfast.job_history_rest FOR SELECT TO hol
 CREATE POLICY all_rows_when_asked ON holdfast.left_over FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
 
 --
+-- Name: login_try all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.login_try FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
 -- Name: notification all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
 --
 
 CREATE POLICY all_rows_when_asked ON holdfast.notification FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: operation all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.operation FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: operation_chunk all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.operation_chunk FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: person all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.person FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
 
 --
 -- Name: progress all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
@@ -9263,6 +10407,12 @@ CREATE POLICY all_rows_when_asked ON holdfast.schedule FOR SELECT TO holdfast_vi
 CREATE POLICY all_rows_when_asked ON holdfast.schedule_run FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
 
 --
+-- Name: session all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.session FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
 -- Name: slot all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
 --
 
@@ -9315,6 +10465,12 @@ CREATE POLICY all_rows_when_asked ON holdfast.usage FOR SELECT TO holdfast_viewe
 --
 
 CREATE POLICY all_rows_when_asked ON holdfast.wait FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: webhook_delivery all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.webhook_delivery FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
 
 --
 -- Name: api_key; Type: ROW SECURITY; Schema: holdfast; Owner: -
@@ -9377,10 +10533,22 @@ ALTER TABLE holdfast.checkpoint ENABLE ROW LEVEL SECURITY;
 ALTER TABLE holdfast.dependency ENABLE ROW LEVEL SECURITY;
 
 --
+-- Name: device; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.device ENABLE ROW LEVEL SECURITY;
+
+--
 -- Name: dispatch; Type: ROW SECURITY; Schema: holdfast; Owner: -
 --
 
 ALTER TABLE holdfast.dispatch ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: duration; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.duration ENABLE ROW LEVEL SECURITY;
 
 --
 -- Name: event; Type: ROW SECURITY; Schema: holdfast; Owner: -
@@ -9419,10 +10587,28 @@ ALTER TABLE holdfast.job_history_rest ENABLE ROW LEVEL SECURITY;
 ALTER TABLE holdfast.left_over ENABLE ROW LEVEL SECURITY;
 
 --
+-- Name: login_try; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.login_try ENABLE ROW LEVEL SECURITY;
+
+--
 -- Name: notification; Type: ROW SECURITY; Schema: holdfast; Owner: -
 --
 
 ALTER TABLE holdfast.notification ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: operation; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.operation ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: operation_chunk; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.operation_chunk ENABLE ROW LEVEL SECURITY;
 
 --
 -- Name: activity own_rows; Type: POLICY; Schema: holdfast; Owner: -
@@ -9601,6 +10787,18 @@ CREATE POLICY own_rows ON holdfast.dependency FOR SELECT TO holdfast_api, holdfa
 COMMENT ON POLICY own_rows ON holdfast.dependency IS 'exists (select from holdfast.job j where j.id = dependency.job_id); * for holdfast_viewer';
 
 --
+-- Name: device own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.device FOR SELECT TO holdfast_api, holdfast_viewer USING (false);
+
+--
+-- Name: POLICY own_rows ON device; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.device IS 'false; * for holdfast_viewer';
+
+--
 -- Name: dispatch own_rows; Type: POLICY; Schema: holdfast; Owner: -
 --
 
@@ -9613,6 +10811,18 @@ CREATE POLICY own_rows ON holdfast.dispatch FOR SELECT TO holdfast_api, holdfast
 --
 
 COMMENT ON POLICY own_rows ON holdfast.dispatch IS 'exists (select from holdfast.job j where j.id = dispatch.job_id); * for holdfast_viewer';
+
+--
+-- Name: duration own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.duration FOR SELECT TO holdfast_api, holdfast_viewer USING (false);
+
+--
+-- Name: POLICY own_rows ON duration; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.duration IS 'false; * for holdfast_viewer';
 
 --
 -- Name: event own_rows; Type: POLICY; Schema: holdfast; Owner: -
@@ -9691,6 +10901,18 @@ CREATE POLICY own_rows ON holdfast.left_over FOR SELECT TO holdfast_api, holdfas
 COMMENT ON POLICY own_rows ON holdfast.left_over IS 'exists (select from holdfast.job j where j.id = left_over.job_id); * for holdfast_viewer';
 
 --
+-- Name: login_try own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.login_try FOR SELECT TO holdfast_api, holdfast_viewer USING (false);
+
+--
+-- Name: POLICY own_rows ON login_try; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.login_try IS 'false; * for holdfast_viewer';
+
+--
 -- Name: notification own_rows; Type: POLICY; Schema: holdfast; Owner: -
 --
 
@@ -9705,6 +10927,44 @@ CREATE POLICY own_rows ON holdfast.notification FOR SELECT TO holdfast_api, hold
 --
 
 COMMENT ON POLICY own_rows ON holdfast.notification IS 'exists (select from holdfast.alert a where a.id = notification.alert_id) or exists (select from holdfast.approval a where a.id = notification.approval_id); * for holdfast_viewer';
+
+--
+-- Name: operation own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.operation FOR SELECT TO holdfast_api, holdfast_viewer USING (((tenant)::text = holdfast.seen_tenant()));
+
+--
+-- Name: POLICY own_rows ON operation; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.operation IS 'tenant = holdfast.seen_tenant(); * for holdfast_viewer';
+
+--
+-- Name: operation_chunk own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.operation_chunk FOR SELECT TO holdfast_api, holdfast_viewer USING ((EXISTS ( SELECT
+   FROM holdfast.operation o
+  WHERE (o.id = operation_chunk.operation_id))));
+
+--
+-- Name: POLICY own_rows ON operation_chunk; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.operation_chunk IS 'exists (select from holdfast.operation o where o.id = operation_chunk.operation_id); * for holdfast_viewer';
+
+--
+-- Name: person own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.person FOR SELECT TO holdfast_api, holdfast_viewer USING (((tenant)::text = holdfast.seen_tenant()));
+
+--
+-- Name: POLICY own_rows ON person; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.person IS 'tenant = holdfast.seen_tenant(); * for holdfast_viewer';
 
 --
 -- Name: progress own_rows; Type: POLICY; Schema: holdfast; Owner: -
@@ -9821,6 +11081,18 @@ CREATE POLICY own_rows ON holdfast.schedule_run FOR SELECT TO holdfast_api, hold
 COMMENT ON POLICY own_rows ON holdfast.schedule_run IS 'exists (select from holdfast.schedule s where s.name = schedule_run.schedule); * for holdfast_viewer';
 
 --
+-- Name: session own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.session FOR SELECT TO holdfast_api, holdfast_viewer USING (false);
+
+--
+-- Name: POLICY own_rows ON session; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.session IS 'false; * for holdfast_viewer';
+
+--
 -- Name: slot own_rows; Type: POLICY; Schema: holdfast; Owner: -
 --
 
@@ -9935,6 +11207,24 @@ CREATE POLICY own_rows ON holdfast.wait FOR SELECT TO holdfast_api, holdfast_vie
 COMMENT ON POLICY own_rows ON holdfast.wait IS 'exists (select from holdfast.job j where j.id = wait.job_id); * for holdfast_viewer';
 
 --
+-- Name: webhook_delivery own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.webhook_delivery FOR SELECT TO holdfast_api, holdfast_viewer USING (((tenant)::text = holdfast.seen_tenant()));
+
+--
+-- Name: POLICY own_rows ON webhook_delivery; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.webhook_delivery IS 'tenant = holdfast.seen_tenant(); * for holdfast_viewer';
+
+--
+-- Name: person; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.person ENABLE ROW LEVEL SECURITY;
+
+--
 -- Name: progress; Type: ROW SECURITY; Schema: holdfast; Owner: -
 --
 
@@ -9987,6 +11277,12 @@ ALTER TABLE holdfast.schedule ENABLE ROW LEVEL SECURITY;
 --
 
 ALTER TABLE holdfast.schedule_run ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: session; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.session ENABLE ROW LEVEL SECURITY;
 
 --
 -- Name: slot; Type: ROW SECURITY; Schema: holdfast; Owner: -
@@ -10043,6 +11339,12 @@ ALTER TABLE holdfast.usage ENABLE ROW LEVEL SECURITY;
 ALTER TABLE holdfast.wait ENABLE ROW LEVEL SECURITY;
 
 --
+-- Name: webhook_delivery; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.webhook_delivery ENABLE ROW LEVEL SECURITY;
+
+--
 -- Name: SCHEMA holdfast; Type: ACL; Schema: -; Owner: -
 --
 
@@ -10065,6 +11367,12 @@ GRANT ALL ON FUNCTION holdfast.acknowledge_stop(p_worker uuid, p_ids uuid[]) TO 
 --
 
 REVOKE ALL ON FUNCTION holdfast.act_as_worker(p_worker uuid) FROM PUBLIC;
+
+--
+-- Name: FUNCTION act_for_endpoint(p_endpoint text, p_tenant text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.act_for_endpoint(p_endpoint text, p_tenant text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION actor(); Type: ACL; Schema: holdfast; Owner: -
@@ -10199,12 +11507,28 @@ REVOKE ALL ON FUNCTION holdfast.begin_delivery(p_job uuid, p_attempt integer, p_
 GRANT ALL ON FUNCTION holdfast.begin_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid, p_token_hash bytea) TO holdfast_worker;
 
 --
+-- Name: FUNCTION begin_replay(p_id uuid, p_actor text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.begin_replay(p_id uuid, p_actor text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.begin_replay(p_id uuid, p_actor text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.begin_replay(p_id uuid, p_actor text) TO holdfast_unbound;
+
+--
 -- Name: FUNCTION begin_request(p_tenant text, p_key text, p_digest bytea); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.begin_request(p_tenant text, p_key text, p_digest bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.begin_request(p_tenant text, p_key text, p_digest bytea) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.begin_request(p_tenant text, p_key text, p_digest bytea) TO holdfast_unbound;
+
+--
+-- Name: FUNCTION begin_session(p_name text, p_password text, p_new_password text, p_digest bytea, p_instead_of bytea, p_device bytea, p_address text, p_buckets text[], p_tries integer[], p_periods interval[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.begin_session(p_name text, p_password text, p_new_password text, p_digest bytea, p_instead_of bytea, p_device bytea, p_address text, p_buckets text[], p_tries integer[], p_periods interval[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.begin_session(p_name text, p_password text, p_new_password text, p_digest bytea, p_instead_of bytea, p_device bytea, p_address text, p_buckets text[], p_tries integer[], p_periods interval[]) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.begin_session(p_name text, p_password text, p_new_password text, p_digest bytea, p_instead_of bytea, p_device bytea, p_address text, p_buckets text[], p_tries integer[], p_periods interval[]) TO holdfast_unbound;
 
 --
 -- Name: TABLE approval; Type: ACL; Schema: holdfast; Owner: -
@@ -10218,6 +11542,14 @@ GRANT SELECT ON TABLE holdfast.approval TO holdfast_unbound;
 --
 
 REVOKE ALL ON FUNCTION holdfast.begin_waiting(p_job holdfast.job, p_gate holdfast.approval, p_logs jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION begin_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_status text, p_body bytea); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.begin_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_status text, p_body bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.begin_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_status text, p_body bytea) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.begin_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_status text, p_body bytea) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION bind_to_tenants(p_table regclass, p_own text); Type: ACL; Schema: holdfast; Owner: -
@@ -10442,6 +11774,22 @@ GRANT ALL ON FUNCTION holdfast.create_key(p_id text, p_digest bytea, p_name text
 GRANT ALL ON FUNCTION holdfast.create_key(p_id text, p_digest bytea, p_name text, p_tenant text, p_scopes text[], p_expires_at timestamp with time zone, p_actor text) TO holdfast_unbound;
 
 --
+-- Name: FUNCTION create_operation(p_id uuid, p_tenant text, p_action text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.create_operation(p_id uuid, p_tenant text, p_action text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.create_operation(p_id uuid, p_tenant text, p_action text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.create_operation(p_id uuid, p_tenant text, p_action text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb) TO holdfast_unbound;
+
+--
+-- Name: FUNCTION create_person(p_name text, p_password text, p_role text, p_tenant text, p_actor text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.create_person(p_name text, p_password text, p_role text, p_tenant text, p_actor text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.create_person(p_name text, p_password text, p_role text, p_tenant text, p_actor text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.create_person(p_name text, p_password text, p_role text, p_tenant text, p_actor text) TO holdfast_unbound;
+
+--
 -- Name: FUNCTION create_schedule(p_definition jsonb, p_replace boolean); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -10496,6 +11844,14 @@ GRANT ALL ON FUNCTION holdfast.delete_schedule(p_name text) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.delete_schedule(p_name text) TO holdfast_unbound;
 
 --
+-- Name: FUNCTION disable_person(p_name text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.disable_person(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.disable_person(p_name text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.disable_person(p_name text) TO holdfast_unbound;
+
+--
 -- Name: FUNCTION dispatch_cancelled(p_id uuid, p_has_ended boolean, p_error jsonb, p_again_in double precision); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -10546,6 +11902,14 @@ GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text,
 GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text, p_token uuid) TO holdfast_unbound;
 
 --
+-- Name: FUNCTION enable_person(p_name text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.enable_person(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.enable_person(p_name text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.enable_person(p_name text) TO holdfast_unbound;
+
+--
 -- Name: FUNCTION end_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -10569,6 +11933,22 @@ REVOKE ALL ON FUNCTION holdfast.end_of_slice(p_from bigint, p_to bigint, p_limit
 --
 
 REVOKE ALL ON FUNCTION holdfast.end_overdue(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION end_session(p_digest bytea); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.end_session(p_digest bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.end_session(p_digest bytea) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.end_session(p_digest bytea) TO holdfast_unbound;
+
+--
+-- Name: FUNCTION end_webhook(p_id uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.end_webhook(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.end_webhook(p_id uuid) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.end_webhook(p_id uuid) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid, p_trace_parent text, p_max_retries integer, p_timeout interval); Type: ACL; Schema: holdfast; Owner: -
@@ -10657,6 +12037,14 @@ REVOKE ALL ON FUNCTION holdfast.extras_of(p_label text, p_requested_by text, p_t
 REVOKE ALL ON FUNCTION holdfast.fail_run(p_job holdfast.job, p_run holdfast.dispatch, p_error jsonb, p_reason text, p_actor text, p_stop boolean) FROM PUBLIC;
 
 --
+-- Name: FUNCTION fail_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_body bytea, p_error text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.fail_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_body bytea, p_error text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.fail_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_body bytea, p_error text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.fail_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_body bytea, p_error text) TO holdfast_unbound;
+
+--
 -- Name: FUNCTION failed_compensations(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -10684,6 +12072,14 @@ GRANT ALL ON FUNCTION holdfast.find_key(p_id text) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.find_key(p_id text) TO holdfast_unbound;
 
 --
+-- Name: FUNCTION find_person(p_name text, p_device bytea); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.find_person(p_name text, p_device bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.find_person(p_name text, p_device bytea) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.find_person(p_name text, p_device bytea) TO holdfast_unbound;
+
+--
 -- Name: TABLE schedule; Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -10695,6 +12091,14 @@ GRANT SELECT ON TABLE holdfast.schedule TO holdfast_unbound;
 --
 
 REVOKE ALL ON FUNCTION holdfast.find_schedule(p_name text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION find_session(p_digest bytea, p_is_request boolean); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.find_session(p_digest bytea, p_is_request boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.find_session(p_digest bytea, p_is_request boolean) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.find_session(p_digest bytea, p_is_request boolean) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION fire_schedule(p_name text, p_version integer, p_settled_to timestamp with time zone, p_slots timestamp with time zone[], p_missed timestamp with time zone[], p_times integer, p_next timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -10720,6 +12124,22 @@ REVOKE ALL ON FUNCTION holdfast.flag_share(p_flag text) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.flags_from_environment(p_tasks jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION follow_channel(p_channel text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.follow_channel(p_channel text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.follow_channel(p_channel text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.follow_channel(p_channel text) TO holdfast_unbound;
+
+--
+-- Name: FUNCTION follow_job(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.follow_job(p_job uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.follow_job(p_job uuid) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.follow_job(p_job uuid) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION follow_up(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
@@ -10750,6 +12170,18 @@ REVOKE ALL ON FUNCTION holdfast.forget_projected(p_limit integer) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.forget_schedule_runs(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION forget_sessions(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.forget_sessions() FROM PUBLIC;
+
+--
+-- Name: FUNCTION forget_webhooks(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.forget_webhooks(p_limit integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION free_rate_slot(p_key text, p_most integer, p_period interval, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -10799,6 +12231,14 @@ REVOKE ALL ON FUNCTION holdfast.guard_stay() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION holdfast.hand_over(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_inputs jsonb, p_heartbeat_limit double precision, p_run_limit double precision, p_retry_in double precision, p_logs jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.hand_over(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_inputs jsonb, p_heartbeat_limit double precision, p_run_limit double precision, p_retry_in double precision, p_logs jsonb) TO holdfast_worker;
+
+--
+-- Name: FUNCTION has_callers(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.has_callers() FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.has_callers() TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.has_callers() TO holdfast_unbound;
 
 --
 -- Name: FUNCTION has_roles(); Type: ACL; Schema: holdfast; Owner: -
@@ -11024,6 +12464,12 @@ REVOKE ALL ON FUNCTION holdfast.keep_ring(p_queue text, p_took interval) FROM PU
 REVOKE ALL ON FUNCTION holdfast.keep_turn(p_queue text, p_tenant text, p_used integer) FROM PUBLIC;
 
 --
+-- Name: FUNCTION key_counts(p_key holdfast.api_key); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.key_counts(p_key holdfast.api_key) FROM PUBLIC;
+
+--
 -- Name: FUNCTION key_of(p_payload jsonb, p_fields jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -11035,6 +12481,14 @@ REVOKE ALL ON FUNCTION holdfast.key_of(p_payload jsonb, p_fields jsonb) FROM PUB
 
 REVOKE ALL ON FUNCTION holdfast.last_checkpoint(p_job uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.last_checkpoint(p_job uuid) TO holdfast_worker;
+
+--
+-- Name: FUNCTION leave(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.leave() FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.leave() TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.leave() TO holdfast_unbound;
 
 --
 -- Name: FUNCTION leave_flags(p_tasks text[]); Type: ACL; Schema: holdfast; Owner: -
@@ -11075,6 +12529,22 @@ GRANT ALL ON FUNCTION holdfast.limit_queue(p_queue text, p_most integer) TO hold
 REVOKE ALL ON FUNCTION holdfast.limits_of(p_job holdfast.job) FROM PUBLIC;
 
 --
+-- Name: FUNCTION list_keys(p_bound text, p_id text, p_after text, p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.list_keys(p_bound text, p_id text, p_after text, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.list_keys(p_bound text, p_id text, p_after text, p_limit integer) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.list_keys(p_bound text, p_id text, p_after text, p_limit integer) TO holdfast_unbound;
+
+--
+-- Name: FUNCTION list_people(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.list_people() FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.list_people() TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.list_people() TO holdfast_unbound;
+
+--
 -- Name: FUNCTION listed_fields(p_fields jsonb, p_payload jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -11093,10 +12563,24 @@ REVOKE ALL ON FUNCTION holdfast.lock_event(p_name text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.lock_job(p_id uuid) FROM PUBLIC;
 
 --
+-- Name: FUNCTION lock_key(p_id text, p_bound text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.lock_key(p_id text, p_bound text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION long_waits(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.long_waits(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION look_by_token(p_approval uuid, p_token_hash bytea); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.look_by_token(p_approval uuid, p_token_hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.look_by_token(p_approval uuid, p_token_hash bytea) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.look_by_token(p_approval uuid, p_token_hash bytea) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION low_success_rates(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -11266,6 +12750,19 @@ REVOKE ALL ON FUNCTION holdfast.open_lines(p_rule holdfast.alert_rule, p_now tim
 REVOKE ALL ON FUNCTION holdfast.open_tasks(p_tasks text[]) FROM PUBLIC;
 
 --
+-- Name: TABLE operation; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.operation TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.operation TO holdfast_unbound;
+
+--
+-- Name: FUNCTION operate(p_operation holdfast.operation, p_job uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.operate(p_operation holdfast.operation, p_job uuid) FROM PUBLIC;
+
+--
 -- Name: FUNCTION overdue_approvals(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -11391,6 +12888,14 @@ REVOKE ALL ON FUNCTION holdfast.raise_alerts(p_ids uuid[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.rates_of(p_job holdfast.job) FROM PUBLIC;
 
 --
+-- Name: FUNCTION read_channels(p_channels text[], p_tenants text[], p_after bigint[], p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.read_channels(p_channels text[], p_tenants text[], p_after bigint[], p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.read_channels(p_channels text[], p_tenants text[], p_after bigint[], p_limit integer) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.read_channels(p_channels text[], p_tenants text[], p_after bigint[], p_limit integer) TO holdfast_unbound;
+
+--
 -- Name: FUNCTION read_feed(p_channel text, p_after bigint, p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -11404,6 +12909,14 @@ GRANT ALL ON FUNCTION holdfast.read_feed(p_channel text, p_after bigint, p_limit
 --
 
 REVOKE ALL ON FUNCTION holdfast.read_gate(p_job holdfast.job, p_attempt integer, p_name text, p_gate jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION read_jobs(p_jobs uuid[], p_seqs integer[], p_notes bigint[], p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.read_jobs(p_jobs uuid[], p_seqs integer[], p_notes bigint[], p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.read_jobs(p_jobs uuid[], p_seqs integer[], p_notes bigint[], p_limit integer) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.read_jobs(p_jobs uuid[], p_seqs integer[], p_notes bigint[], p_limit integer) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION ready_since(p_claim_order timestamp with time zone, p_priority integer); Type: ACL; Schema: holdfast; Owner: -
@@ -11455,6 +12968,12 @@ REVOKE ALL ON FUNCTION holdfast.refuse_quota(p_position bigint, p_id uuid, p_ten
 --
 
 REVOKE ALL ON FUNCTION holdfast.refuse_rule(p_job uuid, p_status holdfast.job_status, p_rule text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION refuse_stranger(p_name text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.refuse_stranger(p_name text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION register_alerts(p_app text, p_channels jsonb, p_rules jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -11592,6 +13111,14 @@ GRANT ALL ON FUNCTION holdfast.retry(p_id uuid, p_actor text, p_reason text, p_n
 REVOKE ALL ON FUNCTION holdfast.return_jobs(p_worker uuid, p_limit integer) FROM PUBLIC;
 
 --
+-- Name: FUNCTION revoke_key(p_id text, p_bound text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.revoke_key(p_id text, p_bound text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.revoke_key(p_id text, p_bound text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.revoke_key(p_id text, p_bound text) TO holdfast_unbound;
+
+--
 -- Name: FUNCTION rollout_bucket(p_key text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -11614,6 +13141,21 @@ GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_viewer;
 GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_unbound;
 
 --
+-- Name: FUNCTION rotate_key(p_id text, p_bound text, p_new_id text, p_new_digest bytea, p_overlap interval, p_expires_at timestamp with time zone, p_actor text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.rotate_key(p_id text, p_bound text, p_new_id text, p_new_digest bytea, p_overlap interval, p_expires_at timestamp with time zone, p_actor text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.rotate_key(p_id text, p_bound text, p_new_id text, p_new_digest bytea, p_overlap interval, p_expires_at timestamp with time zone, p_actor text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.rotate_key(p_id text, p_bound text, p_new_id text, p_new_digest bytea, p_overlap interval, p_expires_at timestamp with time zone, p_actor text) TO holdfast_unbound;
+
+--
+-- Name: FUNCTION run_chunk(p_operation uuid, p_nth integer, OUT done integer, OUT skipped integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.run_chunk(p_operation uuid, p_nth integer, OUT done integer, OUT skipped integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.run_chunk(p_operation uuid, p_nth integer, OUT done integer, OUT skipped integer) TO holdfast_worker;
+
+--
 -- Name: FUNCTION run_fault(p_run holdfast.dispatch); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -11632,6 +13174,12 @@ GRANT ALL ON FUNCTION holdfast.run_schedule(p_name text, p_actor text, p_id uuid
 --
 
 REVOKE ALL ON FUNCTION holdfast.running_in(p_snapshot pg_snapshot) FROM PUBLIC;
+
+--
+-- Name: FUNCTION running_on(p_job uuid, p_holder uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.running_on(p_job uuid, p_holder uuid) FROM PUBLIC;
 
 --
 -- Name: FUNCTION save_checkpoint(p_job uuid, p_attempt integer, p_claim_id uuid, p_value jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -11655,6 +13203,12 @@ REVOKE ALL ON FUNCTION holdfast.saved_steps(p_job uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.saved_steps(p_job uuid) TO holdfast_worker;
 
 --
+-- Name: FUNCTION session_counts(p_session holdfast.session); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.session_counts(p_session holdfast.session) FROM PUBLIC;
+
+--
 -- Name: FUNCTION set_flag(p_flag text, p_enabled boolean, p_percent integer, p_actor text, p_reason text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -11663,12 +13217,28 @@ GRANT ALL ON FUNCTION holdfast.set_flag(p_flag text, p_enabled boolean, p_percen
 GRANT ALL ON FUNCTION holdfast.set_flag(p_flag text, p_enabled boolean, p_percent integer, p_actor text, p_reason text) TO holdfast_unbound;
 
 --
+-- Name: FUNCTION set_password(p_name text, p_password text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.set_password(p_name text, p_password text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.set_password(p_name text, p_password text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.set_password(p_name text, p_password text) TO holdfast_unbound;
+
+--
 -- Name: FUNCTION set_quota(p_tenant text, p_task text, p_period text, p_measure text, p_soft numeric, p_hard numeric); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.set_quota(p_tenant text, p_task text, p_period text, p_measure text, p_soft numeric, p_hard numeric) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.set_quota(p_tenant text, p_task text, p_period text, p_measure text, p_soft numeric, p_hard numeric) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.set_quota(p_tenant text, p_task text, p_period text, p_measure text, p_soft numeric, p_hard numeric) TO holdfast_unbound;
+
+--
+-- Name: FUNCTION set_role(p_name text, p_role text, p_tenant text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.set_role(p_name text, p_role text, p_tenant text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.set_role(p_name text, p_role text, p_tenant text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.set_role(p_name text, p_role text, p_tenant text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION set_tenant_weight(p_tenant text, p_weight integer); Type: ACL; Schema: holdfast; Owner: -
@@ -11751,6 +13321,14 @@ REVOKE ALL ON FUNCTION holdfast.take_dispatches(p_worker uuid, p_executors text[
 GRANT ALL ON FUNCTION holdfast.take_dispatches(p_worker uuid, p_executors text[], p_limit integer, p_lease double precision) TO holdfast_worker;
 
 --
+-- Name: FUNCTION take_tries(p_buckets text[], p_tries integer[], p_periods interval[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.take_tries(p_buckets text[], p_tries integer[], p_periods interval[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.take_tries(p_buckets text[], p_tries integer[], p_periods interval[]) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.take_tries(p_buckets text[], p_tries integer[], p_periods interval[]) TO holdfast_unbound;
+
+--
 -- Name: TABLE task; Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -11796,6 +13374,12 @@ REVOKE ALL ON FUNCTION holdfast.tell_quota(p_kind text, p_tenant text, p_task te
 --
 
 REVOKE ALL ON FUNCTION holdfast.tenants_in_line(p_queue text, p_from text, p_below text, p_most integer, OUT tenants text[], OUT heads timestamp with time zone[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION token_holder(p_gate holdfast.approval, p_token_hash bytea); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.token_holder(p_gate holdfast.approval, p_token_hash bytea) FROM PUBLIC;
 
 --
 -- Name: FUNCTION told_of_decision(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -11858,6 +13442,14 @@ REVOKE ALL ON FUNCTION holdfast.unserved_queues(p_rule holdfast.alert_rule, p_no
 REVOKE ALL ON FUNCTION holdfast.upkeep(p_limit integer, OUT partitions bigint, OUT removed bigint, OUT forgotten bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.upkeep(p_limit integer, OUT partitions bigint, OUT removed bigint, OUT forgotten bigint) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.upkeep(p_limit integer, OUT partitions bigint, OUT removed bigint, OUT forgotten bigint) TO holdfast_maint;
+
+--
+-- Name: FUNCTION use_key(p_id text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.use_key(p_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.use_key(p_id text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.use_key(p_id text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION uuid_at(p_at timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -11978,6 +13570,14 @@ GRANT SELECT ON TABLE holdfast.dependency TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.dependency TO holdfast_unbound;
 
 --
+-- Name: TABLE duration; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.duration TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.duration TO holdfast_viewer;
+GRANT SELECT ON TABLE holdfast.duration TO holdfast_unbound;
+
+--
 -- Name: TABLE event; Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -12031,6 +13631,13 @@ GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_unbound;
 
 GRANT SELECT ON TABLE holdfast.notification TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.notification TO holdfast_unbound;
+
+--
+-- Name: TABLE operation_chunk; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.operation_chunk TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.operation_chunk TO holdfast_unbound;
 
 --
 -- Name: TABLE progress; Type: ACL; Schema: holdfast; Owner: -
@@ -12134,6 +13741,13 @@ GRANT SELECT ON TABLE holdfast.usage TO holdfast_unbound;
 
 GRANT SELECT ON TABLE holdfast.wait TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.wait TO holdfast_unbound;
+
+--
+-- Name: TABLE webhook_delivery; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.webhook_delivery TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.webhook_delivery TO holdfast_unbound;
 
 --
 -- Name: TABLE worker; Type: ACL; Schema: holdfast; Owner: -

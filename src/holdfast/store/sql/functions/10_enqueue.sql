@@ -96,7 +96,6 @@ language plpgsql security definer set search_path = pg_catalog, holdfast, pg_tem
 declare
   v_missing jsonb;
 begin
-  perform holdfast.require_unbound('a task''s definition');
   if p_tasks @? '$[*].flag_is_on' then
     perform holdfast.flags_from_environment(p_tasks);
   end if;
@@ -205,7 +204,7 @@ $$;
 -- The settings leave the primary keys: a plan made while the table was small would read all of it for every batch.
 create or replace function holdfast.might_conflict(p_jobs jsonb) returns boolean
 language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+  set enable_seqscan = off set jit = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
   -- Subqueries that no planner can turn into a join: a plan made while the table was empty would read all of it for every job.
   return p_jobs @? '$[*].key'
@@ -321,7 +320,7 @@ end $$;
 -- Ties jobs that were just born to those they are to run after. p_made: which job stands for one that was not born.
 -- Parents are locked in the order of their ids, like jobs everywhere, and learn that somebody waits for their end.
 create or replace function holdfast.join_parents(p_jobs jsonb, p_made jsonb, p_now timestamptz) returns void
-language plpgsql set search_path = pg_catalog, holdfast, pg_temp set enable_seqscan = off as $$
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp set enable_seqscan = off set jit = off as $$
 declare
   v_nths bigint[];
   v_jobs uuid[];

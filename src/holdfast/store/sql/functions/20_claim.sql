@@ -35,7 +35,7 @@ end $$;
 create or replace function holdfast.tenants_in_line(
   p_queue text, p_from text, p_below text, p_most int, out tenants text[], out heads timestamptz[])
 language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp
-  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
   with recursive hop as (
     (select 1 as number, coalesce(j.tenant, '') as tenant, j.claim_order
@@ -64,7 +64,7 @@ end $$;
 create or replace function holdfast.next_tenants(
   p_queue text, p_tenant text, p_most int, p_after timestamptz, p_known holdfast.ring, out tenants text[], out heads timestamptz[])
 language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp
-  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
   v_has_none boolean := exists (select from holdfast.job j
                                  where j.queue = p_queue and coalesce(j.tenant, '') = '' and j.claim_order >= p_after and not j.suspect);
@@ -204,7 +204,7 @@ create or replace function holdfast.claim(
 returns table (id uuid, task text, payload text, attempt int, claim_order timestamptz, retry_count smallint, max_retries smallint,
                tenant text, subject text, timeout float8, extras text)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
-  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
   v_now timestamptz;
   -- What came into the line before its queue had a limit holds no slot yet.
@@ -315,7 +315,7 @@ create or replace function holdfast.claim_suspect(p_worker uuid, p_claim_id uuid
 returns table (id uuid, task text, payload text, attempt int, claim_order timestamptz, retry_count smallint, max_retries smallint,
                tenant text, subject text, timeout float8, extras text)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off as $$
+  set enable_seqscan = off set jit = off set enable_bitmapscan = off as $$
 begin
   p_tasks := holdfast.open_tasks(p_tasks);
   perform holdfast.act_as_worker(p_worker);

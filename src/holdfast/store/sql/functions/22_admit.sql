@@ -262,7 +262,7 @@ end $$;
 -- Lets up to p_many of those in that are parked for this reason, the best placed first; answers their queues.
 create or replace function holdfast.admit_waiters(p_held text, p_many int) returns text[]
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+  set enable_seqscan = off set jit = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
   v_now timestamptz := holdfast.clock();
   v_job holdfast.job;
@@ -314,7 +314,7 @@ end $$;
 -- Takes jobs out of a parking place; admission decides about them anew. Answers their queues.
 create or replace function holdfast.let_out(p_held text, p_limit int) returns text[]
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+  set enable_seqscan = off set jit = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
   v_now timestamptz := holdfast.clock();
   v_queues text[];
@@ -339,7 +339,7 @@ end $$;
 -- What a move does to slots and starts: a claim uses its start; an end, and a wait where the limit says so, frees slots for others.
 create or replace function holdfast.release_slots(p_ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
 declare
   v_freed text[];
   v_given text[];
@@ -372,7 +372,7 @@ end $$;
 -- Opens parking places whose reason is gone: resumed tasks, flags at another share, queues with room. Answers how many came out.
 create or replace function holdfast.open_again(p_limit int) returns bigint
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+  set enable_seqscan = off set jit = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
   v_held text;
   v_queues text[] := '{}';
@@ -402,7 +402,7 @@ end $$;
 -- Lets those in whose rate has a free place again.
 create or replace function holdfast.admit_rated(p_limit int) returns bigint
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off as $$
+  set enable_seqscan = off set jit = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := holdfast.clock();
   v_key text;
@@ -430,7 +430,7 @@ end $$;
 -- Jobs with gates are judged one by one, no more than c_gated at a time: each may cost entries of the server's lock table.
 create or replace function holdfast.admit_due(p_limit int, out admitted bigint, out next_in float8)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off as $$
+  set enable_seqscan = off set jit = off set enable_bitmapscan = off as $$
 declare
   c_gated constant int := 250;
   v_now timestamptz := holdfast.clock();

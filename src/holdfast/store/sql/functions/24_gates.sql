@@ -9,7 +9,7 @@ return p_claim_order + p_priority * interval '36 seconds';
 -- The refusal is exact: whoever enqueues under such a key waits for the others who do, until their transactions end.
 create or replace function holdfast.join_limits(p_ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
 declare
   v_limit record;
   v_many bigint;
@@ -74,7 +74,7 @@ end $$;
 -- Of a long line a part is looked at, as everywhere here: what is beyond it comes with the next look.
 create or replace function holdfast.clear_closed(p_limit int) returns bigint
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off as $$
+  set enable_seqscan = off set jit = off set enable_bitmapscan = off as $$
 declare
   v_closed text[];
   v_job holdfast.job;
@@ -112,7 +112,7 @@ end $$;
 -- Sends those to admission that came into the line before their task had gates, or their queue a limit.
 create or replace function holdfast.clear_line(p_limit int) returns bigint
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off as $$
+  set enable_seqscan = off set jit = off set enable_bitmapscan = off as $$
 declare
   v_gated text[] := array(select t.name::text from holdfast.task t where t.options ?| array['limits', 'rates', 'flag']);
   v_limited text[] := array(select q.name::text from holdfast.queue q where q.job_limit is not null);
@@ -154,7 +154,7 @@ $$;
 -- Gives slots to what runs in a limited queue without one, beyond the limit if need be: it counts until it ends.
 create or replace function holdfast.count_running(p_queue text) returns void
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off as $$
+  set enable_seqscan = off set jit = off as $$
 declare
   v_ids uuid[];
 begin
@@ -179,7 +179,7 @@ end $$;
 -- are parked though there is room. Each sweep looks at a part; it changes nothing where all is well.
 create or replace function holdfast.heal(p_limit int) returns bigint
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
   v_held text;
   v_freed text[];

@@ -3,7 +3,7 @@
 -- Answers whether the worker still counts as alive, and which of the attempts it names it has lost.
 create or replace function holdfast.beat(p_worker uuid, p_ids uuid[], p_claim_ids uuid[], out alive boolean, out lost uuid[])
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
 begin
   update holdfast.worker w
      set seen_at = holdfast.clock()
@@ -32,7 +32,7 @@ $$;
 -- A goodbye: what it still holds goes back at once and counts as nothing.
 create or replace function holdfast.retire_worker(p_worker uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
 begin
   update holdfast.worker w
      set stopped_at = holdfast.clock(), died_at = holdfast.clock()

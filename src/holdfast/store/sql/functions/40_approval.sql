@@ -393,8 +393,29 @@ begin
   return holdfast.vote(v_gate, btrim(p_actor), 'person', p_decision, p_reason, p_origin, p_seen_hash);
 end $$;
 
--- Decides for whoever holds the newest token of an approver. Without a right token every answer is the same, and after
--- five wrong ones within a minute no token is looked at. Hashes are compared: how long that takes says nothing about a token.
+-- Whose newest token this is, or null. Without a right token every answer is the same, and after five wrong ones within a minute no
+-- token is looked at. Hashes are compared: how long that takes says nothing about a token. The caller has locked the approval.
+create or replace function holdfast.token_holder(p_gate holdfast.approval, p_token_hash bytea) returns text
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_name text;
+begin
+  if p_gate.id is null
+     or (cardinality(p_gate.wrong_tries) >= 5 and p_gate.wrong_tries[1] > holdfast.clock() - interval '1 minute') then
+    return null;
+  end if;
+  select r.name into v_name
+    from holdfast.approver r
+   where r.approval_id = p_gate.id and r.token_hash = p_token_hash and r.used_at is null;
+  if not found then
+    update holdfast.approval a
+       set wrong_tries = a.wrong_tries[greatest(cardinality(a.wrong_tries) - 3, 1):] || holdfast.clock()
+     where a.id = p_gate.id;
+  end if;
+  return v_name;
+end $$;
+
+-- Decides for whoever holds the newest token of an approver.
 create or replace function holdfast.decide_by_token(
   p_approval uuid, p_token_hash bytea, p_decision text, p_reason text default null, p_origin text default null, p_seen_hash text default null)
 returns holdfast.answer
@@ -406,17 +427,8 @@ declare
 begin
   perform holdfast.check_words(p_decision, p_reason, p_origin);
   v_gate := holdfast.open_approval(p_approval);
-  if v_gate.id is null
-     or (cardinality(v_gate.wrong_tries) >= 5 and v_gate.wrong_tries[1] > holdfast.clock() - interval '1 minute') then
-    return holdfast.unknown_approval();
-  end if;
-  select r.name into v_name
-    from holdfast.approver r
-   where r.approval_id = p_approval and r.token_hash = p_token_hash and r.used_at is null;
-  if not found then
-    update holdfast.approval a
-       set wrong_tries = a.wrong_tries[greatest(cardinality(a.wrong_tries) - 3, 1):] || holdfast.clock()
-     where a.id = p_approval;
+  v_name := holdfast.token_holder(v_gate, p_token_hash);
+  if v_name is null then
     return holdfast.unknown_approval();
   end if;
   v_answer := holdfast.vote(v_gate, v_name, 'token', p_decision, p_reason, p_origin, p_seen_hash);
@@ -424,6 +436,24 @@ begin
     update holdfast.approver r set used_at = holdfast.clock() where r.approval_id = p_approval and r.name = v_name;
   end if;
   return v_answer;
+end $$;
+
+-- What whoever holds the newest token of an approver is asked, and how it stands; no row for everybody else. Decides nothing, and
+-- a wrong token counts as a wrong token that decides does.
+create or replace function holdfast.look_by_token(p_approval uuid, p_token_hash bytea)
+returns table (approver text, tenant text, task text, question text, facts text, requester text, quorum int, approvals int, expires_at timestamptz,
+               on_expiry text, bound_hash text, decision text, decided_by text, decided_at timestamptz, reason text)
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_gate holdfast.approval := holdfast.open_approval(p_approval);
+  v_name text := holdfast.token_holder(v_gate, p_token_hash);
+begin
+  return query
+    select v_name, j.tenant::text, j.task::text, v_gate.question, v_gate.facts::text, v_gate.requester, v_gate.quorum::int,
+           (holdfast.how_it_stands(v_gate.id, 'seen')).approvals, v_gate.expires_at, v_gate.on_expiry, v_gate.bound_hash,
+           v_gate.decision, v_gate.decided_by, v_gate.decided_at, v_gate.reason
+      from holdfast.job j
+     where j.id = v_gate.job_id and v_name is not null;
 end $$;
 
 -- Gives an approver a token, of which only the hash comes here; an older one is void from now on. Answers what there is to deliver.

@@ -11,7 +11,8 @@ declare
   v_job holdfast.job;
   v_id uuid;
 begin
-  -- The answer to the first call was lost: it was handed over, whatever became of it since.
+  -- The answer to the first call was lost: it was handed over, whatever became of it since. It may be committing just now.
+  perform from holdfast.job j where j.id = p_job for no key update;
   select d.id into v_id from holdfast.dispatch d where d.job_id = p_job and d.attempt = p_attempt and d.claim_id = p_claim_id;
   if found then
     return v_id;
@@ -20,12 +21,7 @@ begin
   insert into holdfast.dispatch (job_id, attempt, claim_id, executor, inputs, created_at, next_try_at, heartbeat_limit, run_limit, retry_in, logs)
   values (p_job, p_attempt, p_claim_id, p_executor, p_inputs, holdfast.clock(), holdfast.clock(), make_interval(secs => p_heartbeat_limit),
           make_interval(secs => p_run_limit), make_interval(secs => p_retry_in), p_logs)
-  on conflict (job_id, attempt) do nothing   -- the first call committed while this one waited for the fence
   returning id into v_id;
-  if not found then
-    select d.id into v_id from holdfast.dispatch d where d.job_id = p_job and d.attempt = p_attempt;
-    return v_id;
-  end if;
   update holdfast.job j
      set holder = v_id, deadline_at = null, suspect = false   -- its worker survived it
    where j.id = p_job;
@@ -38,7 +34,7 @@ end $$;
 create or replace function holdfast.take_dispatches(p_worker uuid, p_executors text[], p_limit int, p_lease float8)
 returns table (id uuid, wanted text, try int, job_id uuid, attempt int, claim_id uuid, executor text, inputs text, planned_at timestamptz, run_ref text, run_id text)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off as $$
+  set enable_seqscan = off set jit = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := holdfast.clock();
 begin
@@ -70,6 +66,8 @@ language plpgsql security definer set search_path = pg_catalog, holdfast, pg_tem
 declare
   v_run holdfast.dispatch;
 begin
+  -- Whatever is noted about a job is noted under its lock: who follows it reads notes by their numbers.
+  perform from holdfast.job j where j.id = (select d.job_id from holdfast.dispatch d where d.id = p_id) for no key update;
   update holdfast.dispatch d
      set state = case when d.state = 'over' then 'over' else 'sent' end,
          sent_at = coalesce(d.sent_at, holdfast.clock()),

@@ -6,7 +6,7 @@ create or replace function holdfast.complete(
   p_worker uuid, p_ids uuid[], p_attempts int[], p_claim_ids uuid[], p_results text[], p_logs text[] default null)
 returns table (id uuid, status holdfast.job_status)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set lock_timeout = '2s' as $$
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set lock_timeout = '2s' as $$
 declare
   v_done bigint;
   v_name text;
@@ -50,24 +50,28 @@ begin
 end $$;
 
 -- Ends attempts in any other way. p_settlements: an array of {"id", "attempt", "claim_id", "outcome", "error", "delay"
--- (seconds), "recoverable", "reason", "logs"} with outcome
+-- (seconds), "recoverable", "reason", "logs", "runs_on"} with outcome
 --   failed     the task's fault: RETRY while it is recoverable and retries are left, else FAILED
 --   crashed    it took its process with it: RETRY, counted apart, FAILED at the task's crash cap
 --   released   the worker gave it back unharmed: RETRY at once, counted as nothing
 --   cancelled  the task cancelled itself
+-- An attempt that runs on timed out in a thread, which nobody can end: what undoes it waits until its worker has acknowledged the stop.
 -- Answers as complete does, with the status each job has now; "recorded" says whether this attempt wrote it.
 create or replace function holdfast.settle(p_worker uuid, p_settlements jsonb)
 returns table (id uuid, status holdfast.job_status, recorded boolean)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set lock_timeout = '2s' as $$
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set lock_timeout = '2s' as $$
 declare
   v_now timestamptz := holdfast.clock();
   v_name text;
+  v_moved uuid[];
 begin
   select w.name into v_name from holdfast.worker w where w.id = p_worker;
   v_name := coalesce(v_name, p_worker::text);
   perform set_config('holdfast.actor', v_name, true);
-  return query
+  perform set_config('holdfast.running_on', coalesce(string_agg(o ->> 'id', ','), ''), true)
+     from jsonb_array_elements(p_settlements) as o
+    where (o ->> 'runs_on')::boolean;
   with outcome as materialized (
     select o.id, o.attempt, o.claim_id, o.outcome, o.error, o.delay, o.reason, o.logs, coalesce(o.recoverable, true) as recoverable
       from jsonb_to_recordset(p_settlements) as o (id uuid, attempt int, claim_id uuid, outcome text, error jsonb, delay float8,
@@ -102,7 +106,7 @@ begin
            reason = m.reason
       from mine m
      where j.id = any (array[m.id])
-    returning j.id, j.status, j.queue, j.due_at),
+    returning j.id, j.queue, j.due_at),
   kept as (
     insert into holdfast.attempt (job_id, attempt, worker, outcome, error, logs)
     select m.id, m.attempt, v_name, m.outcome, m.error, m.logs
@@ -114,18 +118,19 @@ begin
       from moved d
      where d.due_at <= v_now
     having count(*) > 0)
-  select o.id, coalesce(d.status, j.status),
-         d.id is not null
+  select array_agg(d.id) into v_moved from moved d left join woken w on true;
+  -- A statement of its own: whoever waited for a lock above must see what it waited for.
+  return query
+  select o.id, j.status,
+         o.id = any (coalesce(v_moved, '{}'))
          -- The same attempt has written the same before, and the answer was lost: a success, as for complete.
          or exists (select from holdfast.job_history h
                      where h.job_id = o.id and h.attempt = o.attempt and h.from_status = 'RUNNING' and h.actor = v_name
                        and h.reason is not distinct from o.reason
                        and h.to_status = any (case o.outcome when 'cancelled' then '{CANCELLED}' when 'released' then '{RETRY}'
                                               else '{RETRY,FAILED}' end::holdfast.job_status[]))
-    from outcome o
-    left join moved d on d.id = o.id
-    left join holdfast.job j on j.id = any (array[o.id])
-    left join woken w on true;
+    from jsonb_to_recordset(p_settlements) as o (id uuid, attempt int, outcome text, reason text)
+    left join holdfast.job j on j.id = any (array[o.id]);
 end $$;
 
 create or replace function holdfast.lock_job(p_id uuid) returns holdfast.job

@@ -4,7 +4,7 @@
 -- 4 slotted (holds a limit's slot), 8 rated (its claims are counted).
 create or replace function holdfast.follow_up(p_ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
 declare
   v_ids uuid[] := p_ids;
   v_all uuid[] := '{}';

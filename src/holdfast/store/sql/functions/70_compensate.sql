@@ -3,7 +3,7 @@
 -- Called for jobs that have just failed or been cancelled. Most leave nothing to undo.
 create or replace function holdfast.compensate(p_ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
 declare
   v_now timestamptz := holdfast.clock();
   v_queues text[];
@@ -14,7 +14,8 @@ begin
       cross join lateral (select j.* from holdfast.job j where j.id = i.id limit 1) as p),
   undone as materialized (
     select j.id, j.task, j.queue, j.priority, j.tenant, j.subject, j.label, j.requested_by, j.trace_parent, j.tags, j.metadata, j.payload, j.timeout,
-           j.status, coalesce((o.options ->> 'compensation_retries')::int, 10) as retries, holdfast.still_held(j.last_holder) as held_by
+           j.status, coalesce((o.options ->> 'compensation_retries')::int, 10) as retries,
+           coalesce(holdfast.still_held(j.last_holder), holdfast.running_on(j.id, j.last_holder)) as held_by
       from ended j
       cross join lateral (select (select t.options from holdfast.task t where t.name = j.task) as options) as o
      where j.compensates is null and j.attempt > 0
@@ -57,6 +58,12 @@ language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
    where d.id = p_holder and d.cancel_wanted_at is not null and d.ended_at is null   -- an outside run that was told to stop
 $$;
 
+-- The same of an attempt whose worker says that it failed and that its thread has not ended: see settle.
+create or replace function holdfast.running_on(p_job uuid, p_holder uuid) returns text
+language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
+  select 'worker:' || p_holder where p_job::text = any (string_to_array(current_setting('holdfast.running_on', true), ','))
+$$;
+
 -- What was held back or waited enters the line, or is due for admission.
 create or replace function holdfast.let_go(p_ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
@@ -89,7 +96,7 @@ $$;
 -- Compensations whose worker died, or that waited long enough.
 create or replace function holdfast.release_compensations(p_limit int) returns bigint
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+  set enable_seqscan = off set jit = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
   v_ids uuid[];
 begin
@@ -109,7 +116,7 @@ end $$;
 -- A retry by hand that waited for a compensation goes on when it is done, or when somebody cancelled it.
 create or replace function holdfast.release_retries(p_ids uuid[]) returns void
 language sql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
   select holdfast.let_go(array_agg(r.id::uuid))
     from holdfast.job c
     join holdfast.job r on r.retry_of = any (array[c.compensates])

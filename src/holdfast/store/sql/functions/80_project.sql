@@ -78,7 +78,7 @@ return p_at > p_adopted_at
 -- Whether there is anything to project: an idle system is only looked at, and nothing written.
 create or replace function holdfast.has_unprojected() returns boolean
 language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan as $$
+  set enable_seqscan = off set jit = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan as $$
 declare
   v_cursor holdfast.projection;
   v_xmax bigint;
@@ -155,7 +155,7 @@ end $$;
 -- Where a slice of about p_limit rows ends: behind a whole transaction.
 create or replace function holdfast.end_of_slice(p_from bigint, p_to bigint, p_limit int) returns bigint
 language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off set max_parallel_workers_per_gather = 0 set plan_cache_mode = force_generic_plan as $$
+  set enable_seqscan = off set jit = off set enable_bitmapscan = off set max_parallel_workers_per_gather = 0 set plan_cache_mode = force_generic_plan as $$
 begin
   return least((select h.xid from holdfast.job_history h where h.xid >= p_from and h.xid < p_to order by h.xid offset p_limit limit 1) + 1,
                (select a.xid from holdfast.activity a where a.xid >= p_from and a.xid < p_to order by a.xid offset p_limit limit 1) + 1,
@@ -229,7 +229,7 @@ create or replace function holdfast.project_slice(
   p_from bigint, p_to bigint, p_end bigint, p_running bigint[], p_ended bigint[], p_limit int, p_cursor holdfast.projection,
   out projected bigint, out events bigint)
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set enable_seqscan = off set jit = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
   set max_parallel_workers_per_gather = 0 set plan_cache_mode = force_generic_plan as $$
 declare
   v_adopted_at timestamptz := p_cursor.adopted_at;
@@ -320,6 +320,14 @@ begin
      where l.retries is not null
      group by l.minute, l.queue, l.task, l.retries
     on conflict (minute, what, task, queue, bucket) do update set count = t.count + excluded.count),
+  lasted as (
+    insert into holdfast.duration as d (queue, task, what, bucket, count, seconds)
+    select l.queue, l.task, case when l.waits > 0 then 'wait' else 'run' end, (l.bucket + 7) / 8, sum(l.n),
+           extract(epoch from sum(coalesce(l.waited, l.ran)))
+      from lots l
+     where l.bucket is not null
+     group by l.queue, l.task, 3, 4
+    on conflict (queue, task, what, bucket) do update set count = d.count + excluded.count, seconds = d.seconds + excluded.seconds),
   tallied as (
     insert into holdfast.tally as t (queue, task, status, entered, departed)
     select e.queue, e.task, e.status, sum(e.entered), sum(e.departed)

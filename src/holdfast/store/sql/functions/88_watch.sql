@@ -54,10 +54,27 @@ $$;
 -- A paused queue waits because somebody wants it to; and of a queue of messages that nobody serves no message can tell.
 create or replace function holdfast.open_lines(p_rule holdfast.alert_rule, p_now timestamptz) returns table (queue text, since timestamptz)
 language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
-  select q.name::text, holdfast.waiting_since(q.name)
-    from holdfast.queue q
-   where case when p_rule.queue is null then q.name <> 'holdfast' else q.name = p_rule.queue end
-     and (q.paused_at is null or q.resume_at <= p_now)
+  -- Not the queues that somebody has declared: jobs can be enqueued into any, and those are the ones that nobody serves. Hops along the index.
+  with recursive in_line as (
+    (select j.queue::text as name
+       from holdfast.job j
+      where p_rule.queue is null and j.claim_order is not null and not j.suspect
+      order by j.queue
+      limit 1)
+    union all
+    select (select j.queue::text
+              from holdfast.job j
+             where j.claim_order is not null and not j.suspect and j.queue > l.name
+             order by j.queue
+             limit 1)
+      from in_line l
+     where l.name is not null)
+  select n.name, holdfast.waiting_since(n.name)
+    from (select l.name from in_line l where l.name <> 'holdfast'
+          union all
+          select p_rule.queue::text where p_rule.queue is not null) as n
+    left join holdfast.queue q on q.name = n.name
+   where q.paused_at is null or q.resume_at <= p_now
 $$;
 
 create or replace function holdfast.long_waits(p_rule holdfast.alert_rule, p_now timestamptz)
@@ -179,7 +196,7 @@ end $$;
 -- The settings leave the indexes: a plan made while the tables were small would read all of them.
 create or replace function holdfast.judge_rules(out opened bigint, out closed bigint)
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
 declare
   v_now timestamptz := holdfast.clock();
   v_rule holdfast.alert_rule;

@@ -105,7 +105,7 @@ end $$;
 -- The settings leave the indexes: a plan made while the table was small would read all of it with every sweep.
 create or replace function holdfast.sweep(p_limit int default 1000, out died bigint, out returned bigint, out overdue bigint, out expired bigint)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
 begin
   perform set_config('holdfast.actor', 'sweeper', true);
   with silent as (
@@ -200,13 +200,16 @@ begin
   return v_dropped;
 end $$;
 
--- Whether a job that has not ended, or can still be retried, needs to find this one: its results, its steps, or itself.
+-- Whether a job that has not ended, or can still be retried, needs to find this one: its results, its steps, or itself. Or
+-- whether a run of it is still to be told to stop; an executor that nobody has called for a month is called by nobody.
 create or replace function holdfast.is_needed(p_job uuid, p_parent uuid) returns boolean
 language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
   select exists (select from holdfast.job r where r.retry_of = p_job and r.finished_at is null)
       or exists (select from holdfast.job c where c.compensates = p_job and c.status not in ('COMPLETED', 'CANCELLED'))
       or exists (select from holdfast.dependency d join holdfast.job f on f.id = any (array[d.job_id]) where d.needs = p_job and f.finished_at is null)
       or exists (select from holdfast.job p where p.id = p_parent and p.finished_at is null)
+      or exists (select from holdfast.dispatch d
+                  where d.job_id = p_job and d.next_try_at is not null and d.cancel_wanted_at > holdfast.clock() - interval '30 days')
 $$;
 
 -- Removes finished jobs that are older than their task's retention, with all that belongs to them.
@@ -265,8 +268,10 @@ begin
   perform holdfast.forget_projected(p_limit);
   delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
   delete from holdfast.request r where r.at < holdfast.clock() - interval '24 hours';
+  perform holdfast.forget_sessions();
   perform holdfast.forget_schedule_runs(p_limit);
   perform holdfast.forget_alerts(p_limit);
+  perform holdfast.forget_webhooks(p_limit);
   perform holdfast.drop_empty_history_partitions();
   delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
   with gone as (

@@ -36,7 +36,8 @@ select holdfast.bind_to_tenants(('holdfast.' || t)::regclass, format('exists (se
 select holdfast.bind_to_tenants(('holdfast.' || t)::regclass, format('exists (select from holdfast.approval a where a.id = %I.approval_id)', t))
   from unnest(array['approval_decision', 'approver']) as t;
 select holdfast.bind_to_tenants(('holdfast.' || t)::regclass, 'tenant = holdfast.seen_tenant()')
-  from unnest(array['event', 'usage', 'quota', 'alert_rule', 'api_key', 'request', 'audit']) as t;
+  from unnest(array['event', 'usage', 'quota', 'alert_rule', 'api_key', 'request', 'audit', 'operation', 'webhook_delivery', 'person']) as t;
+select holdfast.bind_to_tenants('holdfast.operation_chunk', 'exists (select from holdfast.operation o where o.id = operation_chunk.operation_id)');
 select holdfast.bind_to_tenants('holdfast.tenant', 'name = holdfast.seen_tenant()');
 select holdfast.bind_to_tenants('holdfast.schedule', 'options ->> ''tenant'' = holdfast.seen_tenant()');
 select holdfast.bind_to_tenants('holdfast.schedule_run', 'exists (select from holdfast.schedule s where s.name = schedule_run.schedule)');
@@ -47,9 +48,9 @@ select holdfast.bind_to_tenants('holdfast.notification',
 select holdfast.bind_to_tenants(('holdfast.' || t)::regclass, 'holdfast.channel_tenant(channel) = holdfast.seen_tenant()')
   from unnest(array['feed', 'published']) as t;
 select holdfast.bind_to_tenants('holdfast.channel', 'holdfast.channel_tenant(name) = holdfast.seen_tenant()');
--- Sums over all tenants, and names of other tenants: for nobody who is bound to one.
+-- Sums over all tenants, names of other tenants, and what lets people in: for nobody who is bound to one.
 select holdfast.bind_to_tenants(('holdfast.' || t)::regclass, 'false')
-  from unnest(array['statistic', 'timing', 'tally', 'rate_wait', 'turn', 'ring']) as t;
+  from unnest(array['statistic', 'timing', 'duration', 'tally', 'rate_wait', 'turn', 'ring', 'session', 'device', 'login_try']) as t;
 -- A partition is read through its parent, whose policies count; nobody but the owner reads it by itself.
 select holdfast.bind_to_tenants(i.inhrelid::regclass, 'false')
   from pg_inherits i

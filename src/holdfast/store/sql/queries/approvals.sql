@@ -10,6 +10,7 @@ with chosen as (
      from holdfast.approval a
     where %(scope)s = 'open' and a.decided_at is null and a.id >= %(first)s and a.id <= %(last)s
       and (%(approver)s::text is null or exists (select from unnest(a.approvers) as one where lower(one) = lower(btrim(%(approver)s))))
+      and (%(tenant)s::text is null or exists (select from holdfast.job j where j.id = a.job_id and j.tenant = %(tenant)s::text))
     order by a.id desc
     limit %(limit)s)
   union all
@@ -17,6 +18,7 @@ with chosen as (
      from holdfast.approval a
     where %(scope)s in ('decided', 'all') and (%(scope)s = 'all' or a.decided_at is not null) and a.id >= %(first)s and a.id <= %(last)s
       and (%(approver)s::text is null or exists (select from unnest(a.approvers) as one where lower(one) = lower(btrim(%(approver)s))))
+      and (%(tenant)s::text is null or exists (select from holdfast.job j where j.id = a.job_id and j.tenant = %(tenant)s::text))
     order by a.id desc
     limit %(limit)s))
 select a.id, a.job_id, j.task, a.name, a.question, a.facts, a.approvers, a.quorum, a.requester, a.self_approval, a.bound_hash, a.asked_at,
@@ -29,5 +31,6 @@ select a.id, a.job_id, j.task, a.name, a.question, a.facts, a.approvers, a.quoru
   from chosen c
   join holdfast.approval a on a.id = c.id
   join holdfast.job j on j.id = a.job_id
+ where %(tenant)s::text is null or j.tenant = %(tenant)s::text
  order by a.id desc
  limit %(limit)s

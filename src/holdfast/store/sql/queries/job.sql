@@ -1,7 +1,8 @@
 select j.id, j.task, j.queue, j.status::text, j.priority, j.attempt, j.retry_count, j.max_retries, j.crash_count, j.suspect,
        j.created_at, j.updated_at, j.due_at, j.deadline_at, j.finished_at, j.claim_order is not null, j.holder, coalesce(holder.name, 'executor:' || run.executor),
        j.retry_of, (select r.id from holdfast.job r where r.retry_of = j.id),
-       j.tenant, j.subject, j.key, j.key_held, j.held_by, j.reason, j.label, j.requested_by, j.tags, j.metadata, j.payload, j.result, j.error,
+       j.tenant, j.subject, j.key, j.key_held, j.held_by, j.reason, j.label, j.requested_by, j.tags, j.metadata,
+       case when %(whole)s then j.payload else '{}' end, case when %(whole)s then j.result end, case when %(whole)s then j.error else j.error - 'traceback' end,
        paused.by, paused.at, paused.reason,
        exists (select from holdfast.worker w
                 where w.died_at is null and w.queues ? j.queue and w.seen_at + w.lease >= holdfast.clock()),
@@ -16,6 +17,7 @@ select j.id, j.task, j.queue, j.status::text, j.priority, j.attempt, j.retry_cou
                  'expires_at', a.expires_at, 'on_expiry', a.on_expiry, 'decided_by', a.decided_by, 'decided_at', a.decided_at)
           from holdfast.approval a
          where a.id = j.approval_id),
+       j.ready_at, j.started_at,
        (select t.options -> 'redact' from holdfast.task t where t.name = j.task)
   from holdfast.job j
   left join holdfast.worker holder on holder.id = j.holder

@@ -58,15 +58,16 @@ begin
   grant execute on function holdfast.set_tenant_weight to holdfast_api;
   grant select on holdfast.tenant to holdfast_viewer, holdfast_api;
   grant execute on function holdfast.ask to holdfast_worker;
-  grant execute on function holdfast.decide, holdfast.decide_by_token to holdfast_api;
+  grant execute on function holdfast.decide, holdfast.decide_by_token, holdfast.look_by_token to holdfast_api;
   grant execute on function holdfast.mint_token to holdfast_worker, holdfast_api;   -- whoever delivers
   grant select on holdfast.approval, holdfast.approval_decision to holdfast_api;    -- tokens' hashes are for nobody
   grant execute on function holdfast.project to holdfast_worker, holdfast_maint;
   grant execute on function holdfast.publish to holdfast_producer, holdfast_worker, holdfast_api;
   grant execute on function holdfast.read_feed to holdfast_api, holdfast_viewer;
   grant execute on function holdfast.open_channel, holdfast.set_quota to holdfast_api;
+  grant execute on function holdfast.follow_channel, holdfast.read_channels, holdfast.follow_job, holdfast.read_jobs to holdfast_api;
   grant execute on function holdfast.bucket_floor, holdfast.bucket_middle to holdfast_api, holdfast_viewer;
-  grant select on holdfast.statistic, holdfast.timing, holdfast.tally, holdfast.usage, holdfast.quota, holdfast.projection
+  grant select on holdfast.statistic, holdfast.timing, holdfast.duration, holdfast.tally, holdfast.usage, holdfast.quota, holdfast.projection
     to holdfast_api, holdfast_viewer;
   grant execute on function holdfast.register_alerts, holdfast.begin_delivery, holdfast.end_delivery to holdfast_worker;
   grant execute on function holdfast.evaluate_alerts to holdfast_worker, holdfast_maint;
@@ -77,7 +78,18 @@ begin
     holdfast.find_key, holdfast.create_key, holdfast.begin_request, holdfast.keep_answer, holdfast.record_action
     to holdfast_api;
   grant execute on function holdfast.enter, holdfast.has_roles, holdfast.seen_tenant, holdfast.may_see to holdfast_api, holdfast_viewer;
+  grant execute on function holdfast.begin_webhook, holdfast.end_webhook, holdfast.fail_webhook, holdfast.begin_replay, holdfast.leave to holdfast_api;
+  grant select on holdfast.webhook_delivery to holdfast_api;
   grant select on holdfast.audit to holdfast_api;   -- keys' digests are for nobody
+  grant execute on function holdfast.create_operation to holdfast_api;
+  grant execute on function holdfast.run_chunk to holdfast_worker;
+  grant select on holdfast.operation, holdfast.operation_chunk to holdfast_api;
+  grant select on holdfast.audit to holdfast_api;   -- digests of keys, sessions and passwords are for nobody
+  grant execute on function
+    holdfast.use_key, holdfast.rotate_key, holdfast.revoke_key, holdfast.list_keys, holdfast.create_person, holdfast.list_people,
+    holdfast.set_role, holdfast.set_password, holdfast.disable_person, holdfast.enable_person, holdfast.find_person, holdfast.take_tries,
+    holdfast.begin_session, holdfast.find_session, holdfast.end_session, holdfast.has_callers
+    to holdfast_api;
 end $$;
 
 -- A caller that is bound to no tenant may do what one may that is bound to one. It acts as a role of its own: see holdfast.enter.

@@ -1,0 +1,134 @@
+"""/approvals: what jobs ask of people, and what people answer."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from holdfast.domain.access import Scope
+from holdfast.domain.approval import Approval, accepted
+from holdfast.domain.errors import ApprovalNotFound
+from holdfast.interfaces.http.api.words import Limit, Name, Reason
+from holdfast.interfaces.http.operation import ApiCall, Body, Operations, Page, Query, View
+from holdfast.interfaces.http.problem import CHANGED, CONFLICT, FORBIDDEN, INVALID, NOT_FOUND, Refusal
+from holdfast.store import approval as store
+
+approvals = Operations("approvals")
+
+
+class VoiceView(View):
+    """What one person, or the clock, said."""
+
+    who: str
+    decision: str
+    reason: str | None
+    how: str
+    at: datetime
+
+
+class ApprovalView(View):
+    """What is asked, of whom, and what was said so far."""
+
+    id: UUID
+    job_id: UUID
+    task: str
+    name: str
+    question: str
+    facts: dict[str, Any]
+    approvers: list[str]
+    quorum: int
+    approvals: int
+    requester: str | None
+    self_approval: bool
+    version: Annotated[str, Field(description="What a decision is bound to; the ETag")]
+    asked_at: datetime
+    expires_at: datetime | None
+    on_expiry: str
+    decided_at: datetime | None
+    decision: str | None
+    decided_by: str | None
+    reason: str | None
+    voices: list[VoiceView]
+
+    @classmethod
+    def of(cls, approval: Approval) -> "ApprovalView":
+        """Show an approval."""
+        shown = {
+            name: getattr(approval, name) for name in cls.model_fields if name not in {"version", "voices"}
+        }
+        voices = [VoiceView.model_validate(voice) for voice in approval.voices]
+        return cls(**shown, version=approval.bound_hash, voices=voices)
+
+
+class ApprovalsView(Page):
+    """A part of the list, newest first."""
+
+    items: list[ApprovalView]
+
+
+class ApprovalsQuery(Query):
+    """Which approvals."""
+
+    status: Literal["open", "decided", "all"] = "open"
+    approver: Name | None = None
+    after: UUID | None = None
+    limit: Limit = 50
+
+
+class DecisionBody(Body):
+    """A decision. Denying needs a reason."""
+
+    decision: Literal["approve", "deny"]
+    reason: Reason | None = None
+
+
+@approvals.get("/approvals")
+async def list_approvals(call: ApiCall, query: ApprovalsQuery) -> ApprovalsView:
+    """List approvals, newest first."""
+    wanted = store.list_approvals(
+        query.status,
+        approver=query.approver,
+        tenant=call.principal.tenant,
+        before_id=query.after,
+        limit=query.limit,
+    )
+    found = await call.ask(wanted)
+    further = str(found[-1].id) if len(found) == query.limit else None
+    return ApprovalsView(items=[ApprovalView.of(each) for each in found], next=further)
+
+
+@approvals.get("/approvals/{approval_id}", problems=(NOT_FOUND,))
+async def show_approval(call: ApiCall, approval_id: UUID) -> ApprovalView:
+    """Show an approval; its ETag goes into If-Match when it is decided."""
+    found = await call.ask(store.find_approval(approval_id, call.principal.tenant))
+    if found is None:
+        raise ApprovalNotFound(f"no approval has the id {approval_id}")
+    call.answer_headers["ETag"] = f'"{found.bound_hash}"'
+    return ApprovalView.of(found)
+
+
+@approvals.post(
+    "/approvals/{approval_id}/decide",
+    scope=Scope.APPROVE,
+    problems=(NOT_FOUND, CONFLICT, CHANGED, FORBIDDEN),
+)
+async def decide_approval(call: ApiCall, approval_id: UUID, body: DecisionBody) -> ApprovalView:
+    """Approve or deny, once; who comes second is told who was first."""
+    shown = await show_approval(call, approval_id)
+    if body.decision == "deny" and body.reason is None:
+        raise Refusal(INVALID, "say why: denying needs a reason")
+    if not _fits(call.headers.get("if-match"), shown.version):
+        raise Refusal(CHANGED, "what you saw is not what is asked: look at it again")
+    answer = await call.ask(
+        store.decide(
+            approval_id, call.principal.name, body.decision, body.reason, call.address, shown.version
+        )
+    )
+    accepted(approval_id, answer, call.principal.name, body.decision)
+    await call.record(f"approval.{body.decision}", str(approval_id), body.reason)
+    return await show_approval(call, approval_id)
+
+
+def _fits(if_match: str | None, version: str) -> bool:
+    return if_match in {None, "*"} or f'"{version}"' in [tag.strip() for tag in str(if_match).split(",")]

@@ -1,0 +1,184 @@
+"""/api/v1/events: what happens, as it happens, to whoever may see it; a stream that can be cut anywhere and resumed."""
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+from pydantic import AfterValidator, Field
+from starlette.requests import Request
+from starlette.routing import Route
+
+from holdfast.domain.access import Principal, Scope
+from holdfast.domain.errors import HoldfastError
+from holdfast.domain.live import ChannelTopic, JobTopic, Topic, ready
+from holdfast.interfaces.http import problem as problems
+from holdfast.interfaces.http.access import Access
+from holdfast.interfaces.http.operation import Query
+from holdfast.interfaces.http.problem import Refusal, refusal_of
+from holdfast.interfaces.http.serve import read_query
+from holdfast.runtime.live import Full, Live, Reader
+from holdfast.store.live import follow_job
+
+if TYPE_CHECKING:
+    from holdfast.runtime.app import Holdfast
+
+KEEP_ALIVE = 15.0
+# Whoever loses their key or session is cut within a minute, a slow one's last bytes included.
+RECHECK = 40.0
+# What was sent and not taken for this long is not waited for: nothing is kept for a reader that does not read.
+SLOWEST = 15.0
+_COMMENT = b": still here\n\n"
+_HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+]
+_FIRST = b"retry: 2000\n"
+
+
+def _printable(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("holds a NUL")
+    return text
+
+
+class EventsQuery(Query):
+    """What to follow: one of subject, tenant and job."""
+
+    subject: Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_printable)] | None = None
+    tenant: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)] | None = None
+    job: UUID | None = None
+    after: Annotated[str, Field(pattern=r"^\d{1,18}(\.\d{1,18})?$")] | None = None
+
+
+class Events:
+    """The endpoint, as an ASGI application: Starlette's own streams would hide when a reader stops reading."""
+
+    def __init__(self, app: "Holdfast", access: Access, hub: Live | None = None) -> None:
+        self._app = app
+        self._access = access
+        self._live = hub or Live(app.link)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer one request: refuse it, or stream."""
+        request = Request(scope, receive)
+        try:
+            principal = await self._principal(request)
+            topic, after = await self._asked(request, principal)
+            stream = self._live.reader(topic, after, principal.tenant)
+            reader = await stream.__aenter__()
+        except Full as full:
+            refusal = Refusal(problems.TOO_MANY, str(full), headers={"Retry-After": "30"})
+            await refusal.response(scope, receive, send)
+            return
+        except Refusal as refusal:
+            await refusal.response(scope, receive, send)
+            return
+        except Exception as error:  # noqa: BLE001 - nothing may reach the caller that says how we work inside
+            await refusal_of(error).response(scope, receive, send)
+            return
+        try:
+            await _Stream(self._access, request, principal, reader, send).run()
+        finally:
+            await stream.__aexit__(None, None, None)
+
+    async def _principal(self, request: Request) -> Principal:
+        if request.method != "GET":
+            raise Refusal(problems.METHOD_NOT_ALLOWED, headers={"Allow": "GET"})
+        principal = await self._access.principal(request)
+        if principal is None:
+            raise Refusal(problems.UNAUTHORIZED, headers={"WWW-Authenticate": "Bearer"})
+        self._access.spend(principal)
+        if not principal.may(Scope.READ):
+            raise Refusal(problems.FORBIDDEN, f"this needs the scope {Scope.READ}")
+        return principal
+
+    async def _asked(self, request: Request, principal: Principal) -> tuple[Topic, str | None]:
+        query = read_query(EventsQuery, request)
+        assert isinstance(query, EventsQuery)  # noqa: S101 - what was asked for
+        # A browser that comes again repeats its address, and says in the header how far it came meanwhile.
+        return await self._topic(query, principal), request.headers.get("last-event-id", query.after)
+
+    async def _topic(self, query: EventsQuery, principal: Principal) -> Topic:
+        named = [name for name in ("subject", "tenant", "job") if getattr(query, name) is not None]
+        if len(named) > 1:
+            raise Refusal(problems.INVALID, f"follow one of {' and '.join(named)}, not both")
+        if query.job is not None:
+            return await self._job(query.job, principal)
+        if query.subject is not None:
+            return ChannelTopic(f"subject:{query.subject}", principal.sees)
+        tenant = query.tenant or principal.tenant
+        if tenant is None:
+            raise Refusal(problems.INVALID, "say what to follow: subject=, tenant= or job=")
+        if principal.tenant not in {None, tenant}:
+            raise Refusal(problems.NOT_FOUND, f"there is no tenant {tenant!r}")
+        return ChannelTopic(f"tenant:{tenant}", principal.sees)
+
+    async def _job(self, job_id: UUID, principal: Principal) -> Topic:
+        found = await self._app.link.aperform(follow_job(job_id))
+        if found is None or principal.tenant not in {None, found.tenant}:
+            raise Refusal(problems.NOT_FOUND, f"no job has the id {job_id}")
+        return JobTopic(job_id)
+
+
+class _Stream:
+    """One answer that goes on until its reader leaves, may no longer read, does not read, or the server stops."""
+
+    def __init__(
+        self, access: Access, request: Request, principal: Principal, reader: Reader, send: Any
+    ) -> None:
+        self._access = access
+        self._request = request
+        self._principal = principal
+        self._reader = reader
+        self._send = send
+        self._check_at = time.monotonic() + RECHECK
+
+    async def run(self) -> None:
+        watching = asyncio.create_task(self._until_gone())
+        try:
+            await self._send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+            await self._write(_FIRST + ready(self._reader.place))
+            while not self._reader.is_over and await self._may_go_on():
+                patience = max(min(KEEP_ALIVE, self._check_at - time.monotonic()), 0.0)
+                written = await self._reader.next(patience)
+                if not self._reader.is_over:
+                    await self._write(written or _COMMENT)
+            await self._write(b"", more=False)
+        except TimeoutError:
+            self._hang_up()
+        except (HoldfastError, OSError):
+            # The database is away, or the reader: either way it comes again, and says where it was.
+            with suppress(TimeoutError, OSError):
+                await self._write(b"", more=False)
+        finally:
+            watching.cancel()
+
+    async def _until_gone(self) -> None:
+        while (await self._request.receive())["type"] != "http.disconnect":
+            pass
+        self._reader.leave()
+
+    async def _may_go_on(self) -> bool:
+        if time.monotonic() < self._check_at:
+            return True
+        self._check_at = time.monotonic() + RECHECK
+        now = await self._access.principal(self._request, is_request=False)
+        return now is not None and now.may(Scope.READ) and now.tenant == self._principal.tenant
+
+    async def _write(self, body: bytes, *, more: bool = True) -> None:
+        async with asyncio.timeout(SLOWEST):
+            await self._send({"type": "http.response.body", "body": body, "more_body": more})
+
+    def _hang_up(self) -> None:
+        """Cut the connection with all that waits in it, where the server can; elsewhere an unfinished answer ends it."""
+        hang_up = self._request.scope.get("extensions", {}).get("holdfast.hang_up")
+        if hang_up is not None:
+            hang_up()
+
+
+def routes(app: "Holdfast", access: Access) -> list[Route]:
+    """Make the route of the stream."""
+    return [Route("/api/v1/events", Events(app, access))]

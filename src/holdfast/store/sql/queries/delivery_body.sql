@@ -1,0 +1,3 @@
+select d.body
+  from holdfast.webhook_delivery d
+ where d.id = %(delivery_id)s

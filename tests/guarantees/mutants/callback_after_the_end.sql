@@ -1,0 +1,3 @@
+-- guard: a job that has ended hears no more callbacks
+-- dies: tests/sql/test_callback.py::test_after_the_end_no_callback_changes_anything[heartbeat-completed]
+select pg_temp.without('holdfast.judge_callback', $guard$p_job.status <> 'RUNNING' or p_job.holder is distinct from p_run.id$guard$, $guard$false$guard$);
