@@ -45,13 +45,13 @@ class Process:
         parts = urlsplit(self.url)
         return str(parts.hostname), parts.port or 0
 
-    def stop(self, number: int = signal.SIGTERM, within: float = 20.0) -> int:
+    def stop(self, number: int = signal.SIGTERM, within: float = 60.0) -> int:
         self.process.send_signal(number)
         return self.ended(within)
 
-    def ended(self, within: float = 20.0) -> int:
+    def ended(self, within: float = 60.0) -> int:
         code = self.process.wait(within)
-        self._reading.join(5)
+        self._reading.join(within)
         assert self.process.stderr is not None
         self.process.stderr.close()
         return code

@@ -92,6 +92,10 @@ class Reader:
         self._has_left = True
         self.woken.set()
 
+    def beginning(self) -> bytes:
+        """Give what a stream begins with. A reset comes before the id that lies behind it: who is cut between them has seen it."""
+        return (live.identified(self._first, self.place) if self._first else b"") + live.ready(self.place)
+
     async def next(self, patience: float) -> bytes:
         """Give what has come, as it is written to a stream; nothing when nothing came in so many seconds, or it is over."""
         until = asyncio.get_running_loop().time() + patience
@@ -105,8 +109,7 @@ class Reader:
         return b""
 
     async def _written(self) -> bytes:
-        first, self._first = self._first, None
-        found = News([first], self.place) if first is not None else await self._behind()
+        found = await self._behind()
         pieces = []
         for event in found.events:
             self.place = live.later(self.place, event.place)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import version
 
 from starlette.requests import Request
@@ -22,17 +23,20 @@ def written(operations: Sequence[Operation]) -> str:
 
 def description(operations: Sequence[Operation]) -> list[Route]:
     """Serve the description of these operations."""
-    text = written(operations)
-    style = pages.get_template("docs.css").render()
-    page = pages.get_template("docs.html").render(api=describe(operations, version("holdfast")))
+    # When first asked for: half a second that most processes, and all tests, never need.
+    text = cache(lambda: written(operations))
+    style = cache(lambda: pages.get_template("docs.css").render())
+    page = cache(
+        lambda: pages.get_template("docs.html").render(api=describe(operations, version("holdfast")))
+    )
 
     async def as_json(_request: Request) -> Response:
-        return Response(text, headers=_HEADERS, media_type="application/json")
+        return Response(text(), headers=_HEADERS, media_type="application/json")
 
     async def as_page(_request: Request) -> Response:
-        return Response(page, headers=_HEADERS, media_type="text/html")
+        return Response(page(), headers=_HEADERS, media_type="text/html")
 
     async def as_style(_request: Request) -> Response:
-        return Response(style, headers=_HEADERS, media_type="text/css")
+        return Response(style(), headers=_HEADERS, media_type="text/css")
 
     return [Route("/openapi.json", as_json), Route("/docs", as_page), Route("/docs.css", as_style)]

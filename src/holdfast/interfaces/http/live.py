@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from holdfast.domain.access import Principal, Scope
 from holdfast.domain.errors import HoldfastError
-from holdfast.domain.live import ChannelTopic, JobTopic, Topic, ready
+from holdfast.domain.live import ChannelTopic, JobTopic, Topic
 from holdfast.interfaces.http import problem as problems
 from holdfast.interfaces.http.access import Access
 from holdfast.interfaces.http.operation import Query
@@ -140,7 +140,7 @@ class _Stream:
         watching = asyncio.create_task(self._until_gone())
         try:
             await self._send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-            await self._write(_FIRST + ready(self._reader.place))
+            await self._write(_FIRST + self._reader.beginning())
             while not self._reader.is_over and await self._may_go_on():
                 patience = max(min(KEEP_ALIVE, self._check_at - time.monotonic()), 0.0)
                 written = await self._reader.next(patience)
