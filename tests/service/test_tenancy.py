@@ -1,5 +1,6 @@
 """Every operation of the API, called by everybody: the own tenant, another, nobody, each scope."""
 
+import secrets
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ class Things:
         self._machine = service.machine
         self.tenant: str = tenant
         self.word = SECRET if tenant == "globex" else tenant
-        self._given = {"tenant": tenant, "subject": self.word, "label": self.word}
+        self._given: dict[str, Any] = {"tenant": tenant, "subject": self.word, "label": self.word}
 
     @cached_property
     def job(self) -> UUID:
@@ -53,9 +54,9 @@ class Things:
         """What one of its jobs asks."""
         queue = f"asking {uuid4()}"  # so that the claim takes no other
         worker = self._machine.worker()
-        self._machine.enqueue("greet", {"name": self.word}, queue=queue, **self._given)
-        (claimed,) = self._machine.claim(worker, queue=queue, tasks=("greet",))
-        asked: UUID = ask(self._machine, claimed, question=self.word)["approval_id"]
+        self._machine.enqueue("refund", queue=queue, **self._given)
+        (claimed,) = self._machine.claim(worker, queue=queue, tasks=("refund",))
+        asked: UUID = ask(self._machine, claimed, question=self.word, approvers=[])["approval_id"]
         return asked
 
     @cached_property
@@ -195,8 +196,8 @@ class Service:
 
         async def handle(_event: Any, _conn: Any) -> None: ...
 
-        self.app.webhook("shop", verify=SharedSecret("x" * 40), on={"*": handle})
-        machine.register("greet")
+        self.app.webhook("shop", verify=SharedSecret(secrets.token_urlsafe(32)), on={"*": handle})
+        machine.register("greet", "refund")
         machine.run("select holdfast.set_flag('flag', true)")
         machine.run(
             'select holdfast.register_alerts(\'a\', \'[]\', \'[{"name": "rule", "kind": "job_failed",'

@@ -233,10 +233,16 @@ def test_a_bound_caller_enqueues_for_its_own_tenant_only(lasting: Machine, bound
     enqueue = "select * from holdfast.enqueue_many(%s)"
     assert refused(bound, enqueue, job(tenant="acme", after=[str(own)], parent=str(own))) is None
     assert refused(bound, enqueue, job(tenant="globex")) == NOT_YOURS
-    assert refused(bound, enqueue, job()) == NOT_YOURS
+    assert refused(bound, enqueue, job(payload={"$encrypted": {}})) == NOT_YOURS
     assert refused(bound, enqueue, job(tenant="acme", parent=str(foreign))) == NOT_YOURS
     assert refused(bound, enqueue, job(tenant="acme", after=[str(foreign)])) == "HF005"
-    assert refused(bound, "select holdfast.enqueue_many('[]', '[]')") == NOT_YOURS
+
+
+def test_what_a_bound_caller_enqueues_for_nobody_is_its_own_tenants(lasting: Machine, bound: Machine) -> None:
+    job_id = bound.enqueue()
+    bound.connection.commit()
+
+    assert lasting.job(job_id)["tenant"] == "acme"
 
 
 def test_an_id_that_another_tenant_has_says_nothing_of_its_job(lasting: Machine, bound: Machine) -> None:
@@ -297,7 +303,12 @@ def test_a_bound_caller_has_schedules_of_its_own(lasting: Machine, bound: Machin
         "select holdfast.set_quota('acme', null, 'day', 'enqueued', null, 1000000)",
         "select holdfast.mute_rule('r', true)",
         "select holdfast.notify('[]')",
-        "select holdfast.declare_tasks('[]')",
+        "select holdfast.create_operation(gen_random_uuid(), 'globex', 'cancel', 'q', 'a', null, '{}', '[]')",
+        "select holdfast.create_person('ann', 'x', 'admin', 'acme', 'a')",
+        "select holdfast.set_role('ann', 'admin', null)",
+        "select holdfast.set_password('ann', 'x')",
+        "select holdfast.disable_person('ann')",
+        "select holdfast.enable_person('ann')",
         "select holdfast.emit('e')",
         "select holdfast.emit('e', p_tenant => 'globex')",
         "select holdfast.publish('tenant:globex', 'k')",

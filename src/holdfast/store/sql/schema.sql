@@ -2371,7 +2371,8 @@ begin
     raise exception 'enqueue_many takes an array of jobs, not %', coalesce(jsonb_typeof(p_jobs), 'null') using errcode = 'HF005';
   end if;
   if holdfast.bound_tenant() is not null then
-    perform holdfast.require_own_jobs(p_jobs);
+    p_jobs := holdfast.own_jobs(p_jobs);
+    v_jobs := p_jobs;
   end if;
   if p_declared is not null then
     perform holdfast.declare_tasks(p_declared);
@@ -5037,6 +5038,32 @@ CREATE FUNCTION holdfast.overdue_approvals(p_rule holdfast.alert_rule, p_now tim
 $$;
 
 --
+-- Name: own_jobs(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.own_jobs(p_jobs jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $_$
+declare
+  v_own jsonb := jsonb_build_object('tenant', holdfast.bound_tenant());
+  v_nth bigint;
+begin
+  select e.nth into v_nth
+    from jsonb_array_elements(p_jobs) with ordinality as e (one, nth)
+   where not holdfast.may_touch(case when e.one ->> 'tenant' is null and not coalesce(e.one -> 'payload' ? '$encrypted', false)
+                                     then holdfast.bound_tenant() else e.one ->> 'tenant' end)
+      or (e.one ->> 'parent' is not null and not exists (
+            select from holdfast.job j where j.id = (e.one ->> 'parent')::uuid and holdfast.may_touch(j.tenant)))
+   order by e.nth
+   limit 1;
+  if found then
+    perform holdfast.require_own(null, format('job %s', v_nth));
+  end if;
+  return (select coalesce(jsonb_agg(e.one || v_own order by e.nth), '[]') from jsonb_array_elements(p_jobs) with ordinality as e (one, nth));
+end $_$;
+
+--
 -- Name: parked_place(timestamp with time zone, timestamp with time zone, integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -6182,29 +6209,6 @@ CREATE FUNCTION holdfast.require_own(p_tenant text, p_what text) RETURNS void
 begin
   if not holdfast.may_touch(p_tenant) then
     raise exception '% is not for the tenant that the caller is bound to', p_what using errcode = 'HF015';
-  end if;
-end $$;
-
---
--- Name: require_own_jobs(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
---
-
-CREATE FUNCTION holdfast.require_own_jobs(p_jobs jsonb) RETURNS void
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
-    AS $$
-declare
-  v_nth bigint;
-begin
-  select e.nth into v_nth
-    from jsonb_array_elements(p_jobs) with ordinality as e (one, nth)
-   where not holdfast.may_touch(e.one ->> 'tenant')
-      or (e.one ->> 'parent' is not null and not exists (
-            select from holdfast.job j where j.id = (e.one ->> 'parent')::uuid and holdfast.may_touch(j.tenant)))
-   order by e.nth
-   limit 1;
-  if found then
-    perform holdfast.require_own(null, format('job %s', v_nth));
   end if;
 end $$;
 
@@ -12769,6 +12773,12 @@ REVOKE ALL ON FUNCTION holdfast.operate(p_operation holdfast.operation, p_job uu
 REVOKE ALL ON FUNCTION holdfast.overdue_approvals(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
 
 --
+-- Name: FUNCTION own_jobs(p_jobs jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.own_jobs(p_jobs jsonb) FROM PUBLIC;
+
+--
 -- Name: FUNCTION parked_place(p_due timestamp with time zone, p_created timestamp with time zone, p_priority integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -13045,12 +13055,6 @@ GRANT ALL ON FUNCTION holdfast.report_progress(p_job uuid, p_attempt integer, p_
 --
 
 REVOKE ALL ON FUNCTION holdfast.require_own(p_tenant text, p_what text) FROM PUBLIC;
-
---
--- Name: FUNCTION require_own_jobs(p_jobs jsonb); Type: ACL; Schema: holdfast; Owner: -
---
-
-REVOKE ALL ON FUNCTION holdfast.require_own_jobs(p_jobs jsonb) FROM PUBLIC;
 
 --
 -- Name: FUNCTION require_unbound(p_what text); Type: ACL; Schema: holdfast; Owner: -

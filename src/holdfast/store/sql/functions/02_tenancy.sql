@@ -38,15 +38,18 @@ begin
   end if;
 end $$;
 
--- What a caller that is bound to a tenant enqueues is that tenant's. Jobs it is to run after are looked at where they are joined.
-create or replace function holdfast.require_own_jobs(p_jobs jsonb) returns void
+-- What a caller that is bound to a tenant enqueues is that tenant's; who leaves it out means it. Only what is encrypted says whose
+-- it is, because it is bound to that. Jobs that it is to run after are looked at where they are joined.
+create or replace function holdfast.own_jobs(p_jobs jsonb) returns jsonb
 language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
+  v_own jsonb := jsonb_build_object('tenant', holdfast.bound_tenant());
   v_nth bigint;
 begin
   select e.nth into v_nth
     from jsonb_array_elements(p_jobs) with ordinality as e (one, nth)
-   where not holdfast.may_touch(e.one ->> 'tenant')
+   where not holdfast.may_touch(case when e.one ->> 'tenant' is null and not coalesce(e.one -> 'payload' ? '$encrypted', false)
+                                     then holdfast.bound_tenant() else e.one ->> 'tenant' end)
       or (e.one ->> 'parent' is not null and not exists (
             select from holdfast.job j where j.id = (e.one ->> 'parent')::uuid and holdfast.may_touch(j.tenant)))
    order by e.nth
@@ -54,6 +57,7 @@ begin
   if found then
     perform holdfast.require_own(null, format('job %s', v_nth));
   end if;
+  return (select coalesce(jsonb_agg(e.one || v_own order by e.nth), '[]') from jsonb_array_elements(p_jobs) with ordinality as e (one, nth));
 end $$;
 
 -- The tenant of a channel: tenant:… has one, every other channel may have events of several.

@@ -235,7 +235,8 @@ begin
     raise exception 'enqueue_many takes an array of jobs, not %', coalesce(jsonb_typeof(p_jobs), 'null') using errcode = 'HF005';
   end if;
   if holdfast.bound_tenant() is not null then
-    perform holdfast.require_own_jobs(p_jobs);
+    p_jobs := holdfast.own_jobs(p_jobs);
+    v_jobs := p_jobs;
   end if;
   if p_declared is not null then
     perform holdfast.declare_tasks(p_declared);
