@@ -56,14 +56,15 @@ class Attempt:
         self._begun = False
         self._thread: Future[Any] | None = None
 
-    async def run(self, threads: Threads, processes: Processes) -> Outcome:
-        """Run the task and say how it ended; never raises."""
+    async def run_traced(self, threads: Threads, processes: Processes) -> Outcome:
+        """Run the task in a span of its own."""
         with tracing.attempt(self.job) as span:
-            outcome = await self._run(threads, processes)
+            outcome = await self.run(threads, processes)
             tracing.ended(span, outcome)
             return outcome
 
-    async def _run(self, threads: Threads, processes: Processes) -> Outcome:  # noqa: PLR0911 - one for each way to end
+    async def run(self, threads: Threads, processes: Processes) -> Outcome:  # noqa: C901, PLR0911 - one for each way to end
+        """Run the task and say how it ended; never raises."""
         self._begun = True
         if self.context.stopped:
             return self._after_cancel()
@@ -73,7 +74,8 @@ class Attempt:
                 return await self._in_child(processes)
             work = self._begin(threads, await self._payload())
             value = await work if self.job.timeout is None else await self._within(self.job.timeout, work)
-            await execute.closed(self.context, self._task)
+            if self.context.must_close:
+                await execute.close(self.context, self._task)
             return self.context.recorded or execute.completed(self._task, value)
         except asyncio.CancelledError as error:
             if self.context.recorded is not None:

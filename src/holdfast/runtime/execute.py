@@ -95,15 +95,16 @@ def run_in_child(task: AnyTask, request: dict[str, Any]) -> dict[str, Any]:
 async def _awaited(context: JobContext, work: Awaitable[Any], task: AnyTask) -> Any:
     try:
         value = await work
-        await closed(context, task)
+        if context.must_close:
+            await close(context, task)
     finally:
         await task.link.aclose()  # the loop ends with the job
     return value
 
 
-async def closed(context: JobContext, task: AnyTask) -> None:
+async def close(context: JobContext, task: AnyTask) -> None:
     """Make sure that the code still calls everything that earlier attempts saved."""
-    if context.must_close and context.recorded is None:
+    if context.recorded is None:
         await Context.carry_out(_as_async(context, task), context.durable.close())
 
 

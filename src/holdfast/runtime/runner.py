@@ -10,6 +10,7 @@ from uuid import UUID
 
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Completed, Lost, Outcome, Recorded, Released, settlement
+from holdfast.runtime import tracing
 from holdfast.runtime.attempt import Attempt
 from holdfast.runtime.finisher import Finisher
 from holdfast.runtime.lane import Lane
@@ -40,6 +41,7 @@ class Runner:
         self._threads = Threads()
         self._attempts: set[Attempt] = set()
         self._running = 0
+        self._is_traced = tracing.is_on()
         self.ended: Counter[str] = Counter()
         # Every attempt begins with what was set before the first: nothing leaks from one task into another.
         self._context = contextvars.copy_context()
@@ -47,6 +49,9 @@ class Runner:
     def take(self, lane: Lane, jobs: Iterable[ClaimedJob]) -> None:
         """Take what a lane claimed; it runs as slots become free."""
         lane.waiting.extend(jobs)
+        self._is_traced = (
+            tracing.is_on()
+        )  # a claim at a time: the answer costs as much as a tenth of a short job
         lane.started_at = time.monotonic()
         self._start_waiting(lane)
 
@@ -71,7 +76,8 @@ class Runner:
     async def _run(self, attempt: Attempt) -> None:
         if events.isEnabledFor(logging.INFO):
             events.info("job:processing", extra=_facts(attempt.job))
-        outcome = await attempt.run(self._threads, self._processes)
+        run = attempt.run_traced if self._is_traced else attempt.run
+        outcome = await run(self._threads, self._processes)
         lane = attempt.lane
         lane.running -= 1
         self._running -= 1

@@ -34,6 +34,11 @@ def _tracer() -> Any:
     return None if isinstance(provider, trace.ProxyTracerProvider) else provider.get_tracer("holdfast")
 
 
+def is_on() -> bool:
+    """Whether anybody would see a span."""
+    return _tracer() is not None
+
+
 @contextmanager
 def enqueuing(jobs: Sequence[NewJob]) -> Iterator[Sequence[NewJob]]:
     """Give the jobs with the traceparent of their enqueue's span, unless their caller gave them one."""

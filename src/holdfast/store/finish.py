@@ -7,6 +7,7 @@ from uuid import UUID
 
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.states import Status
+from holdfast.store.arrays import Ints, Uuids
 from holdfast.store.call import Call, Row, function, single
 
 # A finished attempt with its result and log lines as JSON text; a plain tuple, because the hot path makes one a job.
@@ -26,7 +27,7 @@ def complete(worker_id: UUID, completions: Sequence[Completion]) -> Call[list[Se
     jobs, results, logs = zip(*completions, strict=True)
     return function(
         "complete", worker_id,
-        [job.id for job in jobs], [job.attempt for job in jobs], [job.claim_id for job in jobs],
+        Uuids([job.id for job in jobs]), Ints([job.attempt for job in jobs]), Uuids([job.claim_id for job in jobs]),
         list(results), list(logs) if any(logs) else None,
         read=_read_lost, types=("", "", "", "", "text[]", "text[]"),
     )  # fmt: skip
