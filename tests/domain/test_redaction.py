@@ -48,6 +48,12 @@ def test_scrubbing_reaches_every_text_of_an_error() -> None:
     assert scrubbed(error, ["4111 1111"]) == {"message": f"card {HIDDEN} refused", "more": [HIDDEN, 1]}
 
 
+@pytest.mark.parametrize("end", ["", " … (cut)", " … (cut)\nmore"])
+def test_half_a_word_at_the_end_of_a_text_that_was_cut_is_hidden(end: str) -> None:
+    assert scrubbed(f"card 4111 1{end}", ["4111 1111"]) == f"card {HIDDEN}{end}"
+    assert scrubbed(f"card 411{end}", ["4111 1111"]) == f"card 411{end}"
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [

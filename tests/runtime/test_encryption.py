@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from holdfast import Configuration, Fail, Holdfast, Keys
+from holdfast import Configuration, Fail, Holdfast, Keys, Undecipherable
 from holdfast.domain.job import NewJob
 from holdfast.testing import ScratchDatabase, drain
 
@@ -105,6 +105,70 @@ def test_a_claimed_job_is_read_by_its_host(holdfast_db: ScratchDatabase) -> None
 
     assert (claimed.payload, claimed.arguments["card"]) == ({"card": CARD}, CARD)
     claimed.complete()
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("{$encrypted,job}", '"no id"', "not written for this job"),
+        ("{$encrypted,job}", '"00000000-0000-7000-8000-000000000001"', "not written for this job"),
+        ("{$encrypted,text}", '"AAAA"', "not written for this job"),
+        ("{$encrypted,key}", '"old"', "'old'"),
+        ("{$encrypted,v}", "2", "this release does not know"),
+        ("{$encrypted}", "1", "not written for this job"),
+    ],
+    ids=["no id", "another job", "text", "key", "version", "no envelope"],
+)
+def test_a_payload_that_somebody_changed_fails_its_job_and_says_why(
+    holdfast_db: ScratchDatabase, owner: psycopg.Connection, path: str, value: str, message: str
+) -> None:
+    app, seen = shop(holdfast_db)
+    app.tasks["pay"].enqueue(CARD)
+    with owner.transaction():
+        owner.execute("set local session_replication_role = replica")  # payloads never change, says a trigger
+        owner.execute("alter table holdfast.job disable trigger user")
+        owner.execute("update holdfast.job set payload = jsonb_set(payload, %s, %s)", [path, value])
+        owner.execute("alter table holdfast.job enable always trigger user")
+    drain(app)
+
+    (job,) = holdfast_db.jobs()
+    assert seen == []
+    assert job.error["type"] == "holdfast.domain.errors.Undecipherable"  # type: ignore[index]
+    assert message in job.error["message"]  # type: ignore[index]
+
+
+def test_a_host_without_the_key_can_say_that_it_failed(holdfast_db: ScratchDatabase) -> None:
+    app, _ = shop(holdfast_db)
+    app.tasks["pay"].enqueue(CARD)
+    plain, _ = shop(holdfast_db, None)
+    (claimed,) = plain.claim()
+
+    with pytest.raises(Undecipherable, match="no keys"):
+        _ = claimed.payload
+    claimed.fail("cannot read it", recoverable=False)
+
+    assert holdfast_db.jobs()[0].error["message"] == "cannot read it"  # type: ignore[index]
+
+
+def test_what_undoes_a_job_reads_its_payload(holdfast_db: ScratchDatabase) -> None:
+    app, undone = db_app(holdfast_db)
+    app.tasks["book"].using(tenant="acme").enqueue(CARD)
+    drain(app)
+
+    assert undone == [CARD]
+
+
+def db_app(db: ScratchDatabase) -> tuple[Holdfast, list[str]]:
+    app, undone = db.use(Holdfast(encryption=KEYS)), list[str]()
+
+    async def undo(card: str) -> None:
+        undone.append(card)
+
+    @app.task(retries=0, compensate=undo)
+    async def book(card: str) -> None:
+        raise Fail("no")
+
+    return app, undone
 
 
 @pytest.mark.parametrize("options", [{"unique": True}, {"feed_fields": ["card"]}])

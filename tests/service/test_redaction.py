@@ -1,14 +1,17 @@
 """What a task redacts is read by its task, and by nobody who looks at its jobs."""
 
 import logging
+import sys
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import psycopg
 import pytest
 
-from holdfast import Holdfast
+from holdfast import Holdfast, SyncContext
 from holdfast.domain.search import parse
+from holdfast.runtime.logs import JsonFormatter, TextFormatter
 from holdfast.store.inspect import attempts, find_job, history
 from holdfast.store.search import find_jobs
 from holdfast.testing import ScratchDatabase, drain
@@ -59,6 +62,61 @@ async def test_a_hidden_field_is_seen_by_its_task_and_in_no_view_error_log_or_ev
         "select payload -> 'card' ->> 'number' from holdfast.job where task = 'pay'"
     ).fetchone()
     assert stored == (NUMBER,)
+
+
+async def test_what_is_hidden_cannot_be_searched_for_either(shop: Holdfast, calling: Calling) -> None:
+    shop.tasks["pay"].enqueue({"number": NUMBER, "owner": "Ann"}, refuse=True)
+
+    async with calling("read") as client:
+        found = {
+            q: len((await client.get("/api/v1/jobs", params={"q": q})).json()["items"])
+            for q in (
+                "payload.refuse:true",
+                f"payload.card.number:{NUMBER}",
+                "payload.card.owner:Ann",
+                NUMBER,
+            )
+        }
+
+    assert list(found.values()) == [1, 0, 0, 0]
+
+
+async def test_the_payload_of_a_schedule_hides_what_its_jobs_hide(shop: Holdfast, calling: Calling) -> None:
+    pay = shop.tasks["pay"]
+    shop.schedules.create(
+        "monthly", pay, every=timedelta(days=30), payload={"card": {"number": NUMBER}, "refuse": False}
+    )
+
+    async with calling("read") as client:
+        shown = await client.get("/api/v1/schedules/monthly")
+
+    assert shown.json()["payload"] == {"card": {"number": "[redacted]"}, "refuse": False}
+    assert NUMBER not in repr(shop.schedules.list())
+
+
+@pytest.mark.parametrize("formatter", [JsonFormatter(), TextFormatter()], ids=["json", "text"])
+def test_lines_of_the_process_hide_it_too_while_the_task_runs(
+    shop: Holdfast, owner: psycopg.Connection, formatter: logging.Formatter
+) -> None:
+    lines = []
+
+    @shop.task(redact=["pin"], retries=0)
+    def unlock(ctx: SyncContext, pin: str) -> None:
+        ctx.progress(1, note=f"trying {pin}")
+        try:
+            int(pin)
+        except ValueError:
+            record = _log.makeRecord(
+                "x", logging.ERROR, "f", 1, "no %s", (pin,), sys.exc_info(), None, {"pin": pin}
+            )
+        lines.append(formatter.format(record))
+
+    unlock.enqueue("9876-5432")
+    drain(shop)
+
+    (note,) = owner.execute("select note from holdfast.progress").fetchone()  # type: ignore[misc]
+    assert "9876" not in lines[0] + note
+    assert lines[0].count("[redacted]") == 3
 
 
 def test_a_host_that_runs_the_job_itself_scrubs_its_failure_too(

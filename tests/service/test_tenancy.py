@@ -1,98 +1,21 @@
 """Every operation of the API, called by everybody: the own tenant, another, nobody, each scope."""
 
-import secrets
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, cast
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import httpx
-import psycopg
 import pytest
-from psycopg.types.json import Jsonb
 
 from holdfast import Holdfast
 from holdfast.domain.access import Scope
-from holdfast.domain.states import Status
 from holdfast.interfaces.http.asgi import all_operations, asgi
-from holdfast.runtime.access import create_key
-from holdfast.server import SharedSecret
-from holdfast.testing import ScratchDatabase, TestServer
-from sql.asking import ask
-from sql.support import Machine
+from service.asking import problem
+from service.tenants import KINDS, SECRET, Service, Strange, Things, everything_of_globex
 
 ALL = {operation.name: operation for operation in all_operations()}
-# Stands in everything that globex has: no answer to anybody else may contain it.
-SECRET = "belongs-to-globex"
-
-
-class Things:
-    """What a tenant has, made when a request needs it."""
-
-    def __init__(self, service: "Service", tenant: str) -> None:
-        self._service = service
-        self._machine = service.machine
-        self.tenant: str = tenant
-        self.word = SECRET if tenant == "globex" else tenant
-        self._given: dict[str, Any] = {"tenant": tenant, "subject": self.word, "label": self.word}
-
-    @cached_property
-    def job(self) -> UUID:
-        """A job in line."""
-        return self._machine.enqueue("greet", {"name": self.word}, **self._given)
-
-    @cached_property
-    def failed(self) -> UUID:
-        """A job that a person may retry."""
-        return self._machine.job_in(Status.FAILED, "greet", **self._given)
-
-    @cached_property
-    def approval(self) -> UUID:
-        """What one of its jobs asks."""
-        queue = f"asking {uuid4()}"  # so that the claim takes no other
-        worker = self._machine.worker()
-        self._machine.enqueue("refund", queue=queue, **self._given)
-        (claimed,) = self._machine.claim(worker, queue=queue, tasks=("refund",))
-        asked: UUID = ask(self._machine, claimed, question=self.word, approvers=[])["approval_id"]
-        return asked
-
-    @cached_property
-    def operation(self) -> UUID:
-        """Something done to many of its jobs."""
-        made = self._machine.value("select holdfast.new_id()")
-        self._machine.run(
-            "select holdfast.create_operation(%s, %s, 'cancel', %s, 'ann', null, %s, %s)",
-            made, self.tenant, self.word, [self.job], Jsonb([{"name": "holdfast.bulk"}]),
-        )  # fmt: skip
-        return UUID(str(made))
-
-    @cached_property
-    def delivery(self) -> UUID:
-        """Something that another system told it."""
-        made: UUID = self._machine.value(
-            "insert into holdfast.webhook_delivery (id, endpoint, event_id, type, tenant, status, body)"
-            " values (holdfast.new_id(), 'shop', gen_random_uuid()::text, %s, %s, 'handled', '{}') returning id",
-            self.word, self.tenant,
-        )  # fmt: skip
-        return made
-
-    @cached_property
-    def key(self) -> str:
-        """The id of a key of its own."""
-        made = create_key(
-            self._service.app, f"{self.word} {uuid4()}", scopes=[Scope.READ], tenant=self.tenant
-        )
-        return made.split("_")[1]
-
-
-class Strange(Things):
-    """What nobody has."""
-
-    job = failed = approval = operation = delivery = cast("Any", property(lambda _self: uuid4()))
-    key = cast("Any", property(lambda _self: "nokeynokeyno"))
 
 
 @dataclass(frozen=True)
@@ -109,8 +32,7 @@ class Case:
         return self.path(_NOTHING) != {}
 
 
-_KINDS = ("job", "failed", "approval", "operation", "delivery", "key")
-_NOTHING = cast("Things", SimpleNamespace(**dict.fromkeys(_KINDS, "x")))
+_NOTHING = cast("Things", SimpleNamespace(**dict.fromkeys(KINDS, "x")))
 _JOB = Case(lambda things: {"job_id": things.job})
 _OPERATION = Case(lambda things: {"operation_id": things.operation})
 _DELIVERY = Case(lambda things: {"delivery_id": things.delivery})
@@ -187,46 +109,6 @@ CASES: dict[str, Case] = {
 }
 
 
-class Service:
-    """An app's service, and keys to call it with."""
-
-    def __init__(self, database: ScratchDatabase, machine: Machine) -> None:
-        self.app = database.use(Holdfast())
-        self.machine = machine
-
-        async def handle(_event: Any, _conn: Any) -> None: ...
-
-        self.app.webhook("shop", verify=SharedSecret(secrets.token_urlsafe(32)), on={"*": handle})
-        machine.register("greet", "refund")
-        machine.run("select holdfast.set_flag('flag', true)")
-        machine.run(
-            'select holdfast.register_alerts(\'a\', \'[]\', \'[{"name": "rule", "kind": "job_failed",'
-            ' "severity": "info", "channels": []}]\')'
-        )
-        self._keys: dict[tuple[str | None, tuple[Scope, ...]], str] = {}
-
-    def things(self, tenant: str) -> Things:
-        """Give a tenant something of everything; what is everybody's is there, too."""
-        schedule = {"name": "schedule", "task": "greet", "every": 3600, "payload": {"name": "x"}}
-        self.machine.run("select holdfast.create_schedule(%s)", Jsonb(schedule))
-        return Things(self, tenant)
-
-    def key(self, tenant: str | None, *scopes: Scope) -> str:
-        """Give a key of this tenant with these scopes."""
-        if (tenant, scopes) not in self._keys:
-            name = " ".join(["test", *scopes])
-            self._keys[tenant, scopes] = create_key(self.app, name, scopes=scopes, tenant=tenant)
-        return self._keys[tenant, scopes]
-
-    @asynccontextmanager
-    async def client(self) -> AsyncIterator[httpx.AsyncClient]:
-        """Give a client without a key."""
-        transport = httpx.ASGITransport(asgi(self.app))
-        async with httpx.AsyncClient(transport=transport, base_url="http://test/api/v1") as client:
-            yield client
-        await self.app.link.aclose()
-
-
 async def call(client: httpx.AsyncClient, name: str, things: Things, key: str | None) -> httpx.Response:
     """Call an operation about these things."""
     operation, case = ALL[name], CASES[name]
@@ -239,24 +121,6 @@ async def call(client: httpx.AsyncClient, name: str, things: Things, key: str | 
     )
 
 
-def problem(answer: httpx.Response) -> tuple[int, str]:
-    return answer.status_code, answer.json()["type"].removeprefix("urn:holdfast:problem:")
-
-
-@pytest.fixture(scope="module")
-def database(holdfast_server: TestServer) -> Iterator[ScratchDatabase]:
-    """Give one database for all of them."""
-    with holdfast_server.database() as database:
-        yield database
-
-
-@pytest.fixture(scope="module")
-def service(database: ScratchDatabase) -> Iterator[Service]:
-    """Give one service for all of them."""
-    with psycopg.connect(database.owner_url, autocommit=True) as owner:
-        yield Service(database, Machine(owner))
-
-
 def test_every_operation_says_here_how_it_is_called() -> None:
     assert sorted(CASES) == sorted(ALL)
 
@@ -266,7 +130,7 @@ async def test_a_tenants_own_key_reaches_its_own_and_no_answer_shows_anothers(
     service: Service, name: str
 ) -> None:
     own, foreign = service.things("acme"), service.things("globex")
-    for kind in _KINDS:
+    for kind in KINDS:
         getattr(foreign, kind)
 
     async with service.client() as client:
@@ -292,17 +156,18 @@ async def test_another_tenants_things_are_not_there_and_stay_as_they_are(service
         answer = await call(client, name, foreign, key)
         unknown = await call(client, name, Strange(service, "globex"), key)
 
-    assert problem(answer) == problem(unknown) == (404, "not-found")
+    assert problem(answer) == (404, "not-found")
+    assert nameless(answer, name, foreign) == nameless(unknown, name, Strange(service, "globex"))
     assert SECRET not in answer.text
     assert everything_of_globex(service.machine) == before
 
 
-def everything_of_globex(machine: Machine) -> list[Any]:
-    """Read all rows of globex in all tables that say whose a row is."""
-    return [
-        machine.rows(f"select t::text from holdfast.{table} t where t.tenant = 'globex' order by 1")
-        for table in ("job", "operation", "webhook_delivery", "api_key", "audit")
-    ] + [machine.rows("select a::text from holdfast.approval a order by 1")]
+def nameless(answer: httpx.Response, name: str, things: Things) -> tuple[int, Any, str]:
+    """Give all of an answer but the name that was asked for."""
+    text = answer.text
+    for asked in CASES[name].path(things).values():
+        text = text.replace(str(asked), "…")
+    return answer.status_code, answer.headers, text
 
 
 @pytest.mark.parametrize("name", sorted(CASES))
@@ -335,10 +200,10 @@ async def test_no_body_speaks_for_another_tenant(service: Service) -> None:
 
 
 async def test_a_bound_caller_of_a_login_that_no_policy_binds_is_bound_all_the_same(
-    database: ScratchDatabase, service: Service
+    service: Service,
 ) -> None:
     foreign, key = service.things("globex"), service.key("acme", Scope.READ)
-    as_superuser = Holdfast(database.owner_url)
+    as_superuser = Holdfast(service.database.owner_url)
     transport = httpx.ASGITransport(asgi(as_superuser))
     async with httpx.AsyncClient(transport=transport, base_url="http://test/api/v1") as client:
         answer = await call(client, "show_job", foreign, key)

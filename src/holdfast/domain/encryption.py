@@ -74,6 +74,10 @@ class Keys:
 
     def open(self, envelope: Mapping[str, Any], bond: Bond) -> str:
         """Decrypt a payload, or say that it is not one of this job's."""
+        if envelope.get("v") != _VERSION:
+            raise Undecipherable(
+                f"job {bond.job}: its payload is encrypted in a way that this release does not know"
+            )
         key = self._keys.get(str(envelope.get("key")))
         if key is None:
             raise Undecipherable(

@@ -6,6 +6,7 @@ It hides from readers of the API, the command line, events and logs; the rows th
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from holdfast.domain.error_text import CUT
 from holdfast.domain.errors import Configuration
 
 HIDDEN: Final = "[redacted]"
@@ -71,10 +72,18 @@ def scrubbed(value: Any, words: Sequence[str]) -> Any:
     """Give a copy of a text, or of JSON with texts in it, in which none of these words stands."""
     if isinstance(value, str):
         for word in words:
-            value = value.replace(word, HIDDEN)
+            # Where a text was cut, the beginning of a word may stand.
+            value = CUT.join(_without_end(part, word) for part in value.replace(word, HIDDEN).split(CUT))
         return value
     if isinstance(value, dict):
         return {key: scrubbed(one, words) for key, one in value.items()}
     if isinstance(value, list):
         return [scrubbed(one, words) for one in value]
     return value
+
+
+def _without_end(text: str, word: str) -> str:
+    for length in range(min(len(word) - 1, len(text)), SHORTEST_WORD - 1, -1):
+        if text.endswith(word[:length]):
+            return text[:-length] + HIDDEN
+    return text

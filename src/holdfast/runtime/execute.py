@@ -35,7 +35,7 @@ def context_for(job: ClaimedJob, task: AnyTask) -> JobContext:
 
 def call(task: AnyTask, context: JobContext, payload: str) -> Any:
     """Call the function with the stored arguments, or undo what it did; a coroutine for an async one."""
-    context.payload_text = payload
+    context.read(payload)
     args, kwargs = task.codec.arguments(task.codec.decode(payload))
     if context.compensates is not None:
         return (

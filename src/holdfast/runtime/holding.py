@@ -3,13 +3,13 @@
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
 import holdfast.store.claim as claims
-from holdfast.domain.errors import BadInput, DatabaseUnavailable, LeaseLost
+from holdfast.domain.errors import BadInput, DatabaseUnavailable, LeaseLost, Undecipherable
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Failed, Released, outcome_of, settlement
 from holdfast.domain.payload import encode_result
@@ -202,9 +202,15 @@ class Claimed:
                 delay=0.0,
             )
         may_retry = outcome.recoverable if recoverable is None else recoverable
-        words = hidden_words(self.payload, settings.options.get("redact", ()))
+        words = self._hidden_words(settings.options.get("redact", ()))
         told = scrubbed({**outcome.error, "recoverable": may_retry}, words)
         return Failed(told, may_retry, outcome.delay if in_ is None else in_, scrubbed(outcome.reason, words))
+
+    def _hidden_words(self, paths: Sequence[str]) -> list[str]:
+        try:
+            return hidden_words(self.payload, paths) if paths else []
+        except Undecipherable:  # nobody here has read what is hidden
+            return []
 
     def _settle(self, outcome: Failed | Released) -> Status:
         fence = {"id": str(self._job.id), "attempt": self._job.attempt, "claim_id": str(self._job.claim_id)}

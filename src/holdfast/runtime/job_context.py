@@ -25,11 +25,11 @@ class JobContext:
         "_durable",
         "_hidden_words",
         "_job",
+        "_payload_text",
         "_result",
         "_stopped",
         "_task",
         "log_lines",
-        "payload_text",
     )
 
     def __init__(self, job: ClaimedJob, task: "AnyTask") -> None:
@@ -40,7 +40,7 @@ class JobContext:
         self._durable: Durable | None = None
         self._result: str | None = None
         self._hidden_words: list[str] | None = None
-        self.payload_text = job.payload  # as the task reads it, once it is decrypted
+        self._payload_text = job.payload
 
     @property
     def job_id(self) -> UUID:
@@ -113,8 +113,13 @@ class JobContext:
         """What the task redacts of this job, as it would stand in a text."""
         if self._hidden_words is None:
             paths = self._task.settings.options.get("redact")
-            self._hidden_words = hidden_words(json.loads(self.payload_text), paths) if paths else []
+            self._hidden_words = hidden_words(json.loads(self._payload_text), paths) if paths else []
         return self._hidden_words
+
+    def read(self, payload: str) -> None:
+        """Take the payload as the task reads it: what an encrypted one hides is known from now on."""
+        self._payload_text = payload
+        self._hidden_words = None
 
     def scrubbed(self, value: Any) -> Any:
         """Give a text, or JSON with texts in it, without what the task redacts."""

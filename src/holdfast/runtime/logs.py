@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from holdfast.domain.error_text import storable
-from holdfast.runtime.context import current
+from holdfast.runtime.context import JobContext, current
 
 events = logging.getLogger("holdfast")
 
@@ -26,17 +26,18 @@ class CaptureHandler(logging.Handler):
             context.log_lines = []
         kept = context.log_lines
         if len(kept) < MOST_LINES:
-            kept.append(context.scrubbed(_line(record)))
+            kept.append(_line(record, context))
         elif len(kept) == MOST_LINES:
             kept.append({"message": f"… more than {MOST_LINES} lines; the rest was not kept"})
 
 
-def _line(record: logging.LogRecord) -> dict[str, Any]:
+def _line(record: logging.LogRecord, context: JobContext) -> dict[str, Any]:
     return {
         "at": datetime.fromtimestamp(record.created, UTC).isoformat(),
         "level": record.levelname,
         "logger": record.name,
-        "message": storable(_message(record))[:LONGEST_LINE],
+        # Cut last: half of what is hidden would be left.
+        "message": storable(context.scrubbed(_message(record)))[:LONGEST_LINE],
     }
 
 
@@ -78,7 +79,7 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             told["exception"] = self.formatException(record.exc_info)
-        return json.dumps(told, default=str)
+        return json.dumps(_scrubbed(told), default=str)
 
 
 class TextFormatter(logging.Formatter):
@@ -92,7 +93,7 @@ class TextFormatter(logging.Formatter):
         line = f"{at} {record.levelname.lower():7} {_one_line(_message(record))} {told}".rstrip()
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
-        return line
+        return str(_scrubbed(line))
 
 
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
@@ -101,6 +102,11 @@ _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime
 def _bound() -> dict[str, Any]:
     context = current.get()
     return {} if context is None else {"job_id": str(context.job_id), "attempt": context.attempt}
+
+
+def _scrubbed(told: Any) -> Any:
+    context = current.get()
+    return told if context is None else context.scrubbed(told)
 
 
 def _plain(value: object) -> str:

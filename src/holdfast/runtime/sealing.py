@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from holdfast.runtime.link import Link
 
 
+_NOBODY = UUID(int=0)  # no job has this id, so nothing is a copy of it
+
+
 def sealed(keys: Keys, job: NewJob) -> NewJob:
     """Encrypt a new job's payload."""
     if is_sealed(job.payload):
@@ -60,7 +63,10 @@ def _envelope(job: ClaimedJob) -> dict[str, Any]:
 
 def _origin(envelope: dict[str, Any]) -> UUID:
     # A retry by hand and a compensation carry the payload of the job they belong to, bound to that one.
-    return UUID(str(envelope.get("job")))
+    try:
+        return UUID(str(envelope.get("job")))
+    except ValueError:
+        return _NOBODY
 
 
 def _open(keys: Keys | None, envelope: dict[str, Any], job: ClaimedJob, origin: UUID) -> str:

@@ -71,6 +71,7 @@ _OF_ERROR: tuple[tuple[type[errors.HoldfastError], ProblemType], ...] = (
     (errors.QuotaReached, QUOTA_REACHED),
     (errors.ApprovalRefused, FORBIDDEN),
     (errors.TenantBound, FORBIDDEN),
+    (errors.TenantsNotApart, FORBIDDEN),
     (errors.ApprovalClosed, CONFLICT),
     (errors.IllegalMove, CONFLICT),
     (errors.NotRetryable, CONFLICT),

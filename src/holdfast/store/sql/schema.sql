@@ -954,7 +954,7 @@ begin
     from holdfast.dispatch d
    where d.job_id = p_job and d.attempt = p_attempt and d.claim_id = p_claim_id and d.executor = p_executor
      for no key update;
-  if not found then
+  if not found or not holdfast.may_touch(v_job.tenant) then
     return 'not_found';
   end if;
   select * into v_kept from holdfast.callback_nonce n where n.job_id = p_job and n.nonce = p_nonce;
@@ -1696,6 +1696,7 @@ CREATE FUNCTION holdfast.create_key(p_id text, p_digest bytea, p_name text, p_te
     AS $$
 begin
   perform holdfast.require_own(p_tenant, 'a key');
+  perform holdfast.require_bounds(p_tenant);
   perform pg_advisory_xact_lock(hashtextextended('holdfast:key:' || coalesce(p_tenant, '') || ':' || p_name, 0));
   if (select count(*) from holdfast.api_key k
        where k.name = p_name and k.tenant is not distinct from p_tenant and holdfast.key_counts(k)) >= 2 then
@@ -1744,6 +1745,7 @@ CREATE FUNCTION holdfast.create_person(p_name text, p_password text, p_role text
     AS $$
 begin
   perform holdfast.require_unbound('a person');
+  perform holdfast.require_bounds(p_tenant);
   insert into holdfast.person (name, password, role, tenant, created_by)
   values (p_name, p_password, p_role, p_tenant, p_actor)
   on conflict (name) do nothing;
@@ -2526,8 +2528,8 @@ begin
      and pg_has_role(session_user, v_role, case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end) then
     perform set_config('role', v_role, true);
   elsif p_tenant <> '*' then
-    raise exception 'a caller that is bound to a tenant is served by a login that may act as holdfast_api; % may not', session_user
-      using errcode = '42501';
+    raise exception 'this database cannot keep tenants apart for %: who is bound to a tenant is not served', session_user
+      using errcode = 'HF016', hint = 'Log in with holdfast_api, in a database that was migrated by a login that may create roles.';
   end if;
 end $$;
 
@@ -3792,6 +3794,7 @@ declare
   v_limit record;
   v_many bigint;
   v_other uuid;
+  v_known boolean;
 begin
   insert into holdfast.slot (job_id, key)
   select j.id, l.key
@@ -3820,9 +3823,12 @@ begin
              order by s.n
              limit v_limit.most) as o;
     if v_many >= v_limit.most then
-      raise exception 'the limit of % (at most %) is reached: job % is in the way', v_limit.key, v_limit.most, v_other
-        using errcode = 'HF012', detail = jsonb_build_object('job', v_other, 'key', v_limit.key)::text,
-              hint = 'Wait for that job''s end, or cancel it. Nothing was enqueued.';
+      -- Tenants may share a limit: whose job it is that fills it is said to who may know.
+      v_known := (select holdfast.may_touch(j.tenant) from holdfast.job j where j.id = v_other);
+      raise exception 'the limit of % (at most %) is reached: % in the way', v_limit.key, v_limit.most,
+          case when v_known then format('job %s is', v_other) else 'other jobs are' end
+        using errcode = 'HF012', detail = jsonb_build_object('job', case when v_known then v_other end, 'key', v_limit.key)::text,
+              hint = case when v_known then 'Wait for that job''s end, or cancel it.' else 'Try again later.' end || ' Nothing was enqueued.';
     end if;
   end loop;
 end $$;
@@ -4319,7 +4325,8 @@ CREATE FUNCTION holdfast.list_keys(p_bound text, p_id text, p_after text, p_limi
 declare
   v_after record;
 begin
-  select k.created_at, k.id into v_after from holdfast.api_key k where k.id = p_after and (p_bound is null or k.tenant = p_bound);
+  select k.created_at, k.id into v_after from holdfast.api_key k
+   where k.id = p_after and (p_bound is null or k.tenant = p_bound) and holdfast.may_touch(k.tenant);
   if p_after is not null and not found then
     raise exception 'no key has the id %', quote_literal(p_after) using errcode = 'HF005';
   end if;
@@ -5048,8 +5055,9 @@ CREATE FUNCTION holdfast.own_jobs(p_jobs jsonb) RETURNS jsonb
 declare
   v_own jsonb := jsonb_build_object('tenant', holdfast.bound_tenant());
   v_nth bigint;
+  v_one jsonb;
 begin
-  select e.nth into v_nth
+  select e.nth, e.one into v_nth, v_one
     from jsonb_array_elements(p_jobs) with ordinality as e (one, nth)
    where not holdfast.may_touch(case when e.one ->> 'tenant' is null and not coalesce(e.one -> 'payload' ? '$encrypted', false)
                                      then holdfast.bound_tenant() else e.one ->> 'tenant' end)
@@ -5058,7 +5066,8 @@ begin
    order by e.nth
    limit 1;
   if found then
-    perform holdfast.require_own(null, format('job %s', v_nth));
+    perform holdfast.require_own(null, format(case when v_one ->> 'tenant' is null and v_one -> 'payload' ? '$encrypted'
+                                                   then 'job %s, which is encrypted for no tenant,' else 'job %s' end, v_nth));
   end if;
   return (select coalesce(jsonb_agg(e.one || v_own order by e.nth), '[]') from jsonb_array_elements(p_jobs) with ordinality as e (one, nth));
 end $_$;
@@ -6199,6 +6208,24 @@ begin
 end $$;
 
 --
+-- Name: require_bounds(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.require_bounds(p_tenant text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if p_tenant in ('', '*') then
+    raise exception '% is no tenant that somebody can be bound to', quote_literal(p_tenant) using errcode = 'HF005';
+  end if;
+  if p_tenant is not null and not holdfast.has_roles() then
+    raise exception 'this database has a single role, and cannot keep tenants apart: nobody can be bound to one'
+      using errcode = 'HF016', hint = 'Migrate it once by a login that may create roles.';
+  end if;
+end $$;
+
+--
 -- Name: require_own(text, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -6793,6 +6820,7 @@ CREATE FUNCTION holdfast.set_role(p_name text, p_role text, p_tenant text) RETUR
     AS $$
 begin
   perform holdfast.require_unbound('a person');
+  perform holdfast.require_bounds(p_tenant);
   update holdfast.person p set role = p_role, tenant = p_tenant where p.name = p_name;
   if not found then
     perform holdfast.refuse_stranger(p_name);
@@ -7927,6 +7955,7 @@ CREATE FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time zone) RE
              WHEN ((w.tags IS NOT NULL) AND (NOT holdfast.are_strings(w.tags))) THEN holdfast.bad_input(w.nth, 'tags must be a list of strings'::text)
              WHEN (jsonb_typeof(w.metadata) <> 'object'::text) THEN holdfast.bad_input(w.nth, 'metadata must be a JSON object'::text)
              WHEN ((((''::text = w.queue) OR (''::text = w.tenant)) OR (''::text = w.subject)) OR (''::text = w.key)) THEN holdfast.bad_input(w.nth, 'queue, tenant, subject and key must not be empty: leave out what it does not have'::text)
+             WHEN (w.tenant = '*'::text) THEN holdfast.bad_input(w.nth, '* is no tenant: it stands for all of them'::text)
              WHEN ((GREATEST(length(w.queue), length(w.tenant)) > 200) OR (GREATEST(length(w.subject), length(w.key), length(w.label)) > 500)) THEN holdfast.bad_input(w.nth, 'a queue or tenant may have 200 characters, a subject, key or label 500'::text)
              WHEN (w.key_scope <> ALL (ARRAY['active'::text, 'success'::text, 'ever'::text])) THEN holdfast.bad_input(w.nth, format('key scope %L is not one of active, success, ever'::text, w.key_scope))
              WHEN ((w.after IS NOT NULL) AND (NOT holdfast.are_strings(w.after))) THEN holdfast.bad_input(w.nth, 'after must be a list of job ids'::text)
@@ -13049,6 +13078,12 @@ REVOKE ALL ON FUNCTION holdfast.remove_approvals(p_ids uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION holdfast.report_progress(p_job uuid, p_attempt integer, p_claim_id uuid, p_done double precision, p_total double precision, p_note text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.report_progress(p_job uuid, p_attempt integer, p_claim_id uuid, p_done double precision, p_total double precision, p_note text) TO holdfast_worker;
+
+--
+-- Name: FUNCTION require_bounds(p_tenant text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.require_bounds(p_tenant text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION require_own(p_tenant text, p_what text); Type: ACL; Schema: holdfast; Owner: -

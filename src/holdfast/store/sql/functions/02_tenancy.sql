@@ -38,6 +38,19 @@ begin
   end if;
 end $$;
 
+-- Who or what is bound to a tenant needs a database that can keep it to that, and a tenant that is one: * is all of them.
+create or replace function holdfast.require_bounds(p_tenant text) returns void
+language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  if p_tenant in ('', '*') then
+    raise exception '% is no tenant that somebody can be bound to', quote_literal(p_tenant) using errcode = 'HF005';
+  end if;
+  if p_tenant is not null and not holdfast.has_roles() then
+    raise exception 'this database has a single role, and cannot keep tenants apart: nobody can be bound to one'
+      using errcode = 'HF016', hint = 'Migrate it once by a login that may create roles.';
+  end if;
+end $$;
+
 -- What a caller that is bound to a tenant enqueues is that tenant's; who leaves it out means it. Only what is encrypted says whose
 -- it is, because it is bound to that. Jobs that it is to run after are looked at where they are joined.
 create or replace function holdfast.own_jobs(p_jobs jsonb) returns jsonb
@@ -45,8 +58,9 @@ language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_own jsonb := jsonb_build_object('tenant', holdfast.bound_tenant());
   v_nth bigint;
+  v_one jsonb;
 begin
-  select e.nth into v_nth
+  select e.nth, e.one into v_nth, v_one
     from jsonb_array_elements(p_jobs) with ordinality as e (one, nth)
    where not holdfast.may_touch(case when e.one ->> 'tenant' is null and not coalesce(e.one -> 'payload' ? '$encrypted', false)
                                      then holdfast.bound_tenant() else e.one ->> 'tenant' end)
@@ -55,7 +69,8 @@ begin
    order by e.nth
    limit 1;
   if found then
-    perform holdfast.require_own(null, format('job %s', v_nth));
+    perform holdfast.require_own(null, format(case when v_one ->> 'tenant' is null and v_one -> 'payload' ? '$encrypted'
+                                                   then 'job %s, which is encrypted for no tenant,' else 'job %s' end, v_nth));
   end if;
   return (select coalesce(jsonb_agg(e.one || v_own order by e.nth), '[]') from jsonb_array_elements(p_jobs) with ordinality as e (one, nth));
 end $$;
@@ -81,8 +96,8 @@ begin
      and pg_has_role(session_user, v_role, case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end) then
     perform set_config('role', v_role, true);
   elsif p_tenant <> '*' then
-    raise exception 'a caller that is bound to a tenant is served by a login that may act as holdfast_api; % may not', session_user
-      using errcode = '42501';
+    raise exception 'this database cannot keep tenants apart for %: who is bound to a tenant is not served', session_user
+      using errcode = 'HF016', hint = 'Log in with holdfast_api, in a database that was migrated by a login that may create roles.';
   end if;
 end $$;
 

@@ -177,6 +177,8 @@ begin atomic
              holdfast.bad_input(w.nth, 'metadata must be a JSON object')
            when '' in (w.queue, w.tenant, w.subject, w.key) then
              holdfast.bad_input(w.nth, 'queue, tenant, subject and key must not be empty: leave out what it does not have')
+           when w.tenant = '*' then
+             holdfast.bad_input(w.nth, '* is no tenant: it stands for all of them')
            when greatest(length(w.queue), length(w.tenant)) > 200 or greatest(length(w.subject), length(w.key), length(w.label)) > 500 then
              holdfast.bad_input(w.nth, 'a queue or tenant may have 200 characters, a subject, key or label 500')
            when w.key_scope not in ('active', 'success', 'ever') then

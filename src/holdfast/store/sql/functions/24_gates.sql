@@ -14,6 +14,7 @@ declare
   v_limit record;
   v_many bigint;
   v_other uuid;
+  v_known boolean;
 begin
   insert into holdfast.slot (job_id, key)
   select j.id, l.key
@@ -42,9 +43,12 @@ begin
              order by s.n
              limit v_limit.most) as o;
     if v_many >= v_limit.most then
-      raise exception 'the limit of % (at most %) is reached: job % is in the way', v_limit.key, v_limit.most, v_other
-        using errcode = 'HF012', detail = jsonb_build_object('job', v_other, 'key', v_limit.key)::text,
-              hint = 'Wait for that job''s end, or cancel it. Nothing was enqueued.';
+      -- Tenants may share a limit: whose job it is that fills it is said to who may know.
+      v_known := (select holdfast.may_touch(j.tenant) from holdfast.job j where j.id = v_other);
+      raise exception 'the limit of % (at most %) is reached: % in the way', v_limit.key, v_limit.most,
+          case when v_known then format('job %s is', v_other) else 'other jobs are' end
+        using errcode = 'HF012', detail = jsonb_build_object('job', case when v_known then v_other end, 'key', v_limit.key)::text,
+              hint = case when v_known then 'Wait for that job''s end, or cancel it.' else 'Try again later.' end || ' Nothing was enqueued.';
     end if;
   end loop;
 end $$;

@@ -22,7 +22,7 @@ begin
     from holdfast.dispatch d
    where d.job_id = p_job and d.attempt = p_attempt and d.claim_id = p_claim_id and d.executor = p_executor
      for no key update;
-  if not found then
+  if not found or not holdfast.may_touch(v_job.tenant) then
     return 'not_found';
   end if;
   select * into v_kept from holdfast.callback_nonce n where n.job_id = p_job and n.nonce = p_nonce;

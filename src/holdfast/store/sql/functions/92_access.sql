@@ -28,6 +28,7 @@ create or replace function holdfast.create_key(
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
   perform holdfast.require_own(p_tenant, 'a key');
+  perform holdfast.require_bounds(p_tenant);
   perform pg_advisory_xact_lock(hashtextextended('holdfast:key:' || coalesce(p_tenant, '') || ':' || p_name, 0));
   if (select count(*) from holdfast.api_key k
        where k.name = p_name and k.tenant is not distinct from p_tenant and holdfast.key_counts(k)) >= 2 then
@@ -87,7 +88,8 @@ language plpgsql stable security definer set search_path = pg_catalog, holdfast,
 declare
   v_after record;
 begin
-  select k.created_at, k.id into v_after from holdfast.api_key k where k.id = p_after and (p_bound is null or k.tenant = p_bound);
+  select k.created_at, k.id into v_after from holdfast.api_key k
+   where k.id = p_after and (p_bound is null or k.tenant = p_bound) and holdfast.may_touch(k.tenant);
   if p_after is not null and not found then
     raise exception 'no key has the id %', quote_literal(p_after) using errcode = 'HF005';
   end if;

@@ -10,6 +10,7 @@ create or replace function holdfast.create_person(p_name text, p_password text, 
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
   perform holdfast.require_unbound('a person');
+  perform holdfast.require_bounds(p_tenant);
   insert into holdfast.person (name, password, role, tenant, created_by)
   values (p_name, p_password, p_role, p_tenant, p_actor)
   on conflict (name) do nothing;
@@ -30,6 +31,7 @@ create or replace function holdfast.set_role(p_name text, p_role text, p_tenant 
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
   perform holdfast.require_unbound('a person');
+  perform holdfast.require_bounds(p_tenant);
   update holdfast.person p set role = p_role, tenant = p_tenant where p.name = p_name;
   if not found then
     perform holdfast.refuse_stranger(p_name);
