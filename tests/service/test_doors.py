@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from holdfast import HttpExecutor
 from holdfast.domain.access import Scope
 from holdfast.interfaces.http.asgi import PARTS, all_operations, asgi
+from holdfast.store.project import project
 from service.asking import problem
 from service.streams import streaming
 from service.tenants import SECRET, Service, Strange, Things
@@ -168,7 +169,7 @@ async def test_of_a_shared_subject_a_stream_tells_the_own_jobs_alone(open_servic
         tenant: open_service.machine.enqueue("greet", {"name": "x"}, tenant=tenant, subject=subject)
         for tenant in ("globex", "acme")
     }
-    while open_service.machine.one("select * from holdfast.project(10000)")["rows"]:
+    while (done := open_service.app.link.perform(project(10_000))).rows or done.more:
         pass
 
     async with streaming(

@@ -1,6 +1,6 @@
 """Whose rows a caller may touch: what the policies hide, what the functions refuse, and what is left when a transaction ends."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import psycopg
 import pytest
@@ -58,7 +58,7 @@ ROWS = {
     "operation": "(id, tenant, action, search, actor, total) values (%(job)s, %(tenant)s, 'cancel', 'q', 'a', 1)",
     "operation_chunk": "(operation_id, nth, jobs) values (%(job)s, 1, array[%(job)s::uuid])",
     "webhook_delivery": "(id, endpoint, event_id, type, tenant, status, body)"
-    " values (%(job)s, 'e', %(tenant)s, 't', %(tenant)s, 'handled', '{}')",
+    " values (%(job)s, 'e', %(tenant)s::text, 't', %(tenant)s::text, 'handled', '{}')",
 }
 # Sums over all tenants: for nobody who is bound to one.
 SUMS = {
@@ -114,41 +114,46 @@ def test_every_table_that_a_caller_may_read_is_tried_here(each_machine: Machine)
     assert {row["relname"] for row in readable} - NOBODYS == {"job", "job_history", *ROWS, *SUMS}
 
 
-@pytest.mark.parametrize("table", ["job", "job_history", *ROWS])
 @pytest.mark.parametrize(
     ("setting", "seen"),
     [(None, 0), ("", 0), ("nobody", 0), ("acme", 1), ("*", 2)],
     ids=["unset", "empty", "no tenant", "own", "all"],
 )
 def test_a_reader_sees_the_rows_of_whom_it_says_and_of_nobody_else(
-    reader: Machine, table: str, setting: str | None, seen: int
+    reader: Machine, setting: str | None, seen: int
 ) -> None:
+    tables = ("job", "job_history", *ROWS)
     reader.run("set local role holdfast_api")
     if setting == "*":
         reader.run("select holdfast.enter('*')")
     elif setting is not None:
         reader.run("select set_config('holdfast.tenant', %s, true)", setting)
 
-    assert reader.count(f"holdfast.{table}") == seen
+    assert counts(reader, tables) == dict.fromkeys(tables, seen)
 
 
-@pytest.mark.parametrize("table", SUMS)
-def test_sums_over_all_tenants_are_hidden_from_who_is_bound_to_one(reader: Machine, table: str) -> None:
+def counts(reader: Machine, tables: Iterable[str]) -> dict[str, int]:
+    """Count the rows that a reader sees."""
+    return {table: reader.count(f"holdfast.{table}") for table in tables}
+
+
+def test_sums_over_all_tenants_are_hidden_from_who_is_bound_to_one(reader: Machine) -> None:
     reader.run("select holdfast.enter('acme')")
-    bound = reader.count(f"holdfast.{table}")
+    bound = counts(reader, SUMS)
     reader.run("select holdfast.enter('*')")
 
-    assert (bound, reader.count(f"holdfast.{table}")) == (0, 1)
+    assert bound == dict.fromkeys(SUMS, 0)
+    assert counts(reader, SUMS) == dict.fromkeys(SUMS, 1)
 
 
 @pytest.mark.parametrize(("setting", "seen"), [(None, 0), ("", 0), ("acme", 1), ("*", 2)])
-@pytest.mark.parametrize("table", ["job_overview", "history_overview", "usage", "quota", "tenant"])
-def test_a_viewer_sees_what_it_says_too(reader: Machine, table: str, setting: str | None, seen: int) -> None:
+def test_a_viewer_sees_what_it_says_too(reader: Machine, setting: str | None, seen: int) -> None:
+    tables = ("job_overview", "history_overview", "usage", "quota", "tenant")
     reader.run("set local role holdfast_viewer")
     if setting is not None:
         reader.run("select set_config('holdfast.tenant', %s, true)", setting)
 
-    assert reader.count(f"holdfast.{table}") == seen
+    assert counts(reader, tables) == dict.fromkeys(tables, seen)
 
 
 @pytest.mark.parametrize("login", ["superuser", "owner", "application"])
@@ -223,35 +228,31 @@ def test_lists_are_served_by_the_same_indexes_as_without_policies(each_db: Scrat
 DENIED = "42501"
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "do $$ begin update holdfast.job set tenant = 'acme'; end $$",
-        "do $$ begin execute 'delete from holdfast.job_history'; end $$",
-        "copy holdfast.job from '/etc/hostname'",
-        "copy holdfast.job to '/tmp/holdfast-stolen'",
-        "copy (select 1) to program 'id'",
-        "select lo_import('/etc/hostname')",
-        "select lo_export(1, '/tmp/holdfast-stolen')",
-        "select pg_read_file('/etc/hostname')",
-        "select pg_catalog.set_config('session_replication_role', 'replica', false)",
-        "alter table holdfast.job disable row level security",
-        "create policy mine on holdfast.job using (true)",
-        "drop policy own_rows on holdfast.job",
-        "alter role holdfast_api bypassrls",
-        "create table holdfast.mine (a int)",
-        "create trigger mine before insert on holdfast.audit execute function suppress_redundant_updates_trigger()",
-    ],
+ATTACKS = (
+    "do $$ begin update holdfast.job set tenant = 'acme'; end $$",
+    "do $$ begin execute 'delete from holdfast.job_history'; end $$",
+    "copy holdfast.job from '/etc/hostname'",
+    "copy holdfast.job to '/tmp/holdfast-stolen'",
+    "copy (select 1) to program 'id'",
+    "select lo_import('/etc/hostname')",
+    "select lo_export(1, '/tmp/holdfast-stolen')",
+    "select pg_read_file('/etc/hostname')",
+    "select pg_catalog.set_config('session_replication_role', 'replica', false)",
+    "alter table holdfast.job disable row level security",
+    "create policy mine on holdfast.job using (true)",
+    "drop policy own_rows on holdfast.job",
+    "alter role holdfast_api bypassrls",
+    "create table holdfast.mine (a int)",
+    "create trigger mine before insert on holdfast.audit execute function suppress_redundant_updates_trigger()",
 )
-@pytest.mark.parametrize(
-    "role",
-    ["producer", "worker", "api", "unbound", "viewer", "maint"],
-)
-def test_no_role_gets_around_the_policies(two_tenants: ScratchDatabase, role: str, statement: str) -> None:
+
+
+@pytest.mark.parametrize("role", ["producer", "worker", "api", "unbound", "viewer", "maint"])
+def test_no_role_gets_around_the_policies(two_tenants: ScratchDatabase, role: str) -> None:
     with machine_on(two_tenants.owner_url) as machine, machine.connection.transaction(force_rollback=True):
         machine.run(f"set local session authorization holdfast_{role}")
 
-        assert refused(machine, statement) == DENIED
+        assert {attack: refused(machine, attack) for attack in ATTACKS} == dict.fromkeys(ATTACKS, DENIED)
 
 
 @pytest.mark.parametrize(("setting", "lines"), [(None, 0), ("acme", 1)])
