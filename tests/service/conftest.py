@@ -81,4 +81,6 @@ def service(holdfast_server: TestServer) -> Iterator[Service]:
         holdfast_server.database() as database,
         psycopg.connect(database.owner_url, autocommit=True) as owner,
     ):
-        yield Service(database, Machine(owner))
+        service = Service(database, Machine(owner))
+        yield service
+        service.app.close()

@@ -54,7 +54,8 @@ def operate(
     """Do something to all jobs that match, by a job that a worker carries out."""
     from holdfast.interfaces.cli.waiting import wait_for
     from holdfast.runtime.bulk import asked, creating
-    from holdfast.store.search import count_jobs
+    from holdfast.store.access import enter
+from holdfast.store.search import count_jobs
 
     if job_id is not None:
         raise click.UsageError("give an ID, or --all-matching with -q, not both")
@@ -69,6 +70,7 @@ def operate(
         return
     confirm(f"{action.capitalize()} {_number(counted.number, counted.is_all)}?")
     with current().link.transaction() as transaction:
+        transaction.perform(enter("*"))
         made = asked(creating(action, which.search, actor, reason), transaction.perform)
     if then_wait:
         say(f"operation {made}")
