@@ -106,10 +106,10 @@ def test_lines_of_the_process_hide_it_too_while_the_task_runs(
         try:
             int(pin)
         except ValueError:
-            record = _log.makeRecord(
+            told = _log.makeRecord(
                 "x", logging.ERROR, "f", 1, "no %s", (pin,), sys.exc_info(), None, {"pin": pin}
             )
-        lines.append(formatter.format(record))
+            lines.append(formatter.format(told))
 
     unlock.enqueue("9876-5432")
     drain(shop)

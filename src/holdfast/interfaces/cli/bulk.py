@@ -55,7 +55,7 @@ def operate(
     from holdfast.interfaces.cli.waiting import wait_for
     from holdfast.runtime.bulk import asked, creating
     from holdfast.store.access import enter
-from holdfast.store.search import count_jobs
+    from holdfast.store.search import count_jobs
 
     if job_id is not None:
         raise click.UsageError("give an ID, or --all-matching with -q, not both")
