@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     )
     from holdfast.domain.approval import Answer, Approval, Decision, Invitation
     from holdfast.domain.backoff import Backoff, Delays
+    from holdfast.domain.encryption import Keys
     from holdfast.domain.errors import (
         ApprovalChanged,
         ApprovalClosed,
@@ -50,8 +51,11 @@ if TYPE_CHECKING:
         ScheduleExists,
         ScheduleNotFound,
         SchemaMismatch,
+        TenantBound,
+        TenantsNotApart,
         TooManyJobs,
         Unchangeable,
+        Undecipherable,
         UnknownTask,
         WaitTimedOut,
     )
@@ -119,6 +123,7 @@ __all__ = [
     "JobNotFound",
     "KeyNotFound",
     "KeyRefused",
+    "Keys",
     "LeaseLost",
     "LimitReached",
     "NoWorker",
@@ -142,8 +147,11 @@ __all__ = [
     "StepsChanged",
     "SuccessRate",
     "SyncContext",
+    "TenantBound",
+    "TenantsNotApart",
     "TooManyJobs",
     "Unchangeable",
+    "Undecipherable",
     "UnknownTask",
     "WaitTimedOut",
     "chain",
@@ -200,6 +208,7 @@ _HOMES = {
     "JobNotFound": "holdfast.domain.errors",
     "KeyNotFound": "holdfast.domain.errors",
     "KeyRefused": "holdfast.domain.errors",
+    "Keys": "holdfast.domain.encryption",
     "LeaseLost": "holdfast.domain.errors",
     "LimitReached": "holdfast.domain.errors",
     "NoWorker": "holdfast.domain.alert",
@@ -224,7 +233,10 @@ _HOMES = {
     "StepsChanged": "holdfast.domain.step",
     "SuccessRate": "holdfast.domain.alert",
     "SyncContext": "holdfast.runtime.context",
+    "TenantBound": "holdfast.domain.errors",
+    "TenantsNotApart": "holdfast.domain.errors",
     "Unchangeable": "holdfast.domain.errors",
+    "Undecipherable": "holdfast.domain.errors",
     "UnknownTask": "holdfast.domain.errors",
     "WaitTimedOut": "holdfast.domain.errors",
     "chain": "holdfast.domain.flow",

@@ -1,10 +1,8 @@
 """Migrations: once each, in order, by one migrator at a time, with whatever rights it has; and a script that does the same."""
 
-import secrets
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 
 import psycopg
 import pytest
@@ -14,7 +12,7 @@ from holdfast.domain.errors import SchemaMismatch
 from holdfast.domain.states import Status
 from holdfast.embedded import Binaries, find_binaries, throwaway
 from holdfast.store.connection import Database
-from holdfast.store.databases import create_database, drop_database, url_of
+from holdfast.store.databases import create_database, url_of
 from holdfast.store.migrate import (
     SchemaState,
     _script,
@@ -26,7 +24,7 @@ from holdfast.store.migrate import (
     steps,
 )
 from holdfast.testing import ScratchDatabase, TestServer, snapshot
-from sql.support import Connection, Machine, machine_on
+from sql.support import Connection, Machine, database_for, machine_on
 
 
 def state_of(url: str) -> SchemaState:
@@ -198,22 +196,6 @@ def test_two_databases_of_a_fresh_server_are_migrated_at_once(fresh_server: str)
 
 
 # -- rights of the migrator ------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def database_for(admin_url: str, rights: str) -> Iterator[str]:
-    """Make a login with some rights and a database where it may create a schema; answers the login's address."""
-    name = f"holdfast_test_{secrets.token_hex(4)}"
-    owner_url = create_database(admin_url, name)
-    with psycopg.connect(owner_url, autocommit=True) as admin:
-        login = sql.Identifier(name)
-        admin.execute(sql.SQL("create role {} login {} password 'x'").format(login, sql.SQL(rights)))
-        admin.execute(sql.SQL("grant create on database {} to {}").format(login, login))
-        yield url_of(owner_url, user=name, password="x")
-    drop_database(admin_url, name)
-    with psycopg.connect(admin_url, autocommit=True) as admin:
-        admin.execute(sql.SQL("drop owned by {}").format(login))
-        admin.execute(sql.SQL("drop role {}").format(login))
 
 
 def run_a_job(url: str) -> list[Status]:

@@ -15,13 +15,20 @@ from holdfast.store.migrate import migrate
 from holdfast.testing import ScratchDatabase, TestServer
 from sql.support import Connection, Machine, machine_on
 
-ROLES = ("holdfast_producer", "holdfast_worker", "holdfast_api", "holdfast_viewer", "holdfast_maint")
+ROLES = (
+    "holdfast_producer",
+    "holdfast_worker",
+    "holdfast_api",
+    "holdfast_unbound",
+    "holdfast_viewer",
+    "holdfast_maint",
+)
 NOBODY = "nobody"
 
-_READERS = {"holdfast_worker", "holdfast_api", "holdfast_viewer"}
-_ENQUEUERS = {"holdfast_producer", "holdfast_worker", "holdfast_api"}
+_API = {"holdfast_api", "holdfast_unbound"}
+_READERS = {"holdfast_worker", *_API, "holdfast_viewer"}
+_ENQUEUERS = {"holdfast_producer", "holdfast_worker", *_API}
 _WORKER = {"holdfast_worker"}
-_API = {"holdfast_api"}
 _KEEPERS = {"holdfast_worker", "holdfast_maint"}
 
 # Every function that anybody but the owner may call. What is not named here is nobody's.
@@ -61,6 +68,7 @@ MAY_CALL: dict[str, set[str]] = {
             "enqueue_children",
             "results_of",
             "acknowledge_stop",
+            "copies_payload_of",
         ),
         _WORKER,
     ),
@@ -96,10 +104,9 @@ MAY_CALL: dict[str, set[str]] = {
     "decide": _API,
     "decide_by_token": _API,
     "look_by_token": _API,
-    "mint_token": {"holdfast_worker", "holdfast_api"},
-    **dict.fromkeys(
-        ("find_key", "create_key", "enter", "begin_request", "keep_answer", "record_action"), _API
-    ),
+    "mint_token": {"holdfast_worker", *_API},
+    **dict.fromkeys(("find_key", "create_key", "begin_request", "keep_answer", "record_action"), _API),
+    **{key: {"holdfast_viewer", *_API} for key in ("enter", "has_roles", "seen_tenant", "may_see")},
     "create_operation": _API,
     "run_chunk": _WORKER,
     **dict.fromkeys(("begin_webhook", "end_webhook", "fail_webhook", "begin_replay", "leave"), _API),
@@ -122,12 +129,12 @@ MAY_CALL: dict[str, set[str]] = {
     ),
     "project": _KEEPERS,
     "publish": _ENQUEUERS,
-    "read_feed": {"holdfast_viewer", "holdfast_api"},
+    "read_feed": {"holdfast_viewer", *_API},
     "open_channel": _API,
     **dict.fromkeys(("follow_channel", "read_channels", "follow_job", "read_jobs"), _API),
     "set_quota": _API,
-    "bucket_floor": {"holdfast_viewer", "holdfast_api"},
-    "bucket_middle": {"holdfast_viewer", "holdfast_api"},
+    "bucket_floor": {"holdfast_viewer", *_API},
+    "bucket_middle": {"holdfast_viewer", *_API},
     "clock": _READERS,
     "uuid_at": _READERS,
     "is_terminal": _READERS,
@@ -136,7 +143,7 @@ MAY_CALL: dict[str, set[str]] = {
     "dispatch_sent": _WORKER,
     "dispatch_failed": _WORKER,
     "dispatch_cancelled": _WORKER,
-    "callback": {"holdfast_worker", "holdfast_api"},
+    "callback": {"holdfast_worker", *_API},
     "check_run": _ENQUEUERS,
 }
 
@@ -166,11 +173,11 @@ MAY_READ: dict[str, set[str]] = {
     "operation": _API,
     "operation_chunk": _API,
     "webhook_delivery": _API,
-    "job_overview": {"holdfast_viewer", "holdfast_api"},
-    "history_overview": {"holdfast_viewer", "holdfast_api"},
-    "tenant": {"holdfast_viewer", "holdfast_api"},
+    "job_overview": {"holdfast_viewer", *_API},
+    "history_overview": {"holdfast_viewer", *_API},
+    "tenant": {"holdfast_viewer", *_API},
     **{
-        key: {"holdfast_viewer", "holdfast_api"}
+        key: {"holdfast_viewer", *_API}
         for key in ("statistic", "timing", "duration", "tally", "usage", "quota", "projection")
     },
 }
@@ -486,6 +493,7 @@ def test_a_viewer_sees_no_payload_result_or_error_text(
     )
     with machine_on(holdfast_db.owner_url) as viewer:
         viewer.run("set role holdfast_viewer")
+        viewer.run("set holdfast.tenant = '*'")
 
         seen = (
             viewer.rows("select * from holdfast.job_overview"),

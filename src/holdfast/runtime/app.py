@@ -9,10 +9,12 @@ from datetime import timedelta
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, overload
 
 from holdfast.domain.backoff import BackoffLike
+from holdfast.domain.encryption import Keys
 from holdfast.domain.errors import Configuration
 from holdfast.domain.failure import Rules
 from holdfast.domain.limits import Limit, Rate, gate_options, is_on
 from holdfast.domain.payload import PayloadCodec
+from holdfast.domain.redaction import checked_paths
 from holdfast.domain.schedule import Missed, Overlap
 from holdfast.domain.task import (
     CountedPer,
@@ -52,6 +54,7 @@ from holdfast.runtime.schedules import (
     Schedules,
     timing_of,
 )
+from holdfast.runtime.sealing import refuse_what_reads_payloads
 from holdfast.runtime.steering import Steering
 from holdfast.runtime.surrounding import Hook, Surrounding, Wrapper
 from holdfast.runtime.webhooks import Receiving, Webhook
@@ -67,7 +70,8 @@ OutsideExecutorT = TypeVar("OutsideExecutorT", bound=OutsideExecutor)
 class Holdfast(Enqueuing, Steering, Channels, Receiving, Surrounding):
     """Durable jobs in one PostgreSQL database."""
 
-    def __init__(self, database_url: str | None = None) -> None:
+    def __init__(self, database_url: str | None = None, *, encryption: Keys | None = None) -> None:
+        self.encryption = encryption
         self.tasks: dict[str, AnyTask] = {}
         self.queues: set[str] = set()  # that workers serve too, beside those that the tasks name
         self.hooks: list[Hook] = []
@@ -111,6 +115,7 @@ class Holdfast(Enqueuing, Steering, Channels, Receiving, Surrounding):
         heartbeat_limit: float | timedelta = 600.0,
         run_limit: float | timedelta = 900.0,
         feed_fields: Sequence[str] = (),
+        redact: Sequence[str] = (),
         compensate: Callable[..., Any] | None = None,
         compensate_on_cancel: bool = False,
         compensation_retries: int = 10,
@@ -151,6 +156,7 @@ class Holdfast(Enqueuing, Steering, Channels, Receiving, Surrounding):
                         own_name, limit=limit, limits=limits, rate=rate, flag=flag, rollout_by=rollout_by
                     ),
                     **({"feed_fields": list(feed_fields)} if feed_fields else {}),
+                    **({"redact": checked_paths(own_name, redact)} if redact else {}),
                 },
             )
 
@@ -171,6 +177,8 @@ class Holdfast(Enqueuing, Steering, Channels, Receiving, Surrounding):
         if settings.executor == "thread" and is_async(function):
             raise Configuration(f"task {settings.name!r} is async: use executor='loop' or 'process'")
         refuse_unknown_fields(function, settings)
+        if self.encryption is not None:
+            refuse_what_reads_payloads(settings)
         codec = PayloadCodec.of(function, context_type=JobContext)
         kind: Any = ContextTask if takes_context(function) else Task
         task: AnyTask = kind(self, function, settings, codec)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from holdfast.domain.encryption import is_sealed
 from holdfast.domain.errors import LeaseLost
 from holdfast.domain.failure import Failure
 from holdfast.domain.job import ClaimedJob
@@ -16,6 +17,7 @@ from holdfast.runtime.lane import Lane
 from holdfast.runtime.loop import tell
 from holdfast.runtime.processes import ChildDied, ChildFailedToStart, ChildGaveNoAnswer, Processes
 from holdfast.runtime.registry import AnyTask
+from holdfast.runtime.sealing import aopened
 from holdfast.runtime.surrounding import Around, Hook
 from holdfast.runtime.threads import Threads
 
@@ -69,7 +71,7 @@ class Attempt:
         try:
             around = Around(hooks, self.context)
         except Exception as error:  # noqa: BLE001 - any code can stand in a hook
-            return execute.failed(self._task, error, self.job.retry_count)
+            return execute.failed(self._task, error, self.context)
         raised: list[BaseException] = []
         outcome = await self.run(threads, processes, raised)
         # Popped: a list that keeps an error is in its traceback, and nothing would be freed before the collector comes.
@@ -87,7 +89,10 @@ class Attempt:
         try:
             if self.alone or self._task.settings.executor == "process":
                 return await self._in_child(processes)
-            work = self._begin(threads)
+            payload = self.job.payload
+            if is_sealed(payload):
+                payload = await aopened(self._task.app.encryption, self._task.link, self.job)
+            work = self._begin(threads, payload)
             value = await work if self.job.timeout is None else await self._within(self.job.timeout, work)
             if self.context.must_close:
                 await execute.close(self.context, self._task)
@@ -119,13 +124,13 @@ class Attempt:
 
     def _failed(self, error: BaseException, raised: list[BaseException] | None) -> Outcome:
         _tell(raised, error)
-        return execute.failed(self._task, error, self.job.retry_count)
+        return execute.failed(self._task, error, self.context)
 
-    def _begin(self, threads: Threads) -> Any:
+    def _begin(self, threads: Threads, payload: str) -> Any:
         if self._task.settings.executor == "loop":
-            return execute.call(self._task, self.context, self.job.payload)
+            return execute.call(self._task, self.context, payload)
         run = contextvars.copy_context().run
-        self._thread = threads.submit(run, execute.call, self._task, self.context, self.job.payload)
+        self._thread = threads.submit(run, execute.call, self._task, self.context, payload)
         return asyncio.wrap_future(self._thread)
 
     async def _within(self, seconds: float, work: Awaitable[Any]) -> Any:

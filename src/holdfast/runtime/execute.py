@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, assert_never
 from uuid import UUID
@@ -24,6 +25,7 @@ from holdfast.runtime import chance, compensation
 from holdfast.runtime.context import Context, JobContext, SyncContext, current
 from holdfast.runtime.logs import capture
 from holdfast.runtime.registry import AnyTask
+from holdfast.runtime.sealing import opened
 from holdfast.runtime.surrounding import Around
 
 
@@ -34,6 +36,7 @@ def context_for(job: ClaimedJob, task: AnyTask) -> JobContext:
 
 def call(task: AnyTask, context: JobContext, payload: str) -> Any:
     """Call the function with the stored arguments, or undo what it did; a coroutine for an async one."""
+    context.read(payload)
     args, kwargs = task.codec.arguments(task.codec.decode(payload))
     if context.compensates is not None:
         undo = compensation.undo if isinstance(context, Context) else compensation.undo_sync
@@ -51,10 +54,23 @@ def completed(task: AnyTask, value: object) -> Completed:
     return WITHOUT_RESULT if value is None else Completed(task.codec.encode_result(value))
 
 
-def failed(task: AnyTask, error: BaseException, retry_count: int) -> Outcome:
-    """Decide what an exception means for the job."""
+def failed(task: AnyTask, error: BaseException, context: JobContext) -> Outcome:
+    """Decide what an exception means for the job; what the task redacts does not stand in its words."""
     settings = task.settings
-    return outcome_of(error, settings.backoff, settings.rules, retry_count, chance.share(), datetime.now(UTC))
+    outcome = outcome_of(
+        error, settings.backoff, settings.rules, context.retry_count, chance.share(), datetime.now(UTC)
+    )
+    if not context.hidden_words:
+        return outcome
+    if isinstance(outcome, Failed):
+        return replace(
+            outcome, error=context.scrubbed(outcome.error), reason=context.scrubbed(outcome.reason)
+        )
+    return (
+        replace(outcome, reason=context.scrubbed(outcome.reason))
+        if isinstance(outcome, Cancelled)
+        else outcome
+    )
 
 
 def run_in_child(task: AnyTask, request: dict[str, Any]) -> dict[str, Any]:
@@ -67,13 +83,13 @@ def run_in_child(task: AnyTask, request: dict[str, Any]) -> dict[str, Any]:
     raised: BaseException | None = None
     try:
         around = Around(task.app.hooks, context)
-        value = call(task, context, job.payload)
+        value = call(task, context, opened(task.app.encryption, task.link, job))
         value = asyncio.run(_awaited(context, value, task)) if task.is_async else value
         if isinstance(context, SyncContext) and context.must_close and context.recorded is None:
             context.carry_out(context.durable.close())
         outcome: Outcome = context.recorded or completed(task, value)
     except BaseException as error:  # noqa: BLE001 - any code can stand in a task, sys.exit() too
-        outcome = context.recorded or failed(task, error, job.retry_count)
+        outcome = context.recorded or failed(task, error, context)
         raised = None if context.recorded else error
     if around is not None:
         around.leave(raised)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from holdfast.domain.error_text import storable
-from holdfast.runtime.context import current
+from holdfast.runtime.context import JobContext, current
 
 events = logging.getLogger("holdfast")
 
@@ -26,17 +26,18 @@ class CaptureHandler(logging.Handler):
             context.log_lines = []
         kept = context.log_lines
         if len(kept) < MOST_LINES:
-            kept.append(_line(record))
+            kept.append(_line(record, context))
         elif len(kept) == MOST_LINES:
             kept.append({"message": f"… more than {MOST_LINES} lines; the rest was not kept"})
 
 
-def _line(record: logging.LogRecord) -> dict[str, Any]:
+def _line(record: logging.LogRecord, context: JobContext) -> dict[str, Any]:
     return {
         "at": datetime.fromtimestamp(record.created, UTC).isoformat(),
         "level": record.levelname,
         "logger": record.name,
-        "message": storable(_message(record))[:LONGEST_LINE],
+        # Cut last: half of what is hidden would be left.
+        "message": storable(context.scrubbed(_message(record)))[:LONGEST_LINE],
     }
 
 
@@ -78,7 +79,7 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             told["exception"] = self.formatException(record.exc_info)
-        return json.dumps(told, default=str)
+        return json.dumps(_scrubbed(told), default=lambda value: _scrubbed(str(value)))
 
 
 class TextFormatter(logging.Formatter):
@@ -87,12 +88,12 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Write a record; nothing in a value can forge another line, or speak to the terminal."""
         facts = {**_bound(), **{k: v for k, v in record.__dict__.items() if k not in _STANDARD}}
-        told = " ".join(f"{key}={_plain(value)}" for key, value in facts.items())
+        told = " ".join(f"{key}={_plain(_scrubbed(str(value)))}" for key, value in facts.items())
         at = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
-        line = f"{at} {record.levelname.lower():7} {_one_line(_message(record))} {told}".rstrip()
+        line = f"{at} {record.levelname.lower():7} {_one_line(_scrubbed(_message(record)))} {told}".rstrip()
         if record.exc_info:
             # Under its line and set in: what an error says cannot pass for an event.
-            told_by = self.formatException(record.exc_info).splitlines()
+            told_by = str(_scrubbed(self.formatException(record.exc_info))).splitlines()
             line += "".join(f"\n  {_visible(each)}" for each in told_by)
         return line
 
@@ -103,6 +104,11 @@ _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime
 def _bound() -> dict[str, Any]:
     context = current.get()
     return {} if context is None else {"job_id": str(context.job_id), "attempt": context.attempt}
+
+
+def _scrubbed(told: Any) -> Any:
+    context = current.get()
+    return told if context is None else context.scrubbed(told)
 
 
 def _plain(value: object) -> str:

@@ -11,7 +11,16 @@ from weakref import WeakValueDictionary
 from holdfast.domain.access import Principal
 from holdfast.domain.error_text import message_of, type_name
 from holdfast.domain.errors import BadInput, Configuration, DatabaseUnavailable, DeliveryNotFound
-from holdfast.domain.webhook import ANY_TYPE, Delivery, Outcome, WebhookEvent, check_paths, read_json
+from holdfast.domain.redaction import scrubbed
+from holdfast.domain.webhook import (
+    ANY_TYPE,
+    Delivery,
+    Outcome,
+    WebhookEvent,
+    check_paths,
+    hidden_texts,
+    read_json,
+)
 from holdfast.runtime.failpoints import reach
 from holdfast.runtime.logs import events
 from holdfast.runtime.registry import is_async
@@ -92,6 +101,8 @@ class Receiving:
             raise Configuration(
                 f"webhook {name!r}: on= maps types of events to functions, or {ANY_TYPE!r} to one for all"
             )
+        if tenant in {"", "*"}:
+            raise Configuration(f"webhook {name!r}: {tenant!r} is no tenant that somebody can be bound to")
         if largest < 1 or timeout <= 0 or per_second <= 0:
             raise Configuration(f"webhook {name!r}: largest, timeout and per_second are more than 0")
         made = Webhook(
@@ -170,7 +181,8 @@ class Receiver:
         return Outcome.HANDLED
 
     async def _keep_failure(self, event: WebhookEvent, error: Exception) -> None:
-        said = f"{type_name(error)}: {message_of(error, 1000)}"
+        hidden = hidden_texts(event.body, self._webhook.redact)
+        said = scrubbed(f"{type_name(error)}: {message_of(error, 1000)}", hidden)
         events.error(
             "webhook:failed", exc_info=error,
             extra={"endpoint": event.endpoint, "event_id": event.id, "type": event.type},

@@ -17,7 +17,13 @@ from psycopg import conninfo
 from psycopg.pq import Conninfo
 
 from holdfast.domain.errors import Configuration, DatabaseUnavailable
-from holdfast.store.call import Call, perform, perform_sync, perform_together, perform_together_sync
+from holdfast.store.call import (
+    Call,
+    perform_alone,
+    perform_alone_sync,
+    perform_together,
+    perform_together_sync,
+)
 from holdfast.store.errors import translated
 
 T = TypeVar("T")
@@ -174,7 +180,7 @@ class AsyncSession:
         connection = await self.connection()
         timer = asyncio.get_running_loop().call_later(deadline or self._deadline, cut, connection)
         try:
-            return await perform(connection, call)
+            return await perform_alone(connection, call)
         except DatabaseUnavailable:
             await self._discard(connection)
             raise
@@ -241,7 +247,7 @@ class Session:
         connection = self.connection()
         try:
             with _watchdog.watch(connection, self._deadline):
-                return perform_sync(connection, call)
+                return perform_alone_sync(connection, call)
         except DatabaseUnavailable:
             self.close()
             raise

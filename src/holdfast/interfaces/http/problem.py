@@ -70,6 +70,8 @@ _OF_ERROR: tuple[tuple[type[errors.HoldfastError], ProblemType], ...] = (
     (errors.LimitReached, LIMIT_REACHED),
     (errors.QuotaReached, QUOTA_REACHED),
     (errors.ApprovalRefused, FORBIDDEN),
+    (errors.TenantBound, FORBIDDEN),
+    (errors.TenantsNotApart, FORBIDDEN),
     (errors.ApprovalClosed, CONFLICT),
     (errors.IllegalMove, CONFLICT),
     (errors.NotRetryable, CONFLICT),
