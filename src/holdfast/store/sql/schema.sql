@@ -12463,6 +12463,7 @@ REVOKE ALL ON FUNCTION holdfast.job_report(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.job_report(p_id uuid) TO holdfast_producer;
 GRANT ALL ON FUNCTION holdfast.job_report(p_id uuid) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.job_report(p_id uuid) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.job_report(p_id uuid) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION join_limits(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
