@@ -1,5 +1,6 @@
 """Holdfast in a Django project: jobs in the ORM's transactions, workers that use the ORM, settings that are wrong."""
 
+import threading
 import unittest
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
@@ -217,6 +218,18 @@ def test_the_command_runs_with_the_projects_app(
 
     assert handle.status() is Status.COMPLETED
     assert capfd.readouterr().out.strip() == str(handle.id)
+
+
+def test_the_command_leaves_a_program_that_called_it_alone(shop: Any) -> None:
+    """Whoever calls it may have threads of its own, as Django's async side has."""
+    done = threading.Event()
+    theirs = threading.Thread(target=done.wait)
+    theirs.start()
+    try:
+        call_command("holdfast", "worker", "--until-idle", "--log-level", "error")
+    finally:
+        done.set()
+        theirs.join()
 
 
 def test_what_the_command_refuses_is_a_command_error(shop: Any, capfd: pytest.CaptureFixture[str]) -> None:

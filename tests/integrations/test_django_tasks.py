@@ -58,7 +58,7 @@ def test_an_async_task_with_a_queue_and_a_priority_of_its_own(
 
 
 def test_a_task_can_be_sent_to_any_queue_of_its_backend_and_workers_serve_all(shop_app: Holdfast) -> None:
-    result = tasks.pack.using(queue_name="slow", priority=-5).enqueue(1)
+    result = tasks.pack.using(queue_name="night", priority=-5).enqueue(1)
 
     drain(shop_app)
 

@@ -1,5 +1,6 @@
 """What Sentry's own client would send: one event a failed attempt, with the job's name on it."""
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,7 +9,7 @@ import sentry_sdk
 from sentry_sdk.envelope import Envelope
 from sentry_sdk.transport import Transport
 
-from holdfast import Cancel, Fail, Holdfast, Retry, SyncContext
+from holdfast import Cancel, Context, Fail, Holdfast, Retry, SyncContext
 from holdfast.contrib.sentry import report_failures
 from holdfast.testing import drain
 
@@ -90,7 +91,13 @@ def test_what_tasks_say_on_purpose_is_no_error_unless_the_job_fails_by_it(
     async def refuses() -> None:
         raise Fail("no such order")
 
+    @app.task()
+    async def is_cancelled(ctx: Context) -> None:
+        await app.acancel(ctx.job_id)
+        await asyncio.Event().wait()
+
     gives_up.enqueue()
+    is_cancelled.enqueue()
     drain(app)
     assert kinds(sent) == []
 

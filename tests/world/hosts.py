@@ -22,7 +22,7 @@ def set_up_django() -> None:
             TASKS={
                 "default": {
                     "BACKEND": "holdfast.contrib.django.HoldfastBackend",
-                    "QUEUES": ["default", "slow"],
+                    "QUEUES": ["default", "slow", "night"],
                 },
                 "patient": {
                     "BACKEND": "holdfast.contrib.django.HoldfastBackend",
