@@ -97,6 +97,7 @@ def test_a_task_that_fails_has_its_error_and_is_not_tried_again_unless_told(shop
     (error,) = result.errors
     assert error.exception_class is LookupError
     assert "raise LookupError(reason)" in error.traceback
+    assert "contrib" not in error.traceback
     with pytest.raises(ValueError, match="failed"):
         _ = result.return_value
 
