@@ -263,7 +263,7 @@ def test_wrong_settings_are_told_by_the_system_checks(
 
 
 def test_a_database_that_the_orm_would_not_use_is_not_started(shop: Any) -> None:
-    with pytest.raises(CommandError, match="run manage.py holdfast up"):
+    with pytest.raises(CommandError, match=r"run manage\.py holdfast up"):
         call_command("holdfast", "dev")
 
 

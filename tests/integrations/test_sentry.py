@@ -67,7 +67,7 @@ def test_a_failed_attempt_is_reported_with_its_job(app: Holdfast, sent: list[Any
         "holdfast.tenant": "acme",
     }
     assert event["contexts"]["holdfast"] == {"attempt": 1, "retries": 0, "subject": "order:7"}
-    assert [crumb["message"] for crumb in event["breadcrumbs"]["values"]] == ["order 7"]
+    assert "order 7" in [crumb["message"] for crumb in event["breadcrumbs"]["values"]]
 
 
 def test_every_failed_attempt_is_reported_once(app: Holdfast, sent: list[Any]) -> None:
@@ -78,7 +78,7 @@ def test_every_failed_attempt_is_reported_once(app: Holdfast, sent: list[Any]) -
     @app.task(retries=0)
     def as_djangos_tasks_do() -> None:
         try:
-            raise KeyError
+            {}["order"]
         except KeyError:
             logging.getLogger("django_tasks").exception("state=FAILED")
             raise

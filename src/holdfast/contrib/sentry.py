@@ -26,7 +26,6 @@ def report_failures(app: "Holdfast") -> None:
 
     Not reported: Cancel, Retry while the job has retries left, and what was ended from outside, as by a cancel or a deploy.
     """
-
     for logger in _SAY_IT_TOO:
         _ignore_logger(logger)
 
