@@ -262,6 +262,11 @@ def test_wrong_settings_are_told_by_the_system_checks(
     assert error.id == f"holdfast.E00{number}"
 
 
+def test_a_database_that_the_orm_would_not_use_is_not_started(shop: Any) -> None:
+    with pytest.raises(CommandError, match=r"run manage\.py holdfast up"):
+        call_command("holdfast", "dev")
+
+
 def test_the_commands_refuse_wrong_settings(shop: Any, settings: Any) -> None:
     settings({"DATABASE": "file"})
 

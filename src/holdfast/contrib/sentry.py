@@ -5,6 +5,7 @@ from collections.abc import Iterator as _Iterator
 from typing import TYPE_CHECKING
 
 import sentry_sdk as _sentry
+from sentry_sdk.integrations.logging import ignore_logger as _ignore_logger
 
 from holdfast.domain.errors import LeaseLost as _LeaseLost
 from holdfast.domain.outcome import Cancel as _Cancel
@@ -16,12 +17,17 @@ if TYPE_CHECKING:
 
 __all__ = ["report_failures"]
 
+# Django's tasks log the error that ended one, which would make a second report of it.
+_SAY_IT_TOO = ("django.tasks", "django_tasks")
+
 
 def report_failures(app: "Holdfast") -> None:
     """Report the attempts of this app's jobs that fail; call it where the app is made, so that child processes have it too.
 
     Not reported: Cancel, Retry while the job has retries left, and what was ended from outside, as by a cancel or a deploy.
     """
+    for logger in _SAY_IT_TOO:
+        _ignore_logger(logger)
 
     @app.around
     def reporting(ctx: "JobContext") -> _Iterator[None]:

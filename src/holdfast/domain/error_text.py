@@ -22,7 +22,9 @@ _ROW_DATA = re.compile(
     r"(?=^(?:HINT|CONTEXT|QUERY|STATEMENT|LOCATION|LINE \d+):|^\[SQL:|^\[parameters:|^\(Background on|\Z)",
     re.MULTILINE | re.DOTALL,
 )
-_MACHINERY = re.compile(r"[/\\](?:asyncio|concurrent[/\\]futures|holdfast[/\\]runtime)[/\\][^/\\]+$")
+_MACHINERY = re.compile(
+    r"[/\\](?:asyncio|concurrent[/\\]futures|holdfast[/\\]runtime|holdfast[/\\]contrib[/\\]django)[/\\][^/\\]+$"
+)
 _CAUSE = "The above exception was the direct cause of the following exception:"
 _CONTEXT = "During handling of the above exception, another exception occurred:"
 

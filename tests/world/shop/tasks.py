@@ -4,6 +4,7 @@ from typing import Any
 
 from django_tasks import TaskContext, task
 
+from holdfast import Retry
 from world.shop.models import Order
 
 
@@ -37,5 +38,5 @@ def lose(reason: str) -> None:
 def lose_once(context: TaskContext) -> int:
     """Fail at first."""
     if context.attempt == 1:
-        raise ConnectionError("not yet")
+        raise Retry("not yet", in_=30)
     return context.attempt

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 from django.apps import apps
@@ -12,6 +12,8 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from holdfast.contrib.django.framework import (
+    AnyResult,
+    AnyTask,
     BaseTaskBackend,
     Task,
     TaskResult,
@@ -26,10 +28,9 @@ from holdfast.contrib.django.running import run_in_loop, run_in_thread
 from holdfast.domain.states import Status
 from holdfast.domain.task import TaskSettings
 from holdfast.runtime.app import Holdfast
-from holdfast.runtime.registry import AnyTask, is_async
+from holdfast.runtime.registry import AnyTask as HoldfastTask
+from holdfast.runtime.registry import is_async
 from holdfast.store.foreign import ask_through
-
-T = TypeVar("T")
 
 
 class HoldfastBackend(BaseTaskBackend):
@@ -45,15 +46,15 @@ class HoldfastBackend(BaseTaskBackend):
         self.retries: int = self.options.get("RETRIES", 0)
         when_found(lambda app: app.queues.update(self.queues))
 
-    def validate_task(self, task: Task[..., Any]) -> None:
+    def validate_task(self, task: AnyTask) -> None:
         """Look whether it can be a task; every one comes here when it is declared, and so becomes known to workers."""
         super().validate_task(task)
         when_found(lambda app: self._declare(app, task))
 
-    def _declare(self, app: Holdfast, task: Task[..., Any]) -> None:
+    def _declare(self, app: Holdfast, task: AnyTask) -> None:
         self._known_to(app, task)
 
-    def _known_to(self, app: Holdfast, task: Task[..., Any]) -> AnyTask:
+    def _known_to(self, app: Holdfast, task: AnyTask) -> HoldfastTask:
         """Give the Holdfast task that runs it. Its payload is Django's: what JSON makes of the arguments, whatever their annotations."""
         known = app.tasks.get(task.module_path)
         if known is not None:
@@ -68,7 +69,7 @@ class HoldfastBackend(BaseTaskBackend):
         )
         return app.add_task(run, told)
 
-    def enqueue(self, task: Task[..., T], args: Sequence[Any], kwargs: Mapping[str, Any]) -> TaskResult[T]:
+    def enqueue(self, task: AnyTask, args: Sequence[Any], kwargs: Mapping[str, Any]) -> AnyResult:
         """Enqueue in the transaction that Django's connection is in, if it is in one: the job commits with your rows."""
         self.validate_task(task)
         app = project_app()
@@ -88,8 +89,8 @@ class HoldfastBackend(BaseTaskBackend):
         return result
 
     def _new_result(
-        self, task: Task[..., T], job_id: str, args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> TaskResult[T]:
+        self, task: AnyTask, job_id: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> AnyResult:
         return TaskResult(
             task=task,
             id=job_id,
@@ -105,7 +106,7 @@ class HoldfastBackend(BaseTaskBackend):
             worker_ids=[],
         )
 
-    def get_result(self, result_id: str) -> TaskResult[Any]:
+    def get_result(self, result_id: str) -> AnyResult:
         """Read what came of a task; through Django's connection, which sees what its own transaction has enqueued."""
         report = self._report(result_id)
         if report is None:
@@ -133,7 +134,7 @@ class HoldfastBackend(BaseTaskBackend):
         report: dict[str, Any] | None = json.loads(rows[0][0] or "null")
         return report
 
-    def _task_called(self, path: str, result_id: str) -> Task[..., Any]:
+    def _task_called(self, path: str, result_id: str) -> AnyTask:
         try:
             task = import_string(path)
         except ImportError as error:

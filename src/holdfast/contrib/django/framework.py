@@ -1,6 +1,6 @@
 """Django's tasks: its own from 6.0 on, and the package `django-tasks` before that, which has the same names."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from django_tasks.backends.base import BaseTaskBackend
@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from django_tasks.signals import task_enqueued, task_finished, task_started
 
     TaskResultStatus: Any  # an enumeration, which cannot be seen without types of Django's own
+    AnyTask: TypeAlias = Task[..., Any]
+    AnyResult: TypeAlias = TaskResult[Any]
 else:
     try:
         from django.tasks.backends.base import BaseTaskBackend
@@ -23,7 +25,11 @@ else:
         from django_tasks.exceptions import TaskResultDoesNotExist
         from django_tasks.signals import task_enqueued, task_finished, task_started
 
+    AnyTask, AnyResult = Task, TaskResult  # Django's own take no parameters
+
 __all__ = [
+    "AnyResult",
+    "AnyTask",
     "BaseTaskBackend",
     "Task",
     "TaskContext",

@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from holdfast.contrib.django.framework import Task, TaskError, TaskResult, TaskResultStatus
+from holdfast.contrib.django.framework import AnyResult, AnyTask, TaskError, TaskResult, TaskResultStatus
 from holdfast.domain.states import Status
 
 _STATUSES = {
@@ -17,11 +17,11 @@ _STATUSES = {
 }
 
 
-def read_report(job_id: str, task: Task[..., Any], report: dict[str, Any]) -> TaskResult[Any]:
+def read_report(job_id: str, task: AnyTask, report: dict[str, Any]) -> AnyResult:
     """Read what holdfast.job_report tells."""
     starts = report["starts"]
     status = _STATUSES.get(Status(report["status"]), TaskResultStatus.READY)
-    result: TaskResult[Any] = TaskResult(
+    result: AnyResult = TaskResult(
         task=task,
         id=job_id,
         status=status,

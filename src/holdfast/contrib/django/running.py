@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from django.utils import timezone
 
 from holdfast.contrib.django.framework import (
-    Task,
+    AnyResult,
+    AnyTask,
     TaskContext,
-    TaskResult,
     TaskResultStatus,
     task_finished,
     task_started,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from holdfast.contrib.django.backend import HoldfastBackend
 
 
-def run_in_thread(backend: "HoldfastBackend", task: Task[..., Any]) -> Callable[..., Any]:
+def run_in_thread(backend: "HoldfastBackend", task: AnyTask) -> Callable[..., Any]:
     """Make the function that a worker calls for a task that is not async."""
 
     def run(ctx: SyncContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -44,7 +44,7 @@ def run_in_thread(backend: "HoldfastBackend", task: Task[..., Any]) -> Callable[
     return run
 
 
-def run_in_loop(backend: "HoldfastBackend", task: Task[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def run_in_loop(backend: "HoldfastBackend", task: AnyTask) -> Callable[..., Awaitable[Any]]:
     """Make the function that a worker calls for an async task."""
 
     async def run(ctx: Context, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -66,7 +66,7 @@ def run_in_loop(backend: "HoldfastBackend", task: Task[..., Awaitable[Any]]) -> 
     return run
 
 
-def _context(task: Task[..., Any], result: TaskResult[Any]) -> tuple[TaskContext, ...]:
+def _context(task: AnyTask, result: AnyResult) -> tuple[TaskContext, ...]:
     return (TaskContext(task_result=result),) if task.takes_context else ()
 
 
@@ -78,5 +78,5 @@ def _is_last(ctx: JobContext, error: BaseException) -> bool:
     return not (isinstance(outcome, Failed) and outcome.recoverable and ctx.retry_count < ctx.max_retries)
 
 
-def _ended(result: TaskResult[Any], status: Any) -> TaskResult[Any]:
+def _ended(result: AnyResult, status: Any) -> AnyResult:
     return replace(result, status=status, finished_at=timezone.now())

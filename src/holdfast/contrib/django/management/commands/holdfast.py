@@ -46,6 +46,10 @@ class Command(BaseCommand):  # type: ignore[misc] # Django says nothing about it
             raise CommandError(f"holdfast ended with exit code {code}", returncode=code)
 
     def _call(self, arguments: Sequence[str]) -> int:
+        if "dev" in arguments[:1]:
+            raise CommandError(
+                "dev brings a database of its own, which the ORM would not use: run manage.py holdfast up"
+            )
         self.check(tags=[TAG])
         discover_tasks()
         invocation = Invocation(flags={"app": f"{LOCATED}:app"})
