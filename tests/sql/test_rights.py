@@ -105,7 +105,10 @@ MAY_CALL: dict[str, set[str]] = {
     "look_by_token": _API,
     "mint_token": {"holdfast_worker", *_API},
     **dict.fromkeys(("find_key", "create_key", "begin_request", "keep_answer", "record_action"), _API),
-    **{key: {"holdfast_viewer", *_API} for key in ("enter", "has_roles", "seen_tenant", "may_see")},
+    **{
+        key: {"holdfast_viewer", *_API}
+        for key in ("enter", "has_roles", "may_act_as", "seen_tenant", "may_see")
+    },
     "create_operation": _API,
     "run_chunk": _WORKER,
     **dict.fromkeys(("begin_webhook", "end_webhook", "fail_webhook", "begin_replay", "leave"), _API),
