@@ -12056,8 +12056,11 @@ REVOKE ALL ON FUNCTION holdfast.ensure_history_partitions(p_months_ahead integer
 --
 
 REVOKE ALL ON FUNCTION holdfast.enter(p_tenant text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.enter(p_tenant text) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.enter(p_tenant text) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.enter(p_tenant text) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.enter(p_tenant text) TO holdfast_viewer;
+GRANT ALL ON FUNCTION holdfast.enter(p_tenant text) TO holdfast_maint;
 GRANT ALL ON FUNCTION holdfast.enter(p_tenant text) TO holdfast_unbound;
 
 --
@@ -12307,8 +12310,11 @@ GRANT ALL ON FUNCTION holdfast.has_callers() TO holdfast_unbound;
 --
 
 REVOKE ALL ON FUNCTION holdfast.has_roles() FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.has_roles() TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.has_roles() TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.has_roles() TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.has_roles() TO holdfast_viewer;
+GRANT ALL ON FUNCTION holdfast.has_roles() TO holdfast_maint;
 GRANT ALL ON FUNCTION holdfast.has_roles() TO holdfast_unbound;
 
 --
@@ -12661,8 +12667,11 @@ REVOKE ALL ON FUNCTION holdfast.make_append_only(p_table regclass, p_name text, 
 --
 
 REVOKE ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_viewer;
+GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_maint;
 GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_unbound;
 
 --
