@@ -8,12 +8,17 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from starlette.requests import Request
 
 from holdfast import Holdfast
-from holdfast.domain.access import Scope
+from holdfast.domain.access import Principal, Scope
 from holdfast.interfaces.http.asgi import all_operations, asgi
+from holdfast.store.connection import Database
+from holdfast.store.migrate import migrate
+from holdfast.testing import TestServer
 from service.asking import problem
 from service.tenants import KINDS, SECRET, Service, Strange, Things, everything_of_globex
+from sql.support import database_for
 
 ALL = {operation.name: operation for operation in all_operations()}
 
@@ -210,3 +215,31 @@ async def test_a_bound_caller_of_a_login_that_no_policy_binds_is_bound_all_the_s
     await as_superuser.aclose()
 
     assert problem(answer) == (404, "not-found")
+
+
+async def test_a_database_with_one_role_serves_who_is_bound_to_none_and_refuses_the_others(
+    holdfast_server: TestServer,
+) -> None:
+    async def authenticate(request: Request) -> Principal:
+        return Principal("ann", frozenset(Scope), request.headers.get("tenant"))
+
+    with database_for(holdfast_server.admin_url, "nocreaterole") as url:
+        migrate(Database(url, "test"))
+        app = Holdfast(url)
+
+        @app.task()
+        def greet(name: str) -> None: ...
+
+        job = greet.using(tenant="acme").enqueue("Ann")
+        transport = httpx.ASGITransport(asgi(app, authenticate=authenticate))
+        async with httpx.AsyncClient(transport=transport, base_url="http://test/api/v1") as client:
+            own = [
+                await client.get(path, headers={"tenant": "acme"})
+                for path in ("/jobs", f"/jobs/{job.id}", f"/jobs/{job.id}/wait?timeout=0")
+            ]
+            unbound = await client.get(f"/jobs/{job.id}")
+        await app.aclose()
+
+    assert [problem(answer) for answer in own] == [(403, "forbidden")] * 3
+    assert "cannot keep tenants apart" in own[0].json()["detail"]
+    assert unbound.json()["tenant"] == "acme"

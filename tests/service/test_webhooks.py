@@ -371,6 +371,20 @@ async def test_a_failure_told_late_does_not_hide_that_another_try_succeeded(
     assert deliveries(owner) == [("evt_1", "handled", 1, 1)]
 
 
+async def test_a_failure_is_kept_without_what_the_body_hides(shop: Holdfast, owner: Owner) -> None:
+    async def refuse(event: WebhookEvent, _conn: Any) -> None:
+        told = event.body["data"]["object"]
+        raise ValueError(f"{told['email']} has no {told['plan']} {told['pin']}")
+
+    shop.webhook("told", verify=Stripe(SECRET), on={"*": refuse}, redact=["data.object.pin"])
+    async with sending(shop, "told") as sender:
+        await sender.bring(email="ann@example.com", plan="gold", pin=987654)
+
+    assert owner.execute("select error from holdfast.webhook_delivery").fetchall() == [
+        ("ValueError: [redacted] has no gold [redacted]",)
+    ]
+
+
 @pytest.mark.parametrize(("tenant", "reaches"), [("acme", "acme"), (None, "*")])
 async def test_a_handlers_transaction_reaches_its_endpoints_tenant(
     shop: Holdfast, tenant: str | None, reaches: str

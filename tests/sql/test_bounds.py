@@ -255,6 +255,55 @@ def test_an_operation_that_names_anothers_jobs_leaves_them_alone_when_it_is_carr
     assert lasting.job(operation)["tenant"] == "acme"
 
 
+def test_a_bound_caller_replays_its_own_deliveries_and_reports_for_its_own_runs(
+    lasting: Machine, bound: Machine
+) -> None:
+    ids = {tenant: lasting.enqueue(tenant=tenant) for tenant in ("acme", "globex")}
+    for tenant, job in ids.items():
+        lasting.run(
+            "insert into holdfast.webhook_delivery (id, endpoint, event_id, type, tenant, status, body)"
+            " values (%s, 'e', %s::text, 't', %s::text, 'handled', '{}')", job, tenant, tenant,
+        )  # fmt: skip
+        lasting.run(
+            "insert into holdfast.dispatch (job_id, attempt, claim_id, executor, inputs, created_at, heartbeat_limit, run_limit,"
+            " retry_in) values (%s, 1, %s, 'x', '{}', now(), '1 s', '1 s', '1 s')", job, job,
+        )  # fmt: skip
+    replay = "select holdfast.begin_replay(%s, 'ann')"
+    report = "select holdfast.callback(%(job)s, 1, %(job)s, 'x', 'started', null, sha256('x'), '{}')"
+
+    assert {tenant: bound.value(replay, job) for tenant, job in ids.items()} == {"acme": 1, "globex": None}
+    answers = {
+        tenant: bound.connection.execute(report, {"job": job}).fetchone()[0]  # type: ignore[index]
+        for tenant, job in ids.items()
+    }
+    assert answers == {"acme": "stale_attempt", "globex": "not_found"}
+
+
+def test_a_bound_caller_follows_its_own_jobs_and_channels(lasting: Machine, bound: Machine) -> None:
+    jobs = {tenant: lasting.enqueue(tenant=tenant, subject="order") for tenant in ("acme", "globex")}
+    for tenant in jobs:
+        lasting.run("select holdfast.open_channel(%s)", f"tenant:{tenant}")
+    for _ in range(2):  # what is there, and then what that was read behind
+        lasting.run("select holdfast.project()")
+    read = "select distinct job_id from holdfast.read_channels(%s, %s, %s, 100) where job_id is not null"
+
+    followed = {t: bound.rows("select * from holdfast.follow_job(%s)", job) != [] for t, job in jobs.items()}
+    moves = {
+        row["job_id"]
+        for row in bound.rows(
+            "select job_id from holdfast.read_jobs(%s, '{0,0}', '{0,0}', 100)", list(jobs.values())
+        )
+    }
+    told = {
+        said: {row["job_id"] for row in bound.rows(read, ["subject:order"], [said], [0])}
+        for said in ("acme", "globex", "*")  # for whom the caller says that it reads
+    }
+
+    assert followed == {"acme": True, "globex": False}
+    assert moves == {jobs["acme"]}
+    assert told == {"acme": {jobs["acme"]}, "globex": set(), "*": set()}
+
+
 def test_a_limit_that_tenants_share_does_not_tell_whose_job_fills_it(
     lasting: Machine, bound: Machine
 ) -> None:

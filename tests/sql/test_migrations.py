@@ -255,6 +255,46 @@ def test_a_login_that_may_make_roles_migrates_a_fresh_server_without_being_super
         _forget_roles(url, fresh_server)
 
 
+def test_who_is_bound_to_no_tenant_sees_all_where_nobody_made_the_role_for_it_and_when_another_database_does(
+    fresh_server: str,
+) -> None:
+    roles = ("owner", "producer", "worker", "api", "viewer", "maint")
+    with (
+        psycopg.connect(fresh_server, autocommit=True) as admin,
+        database_for(fresh_server, "nocreaterole") as url,
+    ):
+        login = sql.Identifier(psycopg.conninfo.conninfo_to_dict(url)["user"])  # type: ignore[arg-type]
+        for role in roles:
+            admin.execute(sql.SQL("create role {}").format(sql.Identifier(f"holdfast_{role}")))
+        admin.execute(
+            sql.SQL("grant holdfast_owner to {0}; create role app login password 'x'").format(login)
+        )
+        admin.execute("grant holdfast_api to app")
+        migrate(Database(url, "test"))
+        with machine_on(url) as machine:
+            machine.run("set role holdfast_owner")
+            machine.register("t")
+            for tenant in ("acme", "globex"):
+                machine.enqueue(tenant=tenant)
+
+        before = what_is_seen(url_of(url, user="app", password="x"))
+        migrate(Database(create_database(fresh_server, "holdfast_test_other"), "test"))
+        after = what_is_seen(url_of(url, user="app", password="x"))
+
+    assert before == after == {"*": 2, "acme": 1}
+
+
+def what_is_seen(url: str) -> dict[str, int]:
+    """Count the jobs that a login sees for all tenants, and for one."""
+    seen = {}
+    with machine_on(url) as machine:
+        for tenant in ("*", "acme"):
+            with machine.connection.transaction():
+                machine.run("select holdfast.enter(%s)", tenant)
+                seen[tenant] = machine.count()
+    return seen
+
+
 def _forget_roles(url: str, admin_url: str) -> None:
     """Drop what the login granted, so that it can be dropped itself."""
     with psycopg.connect(url_of(url, **_who(admin_url)), autocommit=True) as admin:

@@ -3,15 +3,23 @@
 import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import psycopg
 import pytest
 from psycopg import sql
 
+from holdfast.domain.errors import NotAllowed
+from holdfast.domain.search import parse
 from holdfast.domain.states import Status
+from holdfast.store.access import database_clock
+from holdfast.store.call import Call, perform_alone_sync
 from holdfast.store.connection import Database
 from holdfast.store.databases import url_of
 from holdfast.store.migrate import migrate
+from holdfast.store.project import quotas, usage
+from holdfast.store.search import find_jobs
+from holdfast.store.tenants import tenant_weights
 from holdfast.testing import ScratchDatabase, TestServer
 from sql.support import Connection, Machine, machine_on
 
@@ -106,7 +114,8 @@ MAY_CALL: dict[str, set[str]] = {
     "look_by_token": _API,
     "mint_token": {"holdfast_worker", *_API},
     **dict.fromkeys(("find_key", "create_key", "begin_request", "keep_answer", "record_action"), _API),
-    **{key: {"holdfast_viewer", *_API} for key in ("enter", "has_roles", "seen_tenant", "may_see")},
+    **{key: {"holdfast_viewer", *_API} for key in ("seen_tenant", "may_see")},
+    **{key: set(ROLES) for key in ("enter", "has_roles", "may_act_as")},
     "create_operation": _API,
     "run_chunk": _WORKER,
     **dict.fromkeys(("begin_webhook", "end_webhook", "fail_webhook", "begin_replay", "leave"), _API),
@@ -503,3 +512,28 @@ def test_a_viewer_sees_no_payload_result_or_error_text(
     assert "hunter2" not in str(seen)
     assert len(seen[0]) == 1
     assert len(seen[1]) == 3
+
+
+LOOKS: dict[str, tuple[Call[Any], set[str]]] = {
+    "usage": (usage(None, None, None, None), {"holdfast_api", "holdfast_viewer"}),
+    "quotas": (quotas(None), {"holdfast_api", "holdfast_viewer"}),
+    "weights": (tenant_weights(), {"holdfast_api", "holdfast_viewer"}),
+    "jobs": (find_jobs(parse("")), {"holdfast_api"}),
+    "clock": (database_clock(), {"holdfast_worker", "holdfast_api", "holdfast_viewer"}),
+}
+
+
+@pytest.mark.parametrize("role", [role for role in ROLES if role != "holdfast_unbound"])
+def test_a_login_of_each_role_looks_at_what_it_may_through_our_own_calls(
+    as_role: dict[str, Connection], role: str
+) -> None:
+    def may(call: Call[Any]) -> bool:
+        try:
+            perform_alone_sync(as_role[role], call)
+        except NotAllowed:
+            return False
+        return True
+
+    allowed = {what for what, (call, _) in LOOKS.items() if may(call)}
+
+    assert allowed == {what for what, (_, roles) in LOOKS.items() if role in roles}

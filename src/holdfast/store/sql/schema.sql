@@ -860,7 +860,7 @@ CREATE FUNCTION holdfast.bind_to_tenants(p_table regclass, p_own text) RETURNS v
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 declare
-  v_everybody text := case when to_regrole('holdfast_unbound') is null then 'holdfast_viewer, holdfast_api' else 'holdfast_viewer' end;
+  v_everybody text := case when holdfast.can_step_out() then 'holdfast_viewer' else 'holdfast_viewer, holdfast_api' end;
   v_says text := format('%s; * for %s', p_own, v_everybody);
 begin
   if not holdfast.has_roles() then
@@ -875,7 +875,7 @@ begin
   execute format('drop policy if exists all_rows_when_asked on %s', p_table);
   execute format('create policy own_rows on %s for select to holdfast_api, holdfast_viewer using (%s)', p_table, p_own);
   execute format('create policy all_rows_when_asked on %s for select to %s using (holdfast.seen_tenant() = ''*'')', p_table, v_everybody);
-  if to_regrole('holdfast_unbound') is not null then
+  if holdfast.can_step_out() then
     execute format('create policy all_rows on %s for select to holdfast_unbound using (true)', p_table);
   end if;
   execute format('comment on policy own_rows on %s is %L', p_table, v_says);
@@ -973,6 +973,17 @@ begin
   end if;
   return v_answer;
 end $$;
+
+--
+-- Name: can_step_out(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.can_step_out() RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select holdfast.has_roles() and holdfast.may_act_as('holdfast_api', 'holdfast_unbound')
+$$;
 
 --
 -- Name: cancel(uuid, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2524,8 +2535,8 @@ begin
     raise exception 'enter needs a tenant, or * for all' using errcode = 'HF005';
   end if;
   perform set_config('holdfast.tenant', p_tenant, true);
-  if holdfast.has_roles() and to_regrole(v_role) is not null
-     and pg_has_role(session_user, v_role, case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end) then
+  -- Roles belong to the cluster, rights to the database: another database's migration may have made a role that has none here.
+  if holdfast.has_roles() and holdfast.may_act_as(session_user, v_role) and has_schema_privilege(v_role, 'holdfast', 'usage') then
     perform set_config('role', v_role, true);
   elsif p_tenant <> '*' then
     raise exception 'this database cannot keep tenants apart for %: who is bound to a tenant is not served', session_user
@@ -4507,6 +4518,18 @@ begin
   execute format('alter table %s enable always trigger %I', p_table, p_name || '_is_kept');
   execute format('alter table %s enable always trigger %I', p_table, p_name || '_is_not_truncated');
 end $$;
+
+--
+-- Name: may_act_as(name, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.may_act_as(p_who name, p_role text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select to_regrole(p_role) is not null
+     and pg_has_role(p_who, to_regrole(p_role), case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end)
+$$;
 
 --
 -- Name: seen_tenant(); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -11663,6 +11686,12 @@ GRANT ALL ON FUNCTION holdfast.callback(p_job uuid, p_attempt integer, p_claim_i
 GRANT ALL ON FUNCTION holdfast.callback(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_action text, p_nonce text, p_body_hash bytea, p_data jsonb) TO holdfast_unbound;
 
 --
+-- Name: FUNCTION can_step_out(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.can_step_out() FROM PUBLIC;
+
+--
 -- Name: FUNCTION cancel(p_id uuid, p_actor text, p_reason text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -12048,8 +12077,11 @@ REVOKE ALL ON FUNCTION holdfast.ensure_history_partitions(p_months_ahead integer
 --
 
 REVOKE ALL ON FUNCTION holdfast.enter(p_tenant text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.enter(p_tenant text) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.enter(p_tenant text) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.enter(p_tenant text) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.enter(p_tenant text) TO holdfast_viewer;
+GRANT ALL ON FUNCTION holdfast.enter(p_tenant text) TO holdfast_maint;
 GRANT ALL ON FUNCTION holdfast.enter(p_tenant text) TO holdfast_unbound;
 
 --
@@ -12299,8 +12331,11 @@ GRANT ALL ON FUNCTION holdfast.has_callers() TO holdfast_unbound;
 --
 
 REVOKE ALL ON FUNCTION holdfast.has_roles() FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.has_roles() TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.has_roles() TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.has_roles() TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.has_roles() TO holdfast_viewer;
+GRANT ALL ON FUNCTION holdfast.has_roles() TO holdfast_maint;
 GRANT ALL ON FUNCTION holdfast.has_roles() TO holdfast_unbound;
 
 --
@@ -12657,6 +12692,18 @@ REVOKE ALL ON FUNCTION holdfast.low_success_rates(p_rule holdfast.alert_rule, p_
 --
 
 REVOKE ALL ON FUNCTION holdfast.make_append_only(p_table regclass, p_name text, p_words text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION may_act_as(p_who name, p_role text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_viewer;
+GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_maint;
+GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION seen_tenant(); Type: ACL; Schema: holdfast; Owner: -

@@ -92,8 +92,8 @@ begin
     raise exception 'enter needs a tenant, or * for all' using errcode = 'HF005';
   end if;
   perform set_config('holdfast.tenant', p_tenant, true);
-  if holdfast.has_roles() and to_regrole(v_role) is not null
-     and pg_has_role(session_user, v_role, case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end) then
+  -- Roles belong to the cluster, rights to the database: another database's migration may have made a role that has none here.
+  if holdfast.has_roles() and holdfast.may_act_as(session_user, v_role) and has_schema_privilege(v_role, 'holdfast', 'usage') then
     perform set_config('role', v_role, true);
   elsif p_tenant <> '*' then
     raise exception 'this database cannot keep tenants apart for %: who is bound to a tenant is not served', session_user
@@ -107,4 +107,16 @@ language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
   select n.nspowner::regrole::text = 'holdfast_owner' and to_regrole('holdfast_api') is not null
     from pg_namespace n
    where n.nspname = 'holdfast'
+$$;
+
+create or replace function holdfast.may_act_as(p_who name, p_role text) returns boolean
+language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
+  select to_regrole(p_role) is not null
+     and pg_has_role(p_who, to_regrole(p_role), case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end)
+$$;
+
+-- Whether callers bound to none can step out of the bounds (holdfast.enter); where they cannot, policies let them see everything.
+create or replace function holdfast.can_step_out() returns boolean
+language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
+  select holdfast.has_roles() and holdfast.may_act_as('holdfast_api', 'holdfast_unbound')
 $$;

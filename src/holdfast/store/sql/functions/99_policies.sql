@@ -7,7 +7,7 @@
 create or replace function holdfast.bind_to_tenants(p_table regclass, p_own text) returns void
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
-  v_everybody text := case when to_regrole('holdfast_unbound') is null then 'holdfast_viewer, holdfast_api' else 'holdfast_viewer' end;
+  v_everybody text := case when holdfast.can_step_out() then 'holdfast_viewer' else 'holdfast_viewer, holdfast_api' end;
   v_says text := format('%s; * for %s', p_own, v_everybody);
 begin
   if not holdfast.has_roles() then
@@ -22,7 +22,7 @@ begin
   execute format('drop policy if exists all_rows_when_asked on %s', p_table);
   execute format('create policy own_rows on %s for select to holdfast_api, holdfast_viewer using (%s)', p_table, p_own);
   execute format('create policy all_rows_when_asked on %s for select to %s using (holdfast.seen_tenant() = ''*'')', p_table, v_everybody);
-  if to_regrole('holdfast_unbound') is not null then
+  if holdfast.can_step_out() then
     execute format('create policy all_rows on %s for select to holdfast_unbound using (true)', p_table);
   end if;
   execute format('comment on policy own_rows on %s is %L', p_table, v_says);

@@ -77,7 +77,10 @@ begin
   grant execute on function
     holdfast.find_key, holdfast.create_key, holdfast.begin_request, holdfast.keep_answer, holdfast.record_action
     to holdfast_api;
-  grant execute on function holdfast.enter, holdfast.has_roles, holdfast.seen_tenant, holdfast.may_see to holdfast_api, holdfast_viewer;
+  grant execute on function holdfast.seen_tenant, holdfast.may_see to holdfast_api, holdfast_viewer;
+  -- Everybody says so before they look, also at tables that have nothing of tenants.
+  grant execute on function holdfast.enter, holdfast.has_roles, holdfast.may_act_as
+    to holdfast_producer, holdfast_worker, holdfast_api, holdfast_viewer, holdfast_maint;
   grant execute on function holdfast.begin_webhook, holdfast.end_webhook, holdfast.fail_webhook, holdfast.begin_replay, holdfast.leave to holdfast_api;
   grant select on holdfast.webhook_delivery to holdfast_api;
   grant select on holdfast.audit to holdfast_api;   -- keys' digests are for nobody
@@ -97,7 +100,7 @@ do $$
 declare
   v_right record;
 begin
-  if to_regrole('holdfast_unbound') is null or not holdfast.has_roles() then
+  if not holdfast.can_step_out() then
     return;
   end if;
   grant usage on schema holdfast to holdfast_unbound;
