@@ -1,7 +1,7 @@
 """A Django project on a test's own database."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -15,6 +15,13 @@ from world.hosts import set_up_django
 @pytest.fixture
 def shop(holdfast_db: ScratchDatabase) -> Iterator[Any]:
     """Give the shop's jobs with Django's default connection on the test's database, where its table is."""
+    with shop_on(holdfast_db) as jobs:
+        yield jobs
+
+
+@contextmanager
+def shop_on(database: ScratchDatabase) -> Iterator[Any]:
+    """Point Django and the shop's app at a database, and make the shop's table there."""
     set_up_django()
     from django.db import connection
 
@@ -23,7 +30,7 @@ def shop(holdfast_db: ScratchDatabase) -> Iterator[Any]:
     from world.shop.models import Order
 
     with ExitStack() as open_things:
-        open_things.enter_context(pointed("default", holdfast_db.owner_url))
+        open_things.enter_context(pointed("default", database.owner_url))
         with connection.schema_editor() as editor:
             editor.create_model(Order)
         jobs.app.link.find_with(find_database)

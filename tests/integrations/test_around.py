@@ -3,38 +3,14 @@
 import os
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from holdfast import Configuration, Holdfast, Status
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import TestServer, drain
 from integrations import watched
-
-
-@pytest.fixture
-def worked(holdfast_db: ScratchDatabase) -> Iterator[ScratchDatabase]:
-    """Give the watched app a database, and forget what others have seen."""
-    holdfast_db.use(watched.app)
-    watched.seen.clear()
-    yield holdfast_db
-    watched.seen.clear()
-
-
-def test_what_a_hook_binds_is_there_for_the_task_wherever_it_runs(worked: ScratchDatabase) -> None:
-    tasks: list[Any] = [watched.on_the_loop, watched.in_a_thread, watched.in_a_process]
-    handles = [task.using(tenant="acme").enqueue() for task in tasks]
-
-    drain(watched.app)
-
-    on_the_loop, in_a_thread, in_a_process = (handle.result() for handle in handles)
-    assert on_the_loop == ["MainThread", "acme"]
-    assert in_a_thread[0].startswith("holdfast-task-")
-    assert in_a_thread[1] == "acme"
-    assert in_a_process[1][1] == "acme"
-    assert in_a_process[1][0] != os.getpid()
-    assert watched.tenant.get() is None
-
 
 ENDS: list[tuple[Any, list[str]]] = [
     (watched.fails, ["LookupError"]),
@@ -49,14 +25,43 @@ ENDS: list[tuple[Any, list[str]]] = [
 ]
 
 
-def test_a_hook_sees_the_error_that_ended_each_attempt_once(worked: ScratchDatabase) -> None:
-    for task, _ in ENDS:
-        task.enqueue()
+BOUND: list[Any] = [watched.on_the_loop, watched.in_a_thread, watched.in_a_process]
 
-    drain(watched.app)
 
-    seen = {task.name: [how for name, how in watched.seen if name == task.name] for task, _ in ENDS}
-    assert seen == {task.name: ends for task, ends in ENDS}
+@dataclass
+class Worked:
+    """What came of all the tasks, run once."""
+
+    results: list[Any]
+    seen: dict[str, list[str]]
+
+
+@pytest.fixture(scope="module")
+def worked(holdfast_server: TestServer) -> Worked:
+    with holdfast_server.database() as database:
+        database.use(watched.app)
+        watched.seen.clear()
+        handles = [task.using(tenant="acme").enqueue() for task in BOUND]
+        for task, _ in ENDS:
+            task.enqueue()
+        drain(watched.app)
+        seen = {task.name: [how for name, how in watched.seen if name == task.name] for task, _ in ENDS}
+        return Worked([handle.result() for handle in handles], seen)
+
+
+def test_what_a_hook_binds_is_there_for_the_task_wherever_it_runs(worked: Worked) -> None:
+    on_the_loop, in_a_thread, in_a_process = worked.results
+
+    assert on_the_loop == ["MainThread", "acme"]
+    assert in_a_thread[0].startswith("holdfast-task-")
+    assert in_a_thread[1] == "acme"
+    assert in_a_process[1][1] == "acme"
+    assert in_a_process[1][0] != os.getpid()
+    assert watched.tenant.get() is None
+
+
+def test_a_hook_sees_the_error_that_ended_each_attempt_once(worked: Worked) -> None:
+    assert worked.seen == {task.name: ends for task, ends in ENDS}
 
 
 def test_a_task_that_is_called_is_not_wrapped() -> None:

@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 from api.doors import job_ids, pointed
 from holdfast import BadInput, Holdfast, Status
 from holdfast.testing import ScratchDatabase, TestServer, drain
+from world.hosts import set_up_django
 
 
 def orders() -> Any:
@@ -66,6 +67,12 @@ def archive(shop: Any, holdfast_server: TestServer, settings: Any) -> Iterator[S
         settings({"APP": "world.shop.jobs:app", "DATABASE": "archive"})
         yield other
         shop.app.close()
+
+
+@pytest.fixture
+def project() -> None:
+    """Have Django set up; no database is asked for anything."""
+    set_up_django()
 
 
 @pytest.fixture
@@ -251,7 +258,7 @@ def test_what_the_command_refuses_is_a_command_error(shop: Any, capfd: pytest.Ca
     ],
 )
 def test_wrong_settings_are_told_by_the_system_checks(
-    shop: Any, settings: Any, told: Any, problem: str, number: int
+    project: None, settings: Any, told: Any, problem: str, number: int
 ) -> None:
     from django.core.checks import run_checks
 
@@ -262,19 +269,19 @@ def test_wrong_settings_are_told_by_the_system_checks(
     assert error.id == f"holdfast.E00{number}"
 
 
-def test_a_database_that_the_orm_would_not_use_is_not_started(shop: Any) -> None:
+def test_a_database_that_the_orm_would_not_use_is_not_started(project: None) -> None:
     with pytest.raises(CommandError, match=r"run manage\.py holdfast up"):
         call_command("holdfast", "dev")
 
 
-def test_the_commands_refuse_wrong_settings(shop: Any, settings: Any) -> None:
+def test_the_commands_refuse_wrong_settings(project: None, settings: Any) -> None:
     settings({"DATABASE": "file"})
 
     with pytest.raises(CommandError, match=r"holdfast\.E003"):
         call_command("holdfast", "worker")
 
 
-def test_a_backend_says_what_it_does_not_know(shop: Any) -> None:
+def test_a_backend_says_what_it_does_not_know(project: None) -> None:
     from holdfast.contrib.django import HoldfastBackend
 
     backend = HoldfastBackend("odd", {"OPTIONS": {"RETRIES": "many", "SPEED": 9}})

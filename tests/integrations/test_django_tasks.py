@@ -1,6 +1,7 @@
 """Django's tasks on Holdfast: what they promise, kept by a real worker."""
 
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,7 +10,8 @@ from asgiref.sync import async_to_sync
 
 from api.doors import job_ids
 from holdfast import Holdfast, Retry
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase, TestServer, drain
+from integrations.conftest import shop_on
 from world.hosts import set_up_django
 
 set_up_django()
@@ -23,46 +25,74 @@ from world.shop import tasks  # noqa: E402
 from world.shop.models import Order  # noqa: E402
 
 
-def test_a_worker_runs_a_task_and_its_result_can_be_read(shop_app: Holdfast) -> None:
-    order = Order.objects.create()
-    result = tasks.pack.enqueue(order.id, note="in paper")
-    waiting = tasks.pack.get_result(result.id)
+@dataclass
+class Worked:
+    """Tasks that a worker has run, as they were when they were enqueued."""
 
-    drain(shop_app)
-    result.refresh()
+    order: Any
+    pack: Any
+    weigh: Any
+    sent_elsewhere: Any
+    count: Any
+    lose: Any
+    waiting: Any  # pack's result before it ran
+
+
+@pytest.fixture(scope="module")
+def worked(holdfast_server: TestServer) -> Worked:
+    """Run tasks of all kinds, once."""
+    with holdfast_server.database() as database, shop_on(database) as jobs:
+        order = Order.objects.create(note="a chair")
+        pack = tasks.pack.enqueue(order.id, note="in paper")
+        told = Worked(
+            order,
+            pack,
+            async_to_sync(tasks.weigh.aenqueue)(order.id),
+            tasks.pack.using(queue_name="night", priority=-5).enqueue(1),
+            tasks.count.enqueue("a", "b", c=3),
+            tasks.lose.enqueue("the parcel"),
+            tasks.pack.get_result(pack.id),
+        )
+        drain(jobs.app)
+        for result in (told.pack, told.sent_elsewhere, told.count, told.lose):
+            result.refresh()
+        async_to_sync(told.weigh.arefresh)()
+    return told
+
+
+def test_a_worker_runs_a_task_and_its_result_can_be_read(worked: Worked) -> None:
+    waiting, result = worked.waiting, worked.pack
 
     assert waiting.status == TaskResultStatus.READY
-    assert (waiting.args, waiting.kwargs) == ([order.id], {"note": "in paper"})
+    assert (waiting.args, waiting.kwargs) == ([worked.order.id], {"note": "in paper"})
     assert result.status == TaskResultStatus.SUCCESSFUL
-    assert result.return_value == {"order": order.id, "note": "in paper"}
-    moments: list[Any] = [result.enqueued_at, result.started_at, result.finished_at]
-    assert sorted(moments) == moments
+    assert result.return_value == {"order": worked.order.id, "note": "in paper"}
+    assert result.enqueued_at <= result.started_at <= result.finished_at
     assert (result.attempts, result.errors) == (1, [])
-    order.refresh_from_db()
-    assert order.note == "in paper"
 
 
-def test_an_async_task_with_a_queue_and_a_priority_of_its_own(
-    shop_app: Holdfast, holdfast_db: ScratchDatabase
-) -> None:
-    order = Order.objects.create(note="a chair")
-    result: Any = async_to_sync(tasks.weigh.aenqueue)(order.id)
-    (job,) = holdfast_db.jobs()
-
-    drain(shop_app)
-    async_to_sync(result.arefresh)()
-
-    assert (job.queue, job.priority) == ("slow", 7)
-    assert result.return_value == "a chair weighs 3 kg"
-    assert (result.task.queue_name, result.task.priority) == ("slow", 7)
+def test_an_async_task_with_a_queue_and_a_priority_of_its_own(worked: Worked) -> None:
+    assert worked.weigh.return_value.endswith("weighs 3 kg")
+    assert (worked.weigh.task.queue_name, worked.weigh.task.priority) == ("slow", 7)
 
 
-def test_a_task_can_be_sent_to_any_queue_of_its_backend_and_workers_serve_all(shop_app: Holdfast) -> None:
-    result = tasks.pack.using(queue_name="night", priority=-5).enqueue(1)
+def test_a_task_can_be_sent_to_any_queue_of_its_backend_and_workers_serve_all(worked: Worked) -> None:
+    assert worked.sent_elsewhere.status == TaskResultStatus.SUCCESSFUL
+    assert (worked.sent_elsewhere.task.queue_name, worked.sent_elsewhere.task.priority) == ("night", -5)
 
-    drain(shop_app)
 
-    assert tasks.pack.get_result(result.id).status == TaskResultStatus.SUCCESSFUL
+def test_a_task_gets_its_context_and_any_arguments(worked: Worked) -> None:
+    assert worked.count.return_value == [1, worked.count.id, ["a", "b"], {"c": 3}]
+
+
+def test_a_task_that_fails_has_its_error_and_is_not_tried_again_unless_told(worked: Worked) -> None:
+    assert worked.lose.status == TaskResultStatus.FAILED
+    (error,) = worked.lose.errors
+    assert error.exception_class is LookupError
+    assert "raise LookupError(reason)" in error.traceback
+    assert "contrib" not in error.traceback
+    with pytest.raises(ValueError, match="failed"):
+        _ = worked.lose.return_value
 
 
 def test_a_task_runs_after_its_time(shop_app: Holdfast, holdfast_db: ScratchDatabase) -> None:
@@ -76,30 +106,6 @@ def test_a_task_runs_after_its_time(shop_app: Holdfast, holdfast_db: ScratchData
 
     assert (before.status, before.task.run_after) == (TaskResultStatus.READY, moment)
     assert default_task_backend.get_result(result.id).status == TaskResultStatus.SUCCESSFUL
-
-
-def test_a_task_gets_its_context_and_any_arguments(shop_app: Holdfast) -> None:
-    result = tasks.count.enqueue("a", "b", c=3)
-
-    drain(shop_app)
-    result.refresh()
-
-    assert result.return_value == [1, result.id, ["a", "b"], {"c": 3}]
-
-
-def test_a_task_that_fails_has_its_error_and_is_not_tried_again_unless_told(shop_app: Holdfast) -> None:
-    result = tasks.lose.enqueue("the parcel")
-
-    drain(shop_app)
-    result.refresh()
-
-    assert result.status == TaskResultStatus.FAILED
-    (error,) = result.errors
-    assert error.exception_class is LookupError
-    assert "raise LookupError(reason)" in error.traceback
-    assert "contrib" not in error.traceback
-    with pytest.raises(ValueError, match="failed"):
-        _ = result.return_value
 
 
 def test_a_backend_with_retries_tries_again(shop_app: Holdfast, holdfast_db: ScratchDatabase) -> None:

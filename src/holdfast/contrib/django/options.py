@@ -1,5 +1,7 @@
 """The setting HOLDFAST, read and checked."""
 
+import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +13,7 @@ from django.db import connections
 from holdfast.store.connection import Database, database_of
 
 _KINDS: dict[str, type] = {"APP": str, "DATABASE": str, "MIGRATE": bool}
+_MEANT = "HOLDFAST_DJANGO_DATABASES"
 _PARTS = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
 
 
@@ -40,8 +43,23 @@ def read_options() -> Options:
     return Options(**{name.lower(): value for name, value in given.items()})
 
 
+def _tell_children() -> None:
+    """Leave word which databases are meant: a child process reads the settings anew, and a test's tasks must not write elsewhere."""
+    os.environ[_MEANT] = json.dumps(
+        {alias: str(connections[alias].settings_dict["NAME"]) for alias in connections}
+    )
+
+
+def use_what_the_worker_uses() -> None:
+    """Point Django's connections at the databases that the worker of this child process has."""
+    for alias, name in json.loads(os.environ.get(_MEANT, "{}")).items():
+        if alias in connections:
+            connections[alias].settings_dict["NAME"] = name
+
+
 def find_database() -> Database:
     """Give the address that Django's own connection has: the test runner changes it when it has made a test database."""
+    _tell_children()
     alias = read_options().database
     told = connections[alias].settings_dict
     parts = {**told["OPTIONS"], **{part: told[name] for part, name in _PARTS.items()}}

@@ -8,6 +8,7 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.core.exceptions import ImproperlyConfigured
 from django.db import close_old_connections, connections
+from django.db.backends.base.base import NO_DB_ALIAS
 from django.utils.module_loading import autodiscover_modules
 
 from holdfast.contrib.django.options import find_database, read_options
@@ -55,6 +56,12 @@ def prepare() -> None:
     except ImproperlyConfigured:
         return
     __import__(LOCATED)  # there the worker finds what its children will find
+
+
+def let_go_of_database(sender: Any, connection: Any, **_more: Any) -> None:  # noqa: ARG001 - Django's signal gives it
+    """Close our own connections when Django connects to no database in particular: it makes or drops a test database then."""
+    if _found and connection.alias == NO_DB_ALIAS:
+        _found[0].link.find_with(find_database)
 
 
 def discover_tasks() -> None:
