@@ -204,6 +204,61 @@ async def test_no_body_speaks_for_another_tenant(service: Service) -> None:
     assert problem(answer) == (404, "not-found")
 
 
+# -- detours ---------------------------------------------------------------------------------------------------------------
+
+
+async def test_no_search_and_no_cursor_leads_to_another_tenants_jobs(service: Service) -> None:
+    own, foreign = service.things("acme"), service.things("globex")
+    _ = own.job, foreign.job, foreign.failed
+    searches = (
+        "", "tenant:globex", "tenant:g*", f"id:{foreign.job}", str(foreign.job), SECRET, f"label:{SECRET}",
+        f"payload.name:{SECRET}", "error:Boom", "status:pending", "task:greet", "worker:w*",
+    )  # fmt: skip
+    async with service.client() as client:
+        theirs, ours = (
+            {"Authorization": f"Bearer {service.key(tenant, Scope.ADMIN)}"} for tenant in ("globex", "acme")
+        )
+        for q in searches:
+            first = await client.get("/jobs", params={"q": q, "limit": 1}, headers=theirs)
+            for more in ({}, {"after": first.json().get("next")}):
+                asked = {name: value for name, value in {"q": q, **more}.items() if value is not None}
+                answer = await client.get("/jobs", params=asked, headers=ours)
+                assert answer.status_code == first.status_code == 200, (q, first.text, answer.text)
+                assert {item["tenant"] for item in answer.json()["items"]} <= {"acme"}, q
+                assert SECRET not in answer.text, q
+
+
+async def test_what_another_tenant_has_changes_no_answer_about_ones_own(service: Service) -> None:
+    foreign = service.things("globex")
+    name = str(uuid4())
+    body = {**_NEW_JOB, "key": name, "on_conflict": "raise"}
+    async with service.client() as client:
+        made = [
+            await client.post(
+                "/jobs", json=body,
+                headers={"Authorization": f"Bearer {service.key(tenant, Scope.ADMIN)}", "Idempotency-Key": name},
+            )
+            for tenant in ("globex", "acme", "acme")
+        ]  # fmt: skip
+        needing = [
+            await client.post(
+                "/jobs", json={**_NEW_JOB, "after": [str(job)]},
+                headers={"Authorization": f"Bearer {service.key('acme', Scope.ADMIN)}"},
+            )
+            for job in (foreign.job, Strange(service, "globex").job)
+        ]  # fmt: skip
+
+    assert [answer.status_code for answer in made] == [201] * 3
+    theirs, ours, repeated = (answer.json()["id"] for answer in made)
+    assert theirs != ours == repeated
+    texts = [
+        answer.text.replace(str(job), "…")
+        for answer, job in zip(needing, (foreign.job, Strange(service, "globex").job), strict=True)
+    ]
+    assert texts[0] == texts[1]
+    assert problem(needing[0]) == (422, "invalid")
+
+
 async def test_a_bound_caller_of_a_login_that_no_policy_binds_is_bound_all_the_same(
     service: Service,
 ) -> None:
