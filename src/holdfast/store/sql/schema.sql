@@ -3807,7 +3807,7 @@ CREATE FUNCTION holdfast.job_report(p_id uuid) RETURNS jsonb
                         from holdfast.attempt a
                        where a.job_id = j.id and a.error is not null))
     from holdfast.job j
-   where j.id = p_id
+   where j.id = p_id and holdfast.may_touch(j.tenant)
 $$;
 
 --

@@ -40,5 +40,5 @@ language sql stable security definer set search_path = pg_catalog, holdfast, pg_
                         from holdfast.attempt a
                        where a.job_id = j.id and a.error is not null))
     from holdfast.job j
-   where j.id = p_id
+   where j.id = p_id and holdfast.may_touch(j.tenant)
 $$;
