@@ -53,6 +53,7 @@ async def test_a_hidden_field_is_seen_by_its_task_and_in_no_view_error_log_or_ev
         for table in ("attempt", "job_history", "feed", "activity", "audit")
         for row in owner.execute(f"select t::text from holdfast.{table} t").fetchall()
     ]
+    await shop.link.aclose()
 
     assert shown.json()["payload"]["card"] == {"number": "[redacted]", "owner": "Ann"}
     assert shown.json()["status"] == ("FAILED" if refuse else "COMPLETED")
