@@ -120,9 +120,10 @@ class Run:
                 self._kill()
         self.thread.join(30)
         pid = self._folder / "temp" / "heartbeat.pid"
-        if pid.exists():
+        # Empty when the step was killed before it wrote it: its heartbeat went with it.
+        if pid.exists() and (written := pid.read_text().strip()):
             with suppress(ProcessLookupError):
-                os.kill(int(pid.read_text()), signal.SIGKILL)
+                os.kill(int(written), signal.SIGKILL)
 
     def _run(self) -> None:
         for step in self._workflow.steps:
