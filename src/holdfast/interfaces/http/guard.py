@@ -101,17 +101,22 @@ class Framing:
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Pass on what can be read in one way."""
-        if scope["type"] == "http" and (wrong := _framing_problem(scope["headers"])) is not None:
+        if scope["type"] == "http" and (wrong := _framing_problem(scope)) is not None:
             refusal = Refusal(BAD_REQUEST, wrong, headers={"Connection": "close"})
             await refusal.response(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
 
-def _framing_problem(headers: Sequence[tuple[bytes, bytes]]) -> str | None:
-    names = {name for name, _ in headers}
+def _framing_problem(scope: "Scope") -> str | None:
+    headers: Sequence[tuple[bytes, bytes]] = scope["headers"]
+    names = [name for name, _ in headers]
     if b"transfer-encoding" in names and b"content-length" in names:
         return "a request has a length or chunks, not both"
+    if scope["http_version"] not in {"1.0", "1.1", "2", "3"}:
+        return "this version of HTTP is not spoken here"
+    if names.count(b"host") > 1 or (scope["http_version"] == "1.1" and b"host" not in names):
+        return "a request names one host"
     if sum(len(name) + len(value) for name, value in headers) > LARGEST_HEADERS:
         return f"the headers have more than {LARGEST_HEADERS:,} bytes"
     return None

@@ -15,6 +15,8 @@ from typing import Any
 import uvicorn
 
 from holdfast.domain.errors import Configuration
+from holdfast.interfaces.http.protocol import Protocol
+from holdfast.runtime.garbage import collected_rarely
 from holdfast.runtime.live import end_streams
 from holdfast.runtime.loop import run
 
@@ -42,8 +44,8 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 self._application, log_config=None, log_level="warning", access_log=False, lifespan="on",
-                http="h11", ws="none", interface="asgi3", server_header=False, date_header=False,
-                limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=5, h11_max_incomplete_event_size=16_384,
+                http=Protocol, ws="none", interface="asgi3", server_header=False, date_header=False,
+                limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=5,
                 timeout_graceful_shutdown=int(GRACE),
                 proxy_headers=False,  # the application believes the proxies it is told to
             )
@@ -164,4 +166,5 @@ def allow_many_files() -> None:
 def serve(application: Any, listener: socket.socket) -> int:
     """Serve an ASGI application until SIGTERM or Ctrl-C; gives the process' exit code."""
     allow_many_files()
-    return run(Server(application, listener).answer())
+    with collected_rarely():
+        return run(Server(application, listener).answer())
