@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 # What may arrive without becoming a whole head or a piece of a body: headers that are allowed have less.
 LARGEST_HEAD = 64 * 1024
@@ -49,7 +49,8 @@ class Protocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def _give_up(self) -> None:
-        if self.cycle is None or self.cycle.response_complete:
+        cycle: RequestResponseCycle | None = self.cycle  # there is none before the first request
+        if cycle is None or cycle.response_complete:
             self.send_400_response("The head of the request is too large.")
         else:
             self.transport.abort()
