@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from benchmarks.report import percentile
 
 MakeRequest = Callable[[int], bytes]
+AT_ONCE = 20
 
 
 class Refused(Exception):
@@ -56,8 +57,10 @@ class Connections:
 async def at_rate(port: int, make: MakeRequest, rate: float, seconds: float, warm_up: int) -> list[float]:
     """Send at a rate; gives milliseconds, each counted from the moment at which its request was to be sent."""
     connections, waits = Connections(port), []
-    for number in range(warm_up):
-        await connections.send(make(-number - 1))
+    for number in range(
+        0, warm_up, AT_ONCE
+    ):  # as many connections as will be needed, also those to the database
+        await asyncio.gather(*(connections.send(make(-number - each - 1)) for each in range(AT_ONCE)))
 
     async def send(number: int, at: float) -> None:
         await connections.send(make(number))

@@ -92,9 +92,9 @@ def child(*arguments: str, url: str) -> Iterator["subprocess.Popen[str]"]:
 
 
 @contextlib.contextmanager
-def serving(name: str, url: str) -> Iterator[Served]:
+def serving(name: str, url: str, processes: int = 1) -> Iterator[Served]:
     """Serve one of the applications of benchmarks.service.served."""
-    with child("-m", "benchmarks.service.served", name, url=url) as process:
+    with child("-m", "benchmarks.service.served", name, str(processes), url=url) as process:
         assert process.stdout is not None
         yield Served(int(process.stdout.readline()), process.pid)
 
@@ -113,6 +113,7 @@ class Bench:
         constant = self._of_constant
         return [
             Case("webhook", self.webhook, constant(lambda port: asyncio.run(self._send_events(port)))),
+            Case("webhook, two processes", lambda: self.webhook(2), None),
             Case("kick", self.kick, None),
             Case("enqueue", self.enqueue, constant(lambda port: self._ask(port, self._enqueue_request({})))),
             Case("job", self.job, constant(lambda port: self._ask(port, lambda _: written("GET", f"{JOBS}/1")))),
@@ -145,9 +146,9 @@ class Bench:
     async def _send_events(self, port: int) -> Sample:
         return load.percentiles(await load.at_rate(port, event, self._rate, self._seconds, WARM_UP))
 
-    def webhook(self) -> Sample:
+    def webhook(self, processes: int = 1) -> Sample:
         """Send signed events, each a new one, whose handler writes a row and queues a job."""
-        with self._app() as used, serving("webhooks", used.url) as served:
+        with self._app() as used, serving("webhooks", used.url, processes) as served:
             return asyncio.run(self._send_events(served.port))
 
     def kick(self) -> Sample:

@@ -1,4 +1,4 @@
-"""What is measured, each in a process of its own: `python -m benchmarks.service.served NAME` prints its port and serves until SIGTERM.
+"""What is measured, each in a process of its own: `python -m benchmarks.service.served NAME [PROCESSES]` prints its port and serves until SIGTERM.
 
 All are served by Holdfast's own server; `constant` does nothing else than read a request and answer.
 """
@@ -17,6 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from holdfast import Holdfast
+from holdfast.interfaces.http.processes import Processes, inherited_listener
 from holdfast.interfaces.http.serving import listen, serve
 from holdfast.server import Stripe, WebhookEvent, asgi, webhooks
 
@@ -104,6 +105,10 @@ def _application(name: str) -> Any:
 
 
 if __name__ == "__main__":
-    listener = listen("127.0.0.1", 0)
-    print(listener.getsockname()[1], flush=True)
+    inherited, count = inherited_listener(), int((sys.argv[2:] or ["1"])[0])
+    listener = inherited or listen("127.0.0.1", 0)
+    if inherited is None:
+        print(listener.getsockname()[1], flush=True)
+    if inherited is None and count > 1:
+        sys.exit(Processes(listener, count, print).run())
     sys.exit(serve(_application(sys.argv[1]), listener))

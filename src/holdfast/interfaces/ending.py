@@ -5,11 +5,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 _PATIENCE = 0.5
 _stays: ContextVar[bool] = ContextVar("holdfast_stays", default=False)
@@ -51,19 +51,31 @@ def terminable() -> Iterator[None]:
     def end(_number: int, _frame: FrameType | None) -> NoReturn:
         raise SystemExit(0)
 
-    before = signal.signal(signal.SIGTERM, end)
-    try:
+    with _handled(end, signal.SIGTERM):
         yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Finish a clean-up that has begun, whatever else is pressed."""
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGTERM, signal.SIGINT)}
+    with _handled(signal.SIG_IGN, signal.SIGTERM, signal.SIGINT):  # programs that are started inherit it
+        yield
+
+
+@contextmanager
+def hearing(hear: Callable[[int], None]) -> Iterator[None]:
+    """Have a function called with the number of each SIGTERM and Ctrl-C."""
+    with _handled(lambda number, _frame: hear(number), signal.SIGTERM, signal.SIGINT):
+        yield
+
+
+@contextmanager
+def _handled(
+    handler: Callable[[int, FrameType | None], Any] | signal.Handlers, *numbers: signal.Signals
+) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, handler_before in before.items():
+            signal.signal(number, handler_before)

@@ -1,13 +1,12 @@
 """A worker in a process of its own that is started again whenever the code changes."""
 
-import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import FrameType
+
+from holdfast.interfaces.ending import hearing
 
 LOOK_EVERY_MS = 500
 # Longer than a worker's drain: it ends by itself before this.
@@ -43,7 +42,7 @@ class _Reloading:
         """Watch the folder until a signal comes, and answer the worker's exit code."""
         from watchfiles import PythonFilter, watch  # noqa: PLC0415 - only with holdfast[dev]
 
-        with self._forwarded_signals():
+        with hearing(self._pass_on):
             for changed in watch(
                 folder,
                 watch_filter=PythonFilter(),
@@ -84,16 +83,7 @@ class _Reloading:
             self._child.kill()
             return self._child.wait()
 
-    @contextmanager
-    def _forwarded_signals(self) -> Iterator[None]:
-        def forward(number: int, _frame: FrameType | None) -> None:
-            self._stopped.set()
-            if self._child.poll() is None:
-                self._child.send_signal(number)
-
-        before = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+    def _pass_on(self, number: int) -> None:
+        self._stopped.set()
+        if self._child.poll() is None:
+            self._child.send_signal(number)

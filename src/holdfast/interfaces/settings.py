@@ -24,6 +24,7 @@ DEFAULTS: dict[str, str | None] = {
     "host": "127.0.0.1",
     "port": "7070",
     "parts": None,
+    "processes": "1",
     "trusted_proxies": None,
     "tick_jobs": "100",
     "tick_seconds": "20",

@@ -41,8 +41,16 @@ _no_auth = click.option(
 )
 
 
+def _processes_option(command: Any) -> Any:
+    several = click.option(
+        "--processes", metavar="N", help="How many processes answer; one uses one core [1]."
+    )
+    return remembered(several(command), {"processes"})
+
+
 @click.command(cls=Command)
 @server_options
+@_processes_option
 @_no_auth
 @log_options
 def server(no_auth: bool) -> None:
@@ -50,13 +58,21 @@ def server(no_auth: bool) -> None:
     from holdfast.interfaces.ending import leave
 
     require_uvicorn()
+    from holdfast.interfaces.http.processes import Processes, inherited_listener
     from holdfast.interfaces.http.serving import address_of, serve
 
+    count = current().settings.whole("processes", 1)
     with closing(_served_app()) as app:
         application, parts = make_application(app, no_auth=no_auth)
-        listener = open_listener()
-        say(f"{', '.join(parts)} at {address_of(listener)}")
-        code = serve(application, listener)
+        inherited = inherited_listener()
+        listener = inherited or open_listener()
+        if inherited is None:
+            say(f"{', '.join(parts)} at {address_of(listener)}")
+        if inherited is None and count > 1:
+            app.close()  # the others connect for themselves
+            code = Processes(listener, count, say).run()
+        else:
+            code = serve(application, listener)
     leave(code)
 
 
