@@ -134,6 +134,15 @@ class News(NamedTuple):
     place: Place
 
 
+def written_news(news: News, place: Place) -> tuple[bytes, Place]:
+    """Write what came behind a place, and give the place that it leads to."""
+    pieces = []
+    for event in news.events:
+        place = later(place, event.place)
+        pieces.append(identified(event, place))
+    return b"".join(pieces), later(place, news.place)
+
+
 def channel_news(rows: Iterable[ChannelRow], after: Place) -> News:
     """Make events of a channel's rows; a jump in the ids says that some are gone."""
     events: list[LiveEvent] = []

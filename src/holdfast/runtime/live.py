@@ -49,6 +49,7 @@ class _Source:
         self.readers: set[Reader] = set()
         self.said_at = now
         self._bytes = 0
+        self._written: dict[Place, tuple[bytes, Place]] = {}
 
     def add(self, news: News) -> bool:
         """Take what came, and tell the readers; answers whether anything did."""
@@ -62,13 +63,17 @@ class _Source:
             gone = self.recent.popleft()
             self._bytes -= len(gone.body)
             self.start = live.later(self.start, gone.place)
+        self._written.clear()
         for reader in self.readers:
             reader.woken.set()
         return True
 
-    def behind(self, place: Place) -> News:
-        """Give what lies behind a place that is not before the start."""
-        return News([event for event in self.recent if live.lags(place, event.place)], self.head)
+    def written_behind(self, place: Place) -> tuple[bytes, Place]:
+        """Write what lies behind a place that is not before the start, once for all readers that stand there."""
+        if place not in self._written:
+            behind = [event for event in self.recent if live.lags(place, event.place)]
+            self._written[place] = live.written_news(News(behind, self.head), place)
+        return self._written[place]
 
 
 class Reader:
@@ -109,24 +114,20 @@ class Reader:
         return b""
 
     async def _written(self) -> bytes:
-        found = await self._behind()
-        pieces = []
-        for event in found.events:
-            self.place = live.later(self.place, event.place)
-            pieces.append(live.identified(event, self.place))
-        self.place = live.later(self.place, found.place)
-        return b"".join(pieces)
+        written, self.place = await self._behind()
+        return written
 
-    async def _behind(self) -> News:
+    async def _behind(self) -> tuple[bytes, Place]:
         place = self.place
         while live.lags(place, self._source.start):
             (news,) = await self._hub.read([self._source.topic], [place])
             if not live.lags(place, news.place):
-                return News([live.reset(self._source.start, live.GONE)], self._source.start)
+                start = self._source.start
+                return live.written_news(News([live.reset(start, live.GONE)], start), place)
             if news.events:
-                return news
+                return live.written_news(news, place)
             place = news.place
-        return self._source.behind(place)
+        return self._source.written_behind(place)
 
 
 class Live:
