@@ -29,8 +29,9 @@ BATCH_DEADLINE = 300.0
 class Link:
     """Connections are made when first needed; sync ones are shared by threads, async ones by an event loop."""
 
-    def __init__(self, find: Callable[[], Database | None]) -> None:
+    def __init__(self, find: Callable[[], Database | None], application: str = "holdfast") -> None:
         self._find = find
+        self._application = application
         self._database: Database | None = None
         self._sessions: Sessions | None = None
         self._async_sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncSessions] = (
@@ -153,7 +154,7 @@ class Link:
     def _async(self) -> AsyncSessions:
         loop = asyncio.get_running_loop()
         if loop not in self._async_sessions:
-            self._async_sessions[loop] = AsyncSessions(self.database)
+            self._async_sessions[loop] = AsyncSessions(self.database, application=self._application)
         return self._async_sessions[loop]
 
     def close(self) -> None:

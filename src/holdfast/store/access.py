@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
 from holdfast.domain.access import KeyParts, Principal, Scope
-from holdfast.store.call import Call, Row, function, nothing, query, single
+from holdfast.store.call import Call, Row, function, nothing, query, single, statement
 
 
 class StoredKey(NamedTuple):
@@ -126,6 +126,11 @@ def _read_record(rows: list[Row]) -> KeyRecord | None:
 def enter(sees: str) -> Call[None]:
     """Limit the rest of a transaction to a tenant's rows."""
     return function("enter", sees, read=nothing)
+
+
+def look_briefly(sees: str) -> Call[None]:
+    """Let the rest of a transaction see a tenant's rows, write nothing, and take three seconds a statement at most."""
+    return statement("look_briefly", nothing, sees=sees)
 
 
 def begin_request(tenant: str | None, key: str, digest: bytes) -> Call[KeptAnswer | None]:

@@ -341,8 +341,9 @@ class Sessions:
 class AsyncSessions:
     """A few async sessions shared by the tasks of one event loop."""
 
-    def __init__(self, database: Database, most: int = 10) -> None:
+    def __init__(self, database: Database, most: int = 10, application: str = "holdfast") -> None:
         self._database = database
+        self._application = application
         self._places = asyncio.Semaphore(most)
         self._lasting = asyncio.Semaphore(most)
         self._idle: list[AsyncSession] = []
@@ -352,7 +353,7 @@ class AsyncSessions:
     async def session(self, *, lasts: bool = False) -> AsyncIterator[AsyncSession]:
         """Borrow a session. One that lasts as long as a task likes has a place apart: what is asked inside it must find another."""
         async with self._lasting if lasts else self._places:
-            session = self._idle.pop() if self._idle else AsyncSession(self._database, "holdfast")
+            session = self._idle.pop() if self._idle else AsyncSession(self._database, self._application)
             try:
                 yield session
             finally:

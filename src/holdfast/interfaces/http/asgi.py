@@ -22,6 +22,7 @@ from holdfast.interfaces.http.api.operations import operations
 from holdfast.interfaces.http.api.queues import flags, queues, tasks, workers
 from holdfast.interfaces.http.api.schedules import schedules
 from holdfast.interfaces.http.approval_page import approval_page
+from holdfast.interfaces.http.dashboard import dashboard
 from holdfast.interfaces.http.description import description
 from holdfast.interfaces.http.guard import guards
 from holdfast.interfaces.http.health import health
@@ -83,6 +84,7 @@ PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {
     "login": login,
     "health": health,
     "metrics": metrics,
+    "dashboard": dashboard,
 }
 
 

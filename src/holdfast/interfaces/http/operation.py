@@ -12,7 +12,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from holdfast.domain.access import Principal, Scope
-from holdfast.interfaces.http.problem import NOT_FOUND, ProblemType, Refusal
+from holdfast.interfaces.http.problem import FORBIDDEN, NOT_FOUND, ProblemType, Refusal
 from holdfast.store.access import enter, record_action
 from holdfast.store.call import Call
 from holdfast.store.transaction import AsyncTransaction
@@ -137,6 +137,13 @@ class Operation:
         """Whether an Idempotency-Key is obeyed."""
         return self.method == "POST"
 
+    def refuse(self, principal: Principal) -> None:
+        """Refuse whoever may not do this."""
+        if not principal.may(self.scope):
+            raise Refusal(FORBIDDEN, f"this needs the scope {self.scope}")
+        if self.for_all and principal.tenant is not None:
+            raise Refusal(FORBIDDEN, "this concerns all tenants, and you are bound to one")
+
     def read_parameters(self, given: Mapping[str, str]) -> dict[str, Any]:
         """Understand the parts of the path; what is no id names nothing."""
         try:
@@ -157,6 +164,14 @@ _PARSERS: dict[type, Callable[[str], Any]] = {
     str: _name,
     datetime: datetime.fromisoformat,
 }
+
+
+_operations: dict[Handler, Operation] = {}
+
+
+def operation_of(handler: Handler) -> Operation:
+    """Give the operation that a function was declared as."""
+    return _operations[handler]
 
 
 class Operations:
@@ -224,24 +239,24 @@ class Operations:
     ) -> Callable[[H], H]:
         def declare(handler: H) -> H:
             hints = get_type_hints(handler)
-            self.all.append(
-                Operation(
-                    method=method,
-                    path=path,
-                    scope=scope,
-                    for_all=for_all,
-                    handler=handler,
-                    status=status,
-                    problems=problems,
-                    parameters={name: hints[name] for name in _PARAMETER.findall(path)},
-                    query=hints.get("query"),
-                    body=hints.get("body"),
-                    answer=hints["return"],
-                    tag=self.tag,
-                    transaction=transaction,
-                    told_once=told_once,
-                )
+            operation = Operation(
+                method=method,
+                path=path,
+                scope=scope,
+                for_all=for_all,
+                handler=handler,
+                status=status,
+                problems=problems,
+                parameters={name: hints[name] for name in _PARAMETER.findall(path)},
+                query=hints.get("query"),
+                body=hints.get("body"),
+                answer=hints["return"],
+                tag=self.tag,
+                transaction=transaction,
+                told_once=told_once,
             )
+            self.all.append(operation)
+            _operations[handler] = operation
             return handler
 
         return declare

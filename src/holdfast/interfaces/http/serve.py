@@ -53,10 +53,7 @@ class Endpoint:
         if principal is None:
             raise Refusal(problems.UNAUTHORIZED, headers={"WWW-Authenticate": "Bearer"})
         self._access.spend(principal)
-        if not principal.may(operation.scope):
-            raise Refusal(problems.FORBIDDEN, f"this needs the scope {operation.scope}")
-        if operation.for_all and principal.tenant is not None:
-            raise Refusal(problems.FORBIDDEN, "this concerns all tenants, and you are bound to one")
+        operation.refuse(principal)
         raw = await read_raw(request) if operation.body is not None else b""
         arguments = operation.read_parameters(request.path_params)
         if operation.query is not None:

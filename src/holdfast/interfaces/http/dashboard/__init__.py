@@ -1,0 +1,258 @@
+"""The dashboard: pages for people, rendered here, alive in the browser, and made of nothing that the API does not have."""
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote, urlencode
+
+from pydantic import ValidationError
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from holdfast.domain.access import Principal
+from holdfast.interfaces.http import problem as problems
+from holdfast.interfaces.http.access import Access
+from holdfast.interfaces.http.dashboard import statics
+from holdfast.interfaces.http.dashboard.look import Window
+from holdfast.interfaces.http.dashboard.navigation import ENTRIES
+from holdfast.interfaces.http.dashboard.page import (
+    Action,
+    Asked,
+    Done,
+    Page,
+    Panel,
+    Section,
+    panel_address,
+    read_panels,
+)
+from holdfast.interfaces.http.dashboard.pulse import Pulse
+from holdfast.interfaces.http.dashboard.rendering import environment
+from holdfast.interfaces.http.dashboard.sections import SECTIONS
+from holdfast.interfaces.http.forms import read_form
+from holdfast.interfaces.http.html import headers
+from holdfast.interfaces.http.problem import Refusal, refusal_of
+
+if TYPE_CHECKING:
+    from holdfast.runtime.app import Holdfast
+
+_HEADERS = headers(
+    "script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; manifest-src 'self'"
+)
+_SAID = "holdfast-said"
+_LONGEST_SAID = 300
+
+
+class Dashboard:
+    """All pages of an app."""
+
+    def __init__(self, app: "Holdfast", access: Access) -> None:
+        self._access = access
+        self._window = Window(app)
+        self._pulse = Pulse(self._window.link)
+        self._templates = environment()
+
+    # -- pages -------------------------------------------------------------------------------------------------------------
+
+    async def show(self, request: Request, page: Page) -> Response:
+        """Answer with a page, or with the one panel of it that was asked for."""
+        principal = await self._principal(request)
+        if principal is None:
+            return _to_login(request)
+        asked = _read(page.asked, dict(request.query_params))
+        wanted = request.query_params.get("panel")
+        if wanted is not None:
+            for panel in page.panels:
+                if panel.name == wanted:
+                    return self._html(await self._panel(request, principal, page, panel, asked))
+            raise Refusal(problems.NOT_FOUND)
+
+        async def read(panel: Panel) -> str:
+            return await self._panel(request, principal, page, panel, asked)
+
+        panels = await read_panels(page.panels, read)
+        text = self._templates.get_template(f"{page.name}.html").render(
+            **self._frame(request, principal), page=page, panels=panels, asked=asked, **request.path_params
+        )
+        answer = self._html(text)
+        answer.delete_cookie(_SAID, path=_prefix(request) + "/")
+        return answer
+
+    async def _panel(
+        self, request: Request, principal: Principal, page: Page, panel: Panel, asked: Asked
+    ) -> str:
+        """Render a panel; whatever goes wrong in it stays in it."""
+        frame = {
+            **self._frame(request, principal),
+            "page": page,
+            "panel": panel,
+            "asked": asked,
+            **request.path_params,
+        }
+        query = {key: value for key, value in request.query_params.items() if key != "panel"}
+        frame["address"] = panel_address(request.url.path, query, panel)
+        try:
+            async with self._window.looking(request, principal) as look:
+                values = await panel.read(look, asked, request.path_params)
+        except Refusal as refusal:
+            if refusal.type is problems.NOT_FOUND and len(page.panels) == 1:
+                raise
+            return self._templates.get_template("panels/failed.html").render(**frame, refusal=refusal)
+        except Exception as error:  # noqa: BLE001 - one panel fails alone
+            return self._templates.get_template("panels/failed.html").render(
+                **frame, refusal=refusal_of(error)
+            )
+        return self._templates.get_template(f"panels/{panel.name}.html").render(**frame, **values)
+
+    # -- forms -------------------------------------------------------------------------------------------------------------
+
+    async def act(self, request: Request, action: Action) -> Response:
+        """Do what a form asks for, and lead back with a sentence that says so."""
+        principal = await self._principal(request)
+        if principal is None:
+            return _to_login(request)
+        self._access.require_own_page(request)
+        form = _read(action.form, await read_form(request, set(action.form.model_fields)))
+        try:
+            async with self._window.acting(request, principal) as look:
+                done = await action.acts(look=look, form=form, **request.path_params)
+        except Refusal as refusal:
+            done = Done(_said(refusal), _back(request))
+        except Exception as error:  # noqa: BLE001 - a person is told in words
+            done = Done(_said(refusal_of(error)), _back(request))
+        there = RedirectResponse(_prefix(request) + done.to, HTTPStatus.SEE_OTHER)
+        there.set_cookie(
+            _SAID,
+            quote(done.says[:_LONGEST_SAID]),
+            max_age=60,
+            path=_prefix(request) + "/",
+            httponly=True,
+            samesite="strict",
+        )
+        return there
+
+    # -- live --------------------------------------------------------------------------------------------------------------
+
+    async def live(self, scope: Any, receive: Any, send: Any) -> None:
+        """Tell a browser what changes."""
+        request = Request(scope, receive)
+        try:
+            principal = await self._access.principal(request)
+        except Refusal as refusal:
+            await refusal.response(scope, receive, send)
+            return
+        if principal is None:
+            await Refusal(problems.UNAUTHORIZED).response(scope, receive, send)
+            return
+        await self._pulse.stream(request, send)
+
+    # -- the frame ---------------------------------------------------------------------------------------------------------
+
+    async def _principal(self, request: Request) -> Principal | None:
+        principal = await self._access.principal(request)
+        if principal is not None:
+            self._access.spend(principal)
+        return principal
+
+    def _frame(self, request: Request, principal: Principal) -> dict[str, Any]:
+        prefix = _prefix(request)
+        return {
+            "url": lambda path: prefix + path,
+            "static": lambda name: f"{prefix}/static/{statics.version()}/{name}",
+            "entries": ENTRIES,
+            "principal": principal,
+            "query": dict(request.query_params),
+            "said": unquote(request.cookies.get(_SAID, ""))[:_LONGEST_SAID],
+            "missing": statics.missing(),
+        }
+
+    def _html(self, text: str) -> Response:
+        return Response(text, headers=_HEADERS, media_type="text/html")
+
+    async def refused(self, request: Request, refusal: Refusal) -> Response:
+        """Say on a page what cannot be shown."""
+        try:
+            principal = await self._access.principal(request)
+        except Refusal:
+            principal = None
+        if principal is None:
+            return refusal.response
+        text = self._templates.get_template("refused.html").render(
+            **self._frame(request, principal), refusal=refusal
+        )
+        return Response(text, refusal.type.status, _HEADERS, media_type="text/html")
+
+
+def _read(model: type[Any], given: dict[str, str]) -> Any:
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise Refusal(problems.INVALID, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+def _said(refusal: Refusal) -> str:
+    return f"{refusal.type.title}: {refusal.detail}" if refusal.detail else refusal.type.title
+
+
+def _prefix(request: Request) -> str:
+    return str(request.scope.get("root_path", "")).rstrip("/")
+
+
+def _back(request: Request) -> str:
+    """Give the page that a form stands on: its own path without its last part."""
+    return request.url.path.removeprefix(_prefix(request)).rpartition("/")[0] or "/"
+
+
+def _to_login(request: Request) -> Response:
+    there = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    login = f"{_prefix(request)}/login?{urlencode({'next': there})}"
+    if "hx-request" in request.headers:  # a panel: the whole page goes there
+        return Response(status_code=HTTPStatus.UNAUTHORIZED, headers={"HX-Redirect": login})
+    return RedirectResponse(login, HTTPStatus.SEE_OTHER)
+
+
+class _Live:
+    """An ASGI application, not a function: the stream is written as it comes."""
+
+    def __init__(self, board: Dashboard) -> None:
+        self._board = board
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self._board.live(scope, receive, send)
+
+
+def dashboard(app: "Holdfast", access: Access) -> list[BaseRoute]:
+    """Make the routes of all pages and forms."""
+    board = Dashboard(app, access)
+    made: list[BaseRoute] = [statics.route, Route("/live", _Live(board))]
+    for section in SECTIONS:
+        made += [_page_route(board, page) for page in section.pages]
+        made += [_form_route(board, action) for action in section.actions]
+    return made
+
+
+def _page_route(board: Dashboard, page: Page) -> Route:
+    async def show(request: Request) -> Response:
+        try:
+            return await board.show(request, page)
+        except Refusal as refusal:
+            return await board.refused(request, refusal)
+        except Exception as error:  # noqa: BLE001 - nothing may reach the reader that says how we work inside
+            return await board.refused(request, refusal_of(error))
+
+    return Route(page.path, show)
+
+
+def _form_route(board: Dashboard, action: Action) -> Route:
+    async def act(request: Request) -> Response:
+        try:
+            return await board.act(request, action)
+        except Refusal as refusal:
+            return await board.refused(request, refusal)
+        except Exception as error:  # noqa: BLE001 - as above
+            return await board.refused(request, refusal_of(error))
+
+    return Route(action.path, act, methods=["POST"])
+
+
+__all__ = ["Dashboard", "Section", "dashboard"]

@@ -1,0 +1,69 @@
+"""What a panel looks through: the operations of the API, asked for one person, in a transaction that reads and is short."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from starlette.requests import Request
+
+from holdfast.domain.access import Principal, Scope
+from holdfast.interfaces.http.operation import ApiCall, operation_of
+from holdfast.runtime.link import Link
+from holdfast.store.access import enter, look_briefly
+
+if TYPE_CHECKING:
+    from holdfast.runtime.app import Holdfast
+    from holdfast.store.transaction import AsyncTransaction
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+APPLICATION = "holdfast-dashboard"
+
+
+@dataclass(slots=True)
+class Look:
+    """One person's look at one thing."""
+
+    request: Request
+    principal: Principal
+    call: ApiCall
+
+    def may(self, scope: Scope) -> bool:
+        """Whether this person has a scope."""
+        return self.principal.may(scope)
+
+    async def at(self, handler: Callable[P, Awaitable[T]], /, *arguments: Any, **named: Any) -> T:
+        """Ask an operation of the API, under its own rules for who may."""
+        operation_of(handler).refuse(self.principal)
+        looked: Any = handler
+        answer: T = await looked(self.call, *arguments, **named)
+        return answer
+
+
+class Window:
+    """Makes looks: the dashboard has connections of its own, so that its readers cost nobody theirs."""
+
+    def __init__(self, app: "Holdfast") -> None:
+        self._app = app
+        self.link = Link(lambda: app.link.database, APPLICATION)
+
+    @asynccontextmanager
+    async def looking(self, request: Request, principal: Principal) -> AsyncIterator[Look]:
+        """Read in a transaction that may not write and is ended when it takes too long."""
+        async with self.link.atransaction() as transaction:
+            await transaction.perform(look_briefly(principal.sees))
+            yield self._look(request, principal, transaction)
+
+    @asynccontextmanager
+    async def acting(self, request: Request, principal: Principal) -> AsyncIterator[Look]:
+        """Do something in one transaction, as the API does."""
+        async with self._app.link.atransaction() as transaction:
+            await transaction.perform(enter(principal.sees))
+            yield self._look(request, principal, transaction)
+
+    def _look(self, request: Request, principal: Principal, transaction: "AsyncTransaction") -> Look:
+        address = request.client.host if request.client else None
+        call = ApiCall(self._app, principal, address, transaction, request.headers, request.is_disconnected)
+        return Look(request, principal, call)

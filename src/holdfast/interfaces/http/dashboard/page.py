@@ -1,0 +1,153 @@
+"""A page and its parts: panels that are read side by side and fail alone, and forms that do something and lead back."""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar, get_type_hints
+from urllib.parse import urlencode
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from holdfast.interfaces.http.dashboard.look import Look
+
+Values = Mapping[str, Any]
+Reads = Callable[..., Awaitable[Values]]
+Acts = Callable[..., Awaitable["Done"]]
+R = TypeVar("R", bound=Reads)
+A = TypeVar("A", bound=Acts)
+
+
+class Asked(BaseModel):
+    """Base of what stands behind a page's question mark. What is unknown is ignored: people edit addresses."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class Form(BaseModel):
+    """Base of what a form brings."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_what_was_left_empty(cls, given: Any) -> Any:
+        return (
+            {name: value for name, value in given.items() if value != ""}
+            if isinstance(given, dict)
+            else given
+        )
+
+
+class Done(NamedTuple):
+    """What a form has done, in a sentence, and where to go on."""
+
+    says: str
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A part of a page: its name is its template's, and the place on the page where it stands."""
+
+    name: str
+    reads: Reads
+    on: tuple[str, ...]  # names of live events after which it is read anew
+
+    @property
+    def place(self) -> str:
+        """The id of its element."""
+        return self.name.replace("_", "-")
+
+    @property
+    def trigger(self) -> str:
+        """When the browser reads it anew."""
+        return ", ".join(f"{name} from:body" for name in self.on)
+
+    async def read(self, look: Look, asked: Asked, parts: Mapping[str, Any]) -> Values:
+        """Read it, and give it what it names: the look, what was asked, parts of the path."""
+        given = {"look": look, "asked": asked, **parts}
+        return await self.reads(**{name: given[name] for name in inspect.signature(self.reads).parameters})
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page: its template has its name."""
+
+    path: str
+    name: str
+    title: str
+    section: str
+    panels: tuple[Panel, ...]
+    asked: type[Asked]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a form does."""
+
+    path: str
+    acts: Acts
+    form: type[Form]
+
+
+@dataclass(slots=True)
+class Section:
+    """The pages of one entry of the navigation, collected by decorators."""
+
+    name: str
+    pages: list[Page] = field(default_factory=list)
+    actions: list[Action] = field(default_factory=list)
+    _panels: dict[Reads, Panel] = field(default_factory=dict)
+
+    def panel(self, *on: str) -> Callable[[R], R]:
+        """Declare a panel: a function of a look, what was asked, and parts of the path, of which it names what it needs.
+
+        Who may see it is what the operations say that it asks.
+        """
+
+        def declare(reads: R) -> R:
+            self._panels[reads] = Panel(reads.__name__, reads, on)
+            return reads
+
+        return declare
+
+    def page(
+        self,
+        path: str,
+        title: str,
+        *panels: Reads,
+        name: str | None = None,
+        asked: type[Asked] = Asked,
+    ) -> Page:
+        """Declare a page of panels."""
+        made = Page(
+            path,
+            name or self.name,
+            title,
+            self.name,
+            tuple(self._panels[each] for each in panels),
+            asked,
+        )
+        self.pages.append(made)
+        return made
+
+    def action(self, path: str) -> Callable[[A], A]:
+        """Declare what a form at this path does; the operations that it calls say who may."""
+
+        def declare(acts: A) -> A:
+            self.actions.append(Action(path, acts, get_type_hints(acts)["form"]))
+            return acts
+
+        return declare
+
+
+async def read_panels(panels: tuple[Panel, ...], read: Callable[[Panel], Awaitable[str]]) -> dict[str, str]:
+    """Read panels side by side."""
+    texts = await asyncio.gather(*(read(panel) for panel in panels))
+    return {panel.name: text for panel, text in zip(panels, texts, strict=True)}
+
+
+def panel_address(path: str, query: Mapping[str, str], panel: Panel) -> str:
+    """Write where one panel of a page is read alone."""
+    return f"{path}?{urlencode({**query, 'panel': panel.name})}"

@@ -1,0 +1,86 @@
+"""The live stream of the dashboard: names of what has changed, and nothing else; pages then read their panels anew."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from starlette.requests import Request
+
+from holdfast.domain.errors import HoldfastError
+from holdfast.runtime.link import Link
+from holdfast.store.pulse import read_pulse
+
+# Changes within this time are told at once; a page shows what was committed within a second.
+LOOK_EVERY = 0.5
+KEEP_ALIVE_EVERY = 30  # looks
+_HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+class Pulse:
+    """One look for all streams of a process, while there are any."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._streams: set[asyncio.Queue[bytes]] = set()
+        self._looking: asyncio.Task[None] | None = None
+        self._last: Mapping[str, Any] = {}
+
+    async def stream(self, request: Request, send: Any) -> None:
+        """Tell one browser what changes, until it leaves."""
+        told: asyncio.Queue[bytes] = asyncio.Queue(maxsize=20)
+        self._streams.add(told)
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look())
+        leaving = asyncio.create_task(_until_gone(request))
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+            await send(
+                {
+                    "type": "http.response.body",
+                    "body": b"retry: 1000\nevent: ready\ndata:\n\n",
+                    "more_body": True,
+                }
+            )
+            while not leaving.done():
+                hearing = asyncio.create_task(told.get())
+                await asyncio.wait({hearing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+                if not hearing.done():
+                    hearing.cancel()
+                    break
+                await send({"type": "http.response.body", "body": hearing.result(), "more_body": True})
+        finally:
+            leaving.cancel()
+            self._streams.discard(told)
+
+    async def _look(self) -> None:
+        looks = 0
+        while self._streams:
+            with suppress(HoldfastError):  # pages say themselves that the database is away
+                self._tell(await self._link.aperform_once(read_pulse()))
+            looks += 1
+            if looks % KEEP_ALIVE_EVERY == 0:
+                self._say(b": still here\n\n")
+            await asyncio.sleep(LOOK_EVERY)
+
+    def _tell(self, now: Mapping[str, Any]) -> None:
+        changed = [name for name, value in now.items() if name in self._last and self._last[name] != value]
+        self._last = now
+        for name in changed:
+            self._say(f"event: {name}\ndata:\n\n".encode())
+
+    def _say(self, text: bytes) -> None:
+        for told in self._streams:
+            with suppress(
+                asyncio.QueueFull
+            ):  # it has not read the last twenty: what it reads next shows this too
+                told.put_nowait(text)
+
+
+async def _until_gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,81 @@
+"""Templates, and how times, spans, numbers and values are written in them."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from holdfast.domain.states import Status
+
+_SECONDS_OF_A_DAY = 86_400
+NOTHING = "\N{EN DASH}"
+
+
+def moment(at: datetime | None) -> Markup:
+    """Write a moment: the browser says how long ago, and the tooltip when exactly."""
+    if at is None:
+        return Markup('<span class="none">{}</span>').format(NOTHING)
+    exact = at.astimezone(UTC)
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(
+        exact.isoformat(), f"{exact:%Y-%m-%d %H:%M:%S} UTC", f"{exact:%d %b %H:%M:%S}"
+    )
+
+
+def span(length: timedelta | float | None) -> str:
+    """Write how long something lasts: 0.42 s, 12 s, 4m 05s, 1h 04m, 3d 2h."""
+    if length is None:
+        return NOTHING
+    seconds = length.total_seconds() if isinstance(length, timedelta) else float(length)
+    if seconds < 10:  # noqa: PLR2004 - below it, parts of a second are worth their place
+        return f"{seconds:.2f} s"
+    if seconds < 60:  # noqa: PLR2004 - a minute
+        return f"{seconds:.0f} s"
+    if seconds < 3600:  # noqa: PLR2004 - an hour
+        return f"{int(seconds // 60)}m {int(seconds % 60):02}s"
+    if seconds < _SECONDS_OF_A_DAY:
+        return f"{int(seconds // 3600)}h {int(seconds % 3600 // 60):02}m"
+    return f"{int(seconds // _SECONDS_OF_A_DAY)}d {int(seconds % _SECONDS_OF_A_DAY // 3600)}h"
+
+
+def count(number: int | None, cap: int = 10_000) -> str:
+    """Write a count; beyond the cap it was not counted."""
+    if number is None:
+        return NOTHING
+    return f"{cap:,}+" if number > cap else f"{number:,}"
+
+
+def state_class(status: Status | str) -> str:
+    """Name a state as the styles do."""
+    return f"state-{str(status).lower().replace('_', '-')}"
+
+
+def state_word(status: Status | str) -> str:
+    """Name a state as people do."""
+    return str(status).replace("_", " ").capitalize()
+
+
+def short_id(value: Any) -> str:
+    """Write the end of an id: ids that were made in one moment begin alike."""
+    return str(value)[-8:]
+
+
+def as_json(value: Any) -> str:
+    """Write a value as it is stored; numbers of any size stay whole."""
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def environment() -> Environment:
+    """Make the templates' surroundings; whatever is unknown is an error, and everything is escaped."""
+    made = Environment(
+        loader=PackageLoader("holdfast.interfaces.http.dashboard", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        moment=moment, span=span, count=count, state_class=state_class, state_word=state_word, short_id=short_id, as_json=as_json,
+    )  # fmt: skip
+    return made
