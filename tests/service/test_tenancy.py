@@ -46,6 +46,9 @@ _NEW_JOB = {"task": "greet", "payload": {"name": "x"}}
 # What is everybody's: only callers that are bound to no tenant get there at all.
 _QUEUE, _TASK, _FLAG, _RULE = ({"name": name} for name in ("default", "greet", "flag", "rule"))
 _SCHEDULE = {"name": "schedule"}
+_CHANNEL = {"name": "channel"}
+_PERSON = {"name": "ann"}
+_PASSWORD = "a kettle over quiet marshes"
 
 
 def _everybodys(path: dict[str, Any] | None = None, **body: Any) -> Case:
@@ -107,6 +110,19 @@ CASES: dict[str, Case] = {
     "set_quota": _everybodys(tenant="acme", period="day", hard=1000000.0),
     "show_statistics": _everybodys(),
     "list_flags": _everybodys(),
+    "list_rules": _everybodys(),
+    "list_channels": _everybodys(),
+    "try_channel": _everybodys(_CHANNEL),
+    "list_people": _everybodys(),
+    "add_person": Case(
+        lambda _: {"name": f"person{uuid4()}"}, body=lambda _: {"role": "viewer", "password": _PASSWORD}
+    ),
+    "set_role": _everybodys(_PERSON, role="viewer"),
+    "set_password": _everybodys(_PERSON, password=_PASSWORD),
+    "disable_person": _everybodys(_PERSON),
+    "enable_person": _everybodys(_PERSON),
+    "show_system": _everybodys(),
+    "examine_system": _everybodys(),
     "set_flag": _everybodys(_FLAG, enabled=True),
     "list_alerts": _everybodys(),
     "mute_rule": _everybodys(_RULE),

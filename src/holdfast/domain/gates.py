@@ -1,7 +1,7 @@
 """Tasks and flags as operators see them: what is paused, what is switched off, by whom and why."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from holdfast.domain.spans import open_or_paused
@@ -41,6 +41,7 @@ class TaskInfo:
     resume_at: datetime | None
     workers: int
     now: datetime
+    retention: timedelta | None = None
 
     @property
     def status(self) -> str:

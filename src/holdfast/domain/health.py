@@ -140,6 +140,16 @@ class Storage(NamedTuple):
     rest_has_rows: bool
 
 
+class TableSize(NamedTuple):
+    """How large a table has grown, with its partitions and indexes."""
+
+    name: str
+    rows: int
+    dead_rows: int
+    bytes: int
+    vacuumed_at: datetime | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """What the judgement of the queues needs to know."""

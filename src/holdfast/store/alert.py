@@ -17,6 +17,13 @@ class Judged(NamedTuple):
     closed: int | None
 
 
+class Channel(NamedTuple):
+    """A way to tell people, by the name that rules know it by."""
+
+    name: str
+    kind: str
+
+
 def register_alerts(
     app: str, channels: Sequence[dict[str, Any]], rules: Sequence[dict[str, Any]]
 ) -> Call[list[str]]:
@@ -69,6 +76,11 @@ def _read_alerts(rows: list[Row]) -> list[Alert]:
 def alert_rules() -> Call[list[dict[str, Any]]]:
     """List the rules that are watched."""
     return query("alert_rules", lambda rows: [told for (told,) in rows])
+
+
+def alert_channels() -> Call[list[Channel]]:
+    """List the channels that apps have declared."""
+    return query("alert_channels", lambda rows: [Channel(*row) for row in rows])
 
 
 def notifications(alert_id: UUID) -> Call[list[Notification]]:

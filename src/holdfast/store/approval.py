@@ -18,7 +18,7 @@ from holdfast.domain.approval import (
 )
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.step import Place
-from holdfast.store.call import Call, Row, function, query
+from holdfast.store.call import Call, Row, function, query, single
 
 T = TypeVar("T")
 Scope: TypeAlias = Literal["open", "decided", "all"]
@@ -134,6 +134,12 @@ def list_approvals(
     """List approvals, newest first; the next page begins before the last id of this one."""
     last = _LAST if before_id is None else UUID(int=max(before_id.int - 1, 0))
     return _select(_read, scope=scope, approver=approver, tenant=tenant, last=last, limit=limit)
+
+
+def count_waiting(who: str, tenant: str | None, cap: int) -> Call[int]:
+    """Count the open approvals that somebody may decide and has said nothing about, up to a cap."""
+    check_words(who=who)
+    return query("approvals_waiting", single, who=who, tenant=tenant, cap=cap)
 
 
 def approvals_of(job_id: UUID) -> Call[list[Approval]]:

@@ -10,12 +10,14 @@ from holdfast.domain.health import (
     RecentEnds,
     ServerInfo,
     Storage,
+    TableSize,
     WorkerInfo,
 )
 from holdfast.domain.states import Status
 from holdfast.store.call import Call, Row, query, single, statement
 
 _CAP = COUNT_CAP + 1
+FLOW_PARTS = 12  # of the hour that queue_flow looks at
 
 
 def queues() -> Call[list[QueueInfo]]:
@@ -63,6 +65,23 @@ def recent_ends(window: timedelta) -> Call[RecentEnds]:
 def storage() -> Call[Storage]:
     """Look at transactions, dead rows and history partitions."""
     return statement("storage", lambda rows: Storage(*_only(rows)))
+
+
+def tables() -> Call[list[TableSize]]:
+    """List our tables, the largest first."""
+    return statement("tables", lambda rows: [TableSize(*row) for row in rows])
+
+
+def queue_flow(queue: str | None = None) -> Call[list[tuple[str, int, int, int]]]:
+    """Count what each queue, or one, completed and failed in each five minutes of the last hour."""
+    return query(
+        "queue_flow", lambda rows: [(name, ago, done, bad) for name, ago, done, bad in rows], queue=queue
+    )
+
+
+def notify_usage() -> Call[float]:
+    """Ask which share of the server's notification queue is full."""
+    return statement("notify_usage", single)
 
 
 def _only(rows: list[Row]) -> Row:

@@ -100,6 +100,11 @@ def schedule_runs(name: str, limit: int = 20) -> Call[list[ScheduleRun]]:
     )
 
 
+def schedule_bars(names: Sequence[str], limit: int) -> Call[list[Row]]:
+    """List the newest times of several schedules, the oldest first, each with how its job stands."""
+    return query("schedule_bars", lambda rows: rows, schedules=list(names), limit=limit)
+
+
 def _read(rows: list[Row]) -> list[Schedule]:
     # Who looks at a schedule sees what they would see of its jobs.
     return [

@@ -19,8 +19,10 @@ from holdfast.interfaces.http.api.figures import usage
 from holdfast.interfaces.http.api.jobs import jobs
 from holdfast.interfaces.http.api.keys import keys
 from holdfast.interfaces.http.api.operations import operations
+from holdfast.interfaces.http.api.people import people
 from holdfast.interfaces.http.api.queues import flags, queues, tasks, workers
 from holdfast.interfaces.http.api.schedules import schedules
+from holdfast.interfaces.http.api.system import system
 from holdfast.interfaces.http.approval_page import approval_page
 from holdfast.interfaces.http.dashboard import dashboard
 from holdfast.interfaces.http.description import description
@@ -52,6 +54,8 @@ OPERATIONS = [
     deliveries,
     audit,
     keys,
+    people,
+    system,
 ]
 
 

@@ -1,5 +1,6 @@
 """/alerts and /audit: what went wrong, and who did what about it."""
 
+import json
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
@@ -12,6 +13,7 @@ from holdfast.interfaces.http.operation import ApiCall, Operations, Page, Query,
 from holdfast.interfaces.http.problem import NOT_FOUND, Refusal
 from holdfast.store import alert as store
 from holdfast.store.access import Action, actions
+from holdfast.store.ids import new_id
 
 alerts = Operations("alerts")
 audit = Operations("audit")
@@ -57,6 +59,77 @@ async def list_alerts(call: ApiCall, query: AlertsQuery) -> AlertsView:
     """List alerts, newest first."""
     found = await call.ask(store.alerts(only_open=query.only_open, limit=query.limit))
     return AlertsView(items=[AlertView.model_validate(each) for each in found])
+
+
+class WatchedView(RuleView):
+    """A rule with what it watches and whom it tells."""
+
+    kind: str
+    task: str | None
+    queue: str | None
+    tenant: str | None
+    severity: str
+    threshold: float | None
+    period: Annotated[float | None, Field(description="Seconds")]
+    channels: list[str]
+    app: str
+    open: Annotated[int, Field(description="Its alerts that are open")]
+
+
+class RulesView(View):
+    """All rules."""
+
+    items: list[WatchedView]
+
+
+class ChannelView(View):
+    """A way to tell people."""
+
+    name: str
+    kind: str
+
+
+class ChannelsView(View):
+    """All channels."""
+
+    items: list[ChannelView]
+
+
+class SentView(View):
+    """A message that is on its way."""
+
+    id: UUID
+
+
+@alerts.get("/alerts/rules", for_all=True)
+async def list_rules(call: ApiCall) -> RulesView:
+    """List the rules that are watched."""
+    found = await call.ask(store.alert_rules())
+    return RulesView(items=[WatchedView(**each, muted=not each["enabled"]) for each in found])
+
+
+@alerts.get("/alerts/channels", for_all=True)
+async def list_channels(call: ApiCall) -> ChannelsView:
+    """List the channels that apps have declared."""
+    return ChannelsView(
+        items=[ChannelView.model_validate(each) for each in await call.ask(store.alert_channels())]
+    )
+
+
+@alerts.post("/alerts/channels/{name}/test", scope=Scope.OPERATE, for_all=True, problems=(NOT_FOUND,))
+async def try_channel(call: ApiCall, name: str, body: ReasonBody) -> SentView:
+    """Send a test message through a channel; a worker that has the channel delivers it."""
+    if name not in {each.name for each in await call.ask(store.alert_channels())}:
+        raise Refusal(NOT_FOUND, f"no channel is called {name!r}")
+    message = {
+        "id": str(new_id()),
+        "channel": name,
+        "subject": "A test message of Holdfast",
+        "body": f"Channel {name} works. {call.principal.name} asked for this message.",
+    }
+    await call.ask(store.notify(json.dumps([message]), None))
+    await call.record("alert.test", name, body.reason)
+    return SentView(id=UUID(message["id"]))
 
 
 @alerts.post("/alerts/rules/{name}/mute", scope=Scope.OPERATE, for_all=True, problems=(NOT_FOUND,))

@@ -9,7 +9,7 @@ from pydantic import Field
 from holdfast.domain.access import Scope
 from holdfast.domain.gates import FlagInfo
 from holdfast.domain.health import COUNT_CAP
-from holdfast.interfaces.http.api.words import INTEGRAL, PauseBody, Reason, ReasonBody
+from holdfast.interfaces.http.api.words import INTEGRAL, Length, PauseBody, Reason, ReasonBody
 from holdfast.interfaces.http.operation import ApiCall, Body, Operations, View
 from holdfast.interfaces.http.problem import NOT_FOUND, Refusal
 from holdfast.store import limits, overview, upkeep
@@ -106,6 +106,9 @@ class TaskView(View):
     paused_for: str | None
     resume_at: datetime | None
     workers: int
+    retention: Annotated[
+        Length | None, Field(description="Seconds that a finished job is kept; null is for ever")
+    ]
 
 
 class TasksView(View):
@@ -159,6 +162,7 @@ class WorkerView(View):
     started_at: datetime
     seen_at: datetime
     held: int
+    clock_skew: Annotated[Length, Field(description="Seconds that its clock is ahead of the database's")]
 
 
 class WorkersView(View):

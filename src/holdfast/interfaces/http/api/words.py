@@ -1,5 +1,6 @@
 """What several operations take: names, reasons, spans of time, places in a list."""
 
+from datetime import timedelta
 from typing import Annotated, TypeAlias
 
 from pydantic import BeforeValidator, Field
@@ -12,6 +13,12 @@ def _integral(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _seconds(value: object) -> object:
+    return value.total_seconds() if isinstance(value, timedelta) else value
+
+
+# How long something is, as it is answered.
+Length: TypeAlias = Annotated[float, Field(description="Seconds"), BeforeValidator(_seconds)]
 # The last of the three, so that the bounds stand in the description.
 INTEGRAL = BeforeValidator(_integral)
 Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]

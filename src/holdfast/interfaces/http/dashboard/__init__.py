@@ -1,5 +1,6 @@
 """The dashboard: pages for people, rendered here, alive in the browser, and made of nothing that the API does not have."""
 
+import asyncio
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlencode
@@ -13,6 +14,7 @@ from holdfast.domain.access import Principal
 from holdfast.interfaces.http import problem as problems
 from holdfast.interfaces.http.access import Access
 from holdfast.interfaces.http.dashboard import statics
+from holdfast.interfaces.http.dashboard.approvals import number_waiting
 from holdfast.interfaces.http.dashboard.look import Window
 from holdfast.interfaces.http.dashboard.navigation import ENTRIES
 from holdfast.interfaces.http.dashboard.page import (
@@ -22,6 +24,7 @@ from holdfast.interfaces.http.dashboard.page import (
     Page,
     Panel,
     Section,
+    Shown,
     panel_address,
     read_panels,
 )
@@ -69,9 +72,12 @@ class Dashboard:
         async def read(panel: Panel) -> str:
             return await self._panel(request, principal, page, panel, asked)
 
-        panels = await read_panels(page.panels, read)
+        panels, waiting = await asyncio.gather(
+            read_panels(page.panels, read), self._waiting(request, principal)
+        )
+        frame = {**self._frame(request, principal), "waiting": waiting}
         text = self._templates.get_template(f"{page.name}.html").render(
-            **self._frame(request, principal), page=page, panels=panels, asked=asked, **request.path_params
+            **frame, page=page, panels=panels, asked=asked, **request.path_params
         )
         answer = self._html(text)
         answer.delete_cookie(_SAID, path=_prefix(request) + "/")
@@ -101,7 +107,16 @@ class Dashboard:
             return self._templates.get_template("panels/failed.html").render(
                 **frame, refusal=refusal_of(error)
             )
-        return self._templates.get_template(f"panels/{panel.name}.html").render(**frame, **values)
+        return self._templates.get_template(f"panels/{panel.name}.html").render({**frame, **values})
+
+    async def _waiting(self, request: Request, principal: Principal) -> int | None:
+        """Count what waits for this person; a page is shown without the number when it cannot be had."""
+        try:
+            async with self._window.looking(request, principal) as look:
+                return await number_waiting(look)
+        except Exception as error:  # noqa: BLE001 - as with panels
+            refusal_of(error)  # it logs
+            return None
 
     # -- forms -------------------------------------------------------------------------------------------------------------
 
@@ -114,11 +129,13 @@ class Dashboard:
         form = _read(action.form, await read_form(request, set(action.form.model_fields)))
         try:
             async with self._window.acting(request, principal) as look:
-                done = await action.acts(look=look, form=form, **request.path_params)
+                done: Done | Shown = await action.acts(look=look, form=form, **request.path_params)
         except Refusal as refusal:
             done = Done(_said(refusal), _back(request))
         except Exception as error:  # noqa: BLE001 - a person is told in words
             done = Done(_said(refusal_of(error)), _back(request))
+        if isinstance(done, Shown):
+            return await self._shown(request, principal, done)
         there = RedirectResponse(_prefix(request) + done.to, HTTPStatus.SEE_OTHER)
         there.set_cookie(
             _SAID,
@@ -129,6 +146,11 @@ class Dashboard:
             samesite="strict",
         )
         return there
+
+    async def _shown(self, request: Request, principal: Principal, shown: Shown) -> Response:
+        frame = {**self._frame(request, principal), "waiting": await self._waiting(request, principal)}
+        template = self._templates.get_template(f"{shown.page.name}.html")
+        return self._html(template.render(**frame, page=shown.page, panels={}, **shown.values))
 
     # -- live --------------------------------------------------------------------------------------------------------------
 
@@ -163,6 +185,7 @@ class Dashboard:
             "query": dict(request.query_params),
             "said": unquote(request.cookies.get(_SAID, ""))[:_LONGEST_SAID],
             "missing": statics.missing(),
+            "waiting": None,
         }
 
     def _html(self, text: str) -> Response:

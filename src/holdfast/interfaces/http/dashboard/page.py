@@ -13,7 +13,7 @@ from holdfast.interfaces.http.dashboard.look import Look
 
 Values = Mapping[str, Any]
 Reads = Callable[..., Awaitable[Values]]
-Acts = Callable[..., Awaitable["Done"]]
+Acts = Callable[..., Awaitable["Done | Shown"]]
 R = TypeVar("R", bound=Reads)
 A = TypeVar("A", bound=Acts)
 
@@ -44,6 +44,13 @@ class Done(NamedTuple):
 
     says: str
     to: str
+
+
+class Shown(NamedTuple):
+    """What a form has done and is shown in the answer itself, because it is kept nowhere: a secret that is told once."""
+
+    page: "Page"
+    values: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,4 +5,7 @@ select jsonb_build_object(
   'workers', (select md5(string_agg(w.id::text || coalesce(w.stopped_at, w.died_at, 'infinity')::text, ',' order by w.id)) from holdfast.worker w),
   'schedules', (select md5(string_agg(s::text, ',' order by s.name)) from holdfast.schedule s),
   'alerts', (select md5(string_agg(a.id::text || coalesce(a.closed_at::text, ''), ',' order by a.id)) from (select * from holdfast.alert order by id desc limit 50) a),
-  'settings', (select md5(string_agg(f::text, ',' order by f.name)) from holdfast.flag f))
+  'approvals', (select md5(string_agg(o.id::text || (select count(*) from holdfast.approval_decision d where d.approval_id = o.id), ',' order by o.id))
+                  from (select a.id from holdfast.approval a where a.decided_at is null order by a.id desc limit 100) o),
+  'settings', (select md5(string_agg(s.said, ',' order by s.said))
+                 from (select f::text from holdfast.flag f union all select r::text from holdfast.alert_rule r) as s (said)))

@@ -54,10 +54,20 @@ if (live && window.htmx) {
 // What a person is doing is not pulled away: an open form or a selection waits.
 const isBusy = () => paused || document.hidden || document.querySelector("details.asking[open], dialog[open], input[name=pick]:checked");
 document.addEventListener("htmx:before:request", (event) => {
-  if (event.detail?.ctx?.sourceElement?.matches?.(".panel") && isBusy()) event.preventDefault();
+  if (event.detail?.ctx?.sourceElement?.matches?.(".panel, .badge") && isBusy()) event.preventDefault();
 });
 document.addEventListener("htmx:after:swap", tellTimes);
 document.addEventListener("htmx:after:swap", () => document.dispatchEvent(new Event("holdfast:swapped")));
+
+// -- what waits for a decision: in the title and in the tab's icon, as in the navigation --------------------------------------
+function tellWaiting() {
+  const badge = byId("approval-badge");
+  if (!badge) return;
+  document.title = (badge.hidden ? "" : `(${badge.dataset.waiting}) `) + document.title.replace(/^\(\d+\+?\) /, "");
+  const icon = document.querySelector("link[rel=icon]");
+  icon.href = badge.hidden ? icon.dataset.quiet : icon.dataset.waiting;
+}
+document.addEventListener("htmx:after:swap", tellWaiting);
 
 // -- copying ---------------------------------------------------------------------------------------------------------------
 document.addEventListener("click", async (event) => {
@@ -72,7 +82,7 @@ document.addEventListener("click", async (event) => {
 document.addEventListener("toggle", (event) => {
   if (!event.target.matches?.("details.asking") || !event.target.open) return;
   for (const other of document.querySelectorAll("details.asking[open]")) if (other !== event.target) other.open = false;
-  event.target.querySelector("input, select, textarea, button")?.focus();
+  event.target.querySelector("input:not([type=hidden]), select, textarea, button")?.focus();
 }, true);
 
 // -- keys ------------------------------------------------------------------------------------------------------------------
