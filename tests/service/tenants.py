@@ -102,10 +102,11 @@ class Service:
         async def handle(_event: Any, _conn: Any) -> None: ...
 
         self.app.webhook("shop", verify=SharedSecret(secrets.token_urlsafe(32)), on={"*": handle})
-        machine.register("greet", "refund")
+        machine.register("greet", "refund", "holdfast.notify.channel")
+        machine.run("select holdfast.create_person('ann', 'no hash', 'viewer', null, 'tests')")
         machine.run("select holdfast.set_flag('flag', true)")
         machine.run(
-            'select holdfast.register_alerts(\'a\', \'[]\', \'[{"name": "rule", "kind": "job_failed",'
+            'select holdfast.register_alerts(\'a\', \'[{"name": "channel", "kind": "slack"}]\', \'[{"name": "rule", "kind": "job_failed",'
             ' "severity": "info", "channels": []}]\')'
         )
         self._keys: dict[tuple[str | None, tuple[Scope, ...]], str] = {}

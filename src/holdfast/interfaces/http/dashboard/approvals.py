@@ -94,6 +94,8 @@ async def _card(look: Look, approval_id: UUID) -> dict[str, Any]:
     ]
     return {
         "approval": shown,
+        # What is read at a glance comes first.
+        "facts": sorted(shown.facts.items(), key=lambda each: isinstance(each[1], (dict, list))),
         "objection": objection(shown, look.principal),
         "has_voted": has_voted(shown, look.principal),
         "expired": EXPIRED[shown.on_expiry],  # type: ignore[index]  # as the API writes it

@@ -1,0 +1,231 @@
+"""The approvals page: whose they are, what a card says, and that a decision is about what was seen."""
+
+import re
+from uuid import UUID
+
+import httpx
+import pytest
+
+from dashboard.conftest import Looking
+from holdfast.domain.access import Role
+from sql.asking import asked, decide
+from sql.support import Machine
+
+HOSTILE = '<img src=x onerror="alert(1)">'
+
+
+@pytest.fixture(autouse=True)
+def _task(machine: Machine) -> None:
+    machine.register()
+
+
+def card_of(page: httpx.Response) -> str:
+    return page.text.partition('id="approval-card"')[2]
+
+
+def version_of(page: httpx.Response) -> str:
+    found = re.search(r'name="version" value="([0-9a-f]+)"', page.text)
+    assert found is not None, page.text
+    return found[1]
+
+
+async def test_approvals_stand_under_who_may_decide_them(machine: Machine, looking: Looking) -> None:
+    asked(machine, question="Mine?", approvers=["Ann"])
+    asked(machine, question="Anybody's?", approvers=[])
+    asked(machine, question="Ben's?", approvers=["ben"])
+    over = asked(machine, question="Over?", approvers=["ben"])
+    decide(machine, over.approval_id, "ben")
+
+    async with looking(Role.APPROVER, name="ann") as browser:
+        page = await browser.get("/approvals")
+
+    yours, _, rest = page.text.partition("Others&#39;")
+    others, _, decided = rest.partition(">Decided")
+    assert "Mine?" in yours
+    assert "Anybody&#39;s?" in yours
+    assert "Ben&#39;s?" in others
+    assert "Over?" in decided
+    assert "Approved by ben" in decided
+
+
+async def test_what_waits_is_counted_on_every_page(machine: Machine, looking: Looking) -> None:
+    asked(machine, approvers=["ann"])
+    asked(machine, approvers=["ben"])
+    half = asked(machine, approvers=["ann", "ben"], quorum=2)
+    decide(machine, half.approval_id, "ANN")
+
+    async with looking(Role.APPROVER, name="ann") as browser:
+        queues = await browser.get("/queues")
+        alone = await browser.get("/approvals?panel=approval_badge")
+    async with looking(Role.VIEWER, name="ann") as browser:
+        viewer = await browser.get("/queues")
+
+    assert "<title>(1) Queues" in queues.text
+    assert 'data-waiting="1"' in alone.text
+    assert alone.text.strip() in queues.text
+    assert "<title>Queues" in viewer.text
+
+
+async def test_a_card_says_what_is_asked_and_what_happens(machine: Machine, looking: Looking) -> None:
+    one = asked(
+        machine, question="Refund 900 €?", facts={"amount": 900, "big": 12345678901234567890},
+        approvers=[], quorum=2, expires_in=3600, on_expiry="deny",
+    )  # fmt: skip
+    decide(machine, one.approval_id, "ben", reason="known customer")
+
+    async with looking(name="ann") as browser:
+        card = card_of(await browser.get(f"/approvals/{one.approval_id}"))
+
+    for words in (
+        "Refund 900 €?", "12345678901234567890", "then it is denied", "The job goes on from here at once",
+        "So far 1 of 2", "known customer", f"/jobs/{one.job_id}",
+    ):  # fmt: skip
+        assert words in card
+
+
+async def test_a_panel_alone_is_the_panel_of_the_page(machine: Machine, looking: Looking) -> None:
+    one = asked(machine, approvers=[])
+
+    async with looking(name="ann") as browser:
+        page = await browser.get(f"/approvals/{one.approval_id}")
+        panels = [
+            await browser.get(f"/approvals/{one.approval_id}?panel={name}")
+            for name in ("approval_list", "approval_card")
+        ]
+
+    for panel in panels:
+        assert panel.text.strip() in page.text
+
+
+async def test_the_first_card_stays_with_its_approval(machine: Machine, looking: Looking) -> None:
+    asked(machine, approvers=[], question="Later?")
+    soon = asked(machine, approvers=[], question="Soon?", expires_in=60)
+
+    async with looking(name="ann") as browser:
+        page = await browser.get("/approvals")
+
+    assert f'hx-get="/approvals/{soon.approval_id}?panel=approval_card"' in page.text
+
+
+async def test_approving_what_was_seen_lets_the_job_go_on(machine: Machine, looking: Looking) -> None:
+    one = asked(machine, approvers=["ann"])
+
+    async with looking(Role.APPROVER, name="ann") as browser:
+        page = await browser.get(f"/approvals/{one.approval_id}")
+        done = await browser.post(
+            f"/approvals/{one.approval_id}/approve", data={"version": version_of(page), "reason": ""}
+        )
+        after = await browser.get(done.headers["location"])
+
+    assert (done.status_code, done.headers["location"]) == (303, "/approvals")
+    assert "Approved: Refund 900 €?" in after.text
+    assert machine.value("select decision from holdfast.approval") == "approved"
+    assert machine.value("select action from holdfast.audit") == "approval.approve"
+
+
+async def test_a_decision_about_something_else_counts_for_nothing(machine: Machine, looking: Looking) -> None:
+    one = asked(machine, approvers=[])
+
+    async with looking(name="ann") as browser:
+        done = await browser.post(f"/approvals/{one.approval_id}/approve", data={"version": "0" * 64})
+        after = await browser.get(done.headers["location"])
+
+    assert "It has changed since you looked" in after.text
+    assert machine.value("select decision from holdfast.approval") is None
+
+
+async def test_denying_needs_a_reason(machine: Machine, looking: Looking) -> None:
+    one = asked(machine, approvers=[])
+
+    async with looking(name="ann") as browser:
+        version = version_of(await browser.get(f"/approvals/{one.approval_id}"))
+        silent = await browser.post(
+            f"/approvals/{one.approval_id}/deny", data={"version": version, "reason": " "}
+        )
+        said = await browser.post(
+            f"/approvals/{one.approval_id}/deny", data={"version": version, "reason": "too much"}
+        )
+
+    assert "reason" in silent.text
+    assert silent.status_code == 422
+    assert said.status_code == 303
+    assert machine.value("select decision || ': ' || reason from holdfast.approval") == "denied: too much"
+
+
+async def test_who_comes_second_sees_who_was_first(machine: Machine, looking: Looking) -> None:
+    one = asked(machine, approvers=[])
+
+    async with looking(name="ann") as browser:
+        version = version_of(await browser.get(f"/approvals/{one.approval_id}"))
+        decide(machine, one.approval_id, "ben", "deny", "not today")
+        late = await browser.post(f"/approvals/{one.approval_id}/approve", data={"version": version})
+        after = await browser.get(late.headers["location"])
+
+    assert late.headers["location"] == f"/approvals/{one.approval_id}"
+    assert "Already denied by ben" in card_of(after)
+    assert "not today" in card_of(after)
+    assert "/approve" not in card_of(after)
+
+
+@pytest.mark.parametrize(
+    ("role", "name", "words"),
+    [
+        (Role.VIEWER, "ann", "Your role looks on"),
+        (Role.APPROVER, "carl", "Only ann may decide"),
+        (Role.APPROVER, "robo", "You asked for this job"),
+    ],
+)
+async def test_who_may_not_decide_reads_why_and_has_no_button(
+    machine: Machine, looking: Looking, role: Role, name: str, words: str
+) -> None:
+    approvers = [] if name == "robo" else ["ann"]
+    one = asked(machine, enqueued={"requested_by": "robo"}, approvers=approvers)
+
+    async with looking(role, name=name) as browser:
+        card = card_of(await browser.get(f"/approvals/{one.approval_id}"))
+        version = machine.value("select bound_hash from holdfast.approval")
+        await browser.post(f"/approvals/{one.approval_id}/approve", data={"version": version})
+
+    assert words in card
+    assert "<form" not in card
+    assert machine.value("select decision from holdfast.approval") is None
+
+
+async def test_another_tenants_approvals_are_not_there(machine: Machine, looking: Looking) -> None:
+    one = asked(machine, enqueued={"tenant": "globex"}, question="Secret?", approvers=[])
+
+    async with looking(Role.APPROVER, tenant="acme", name="ann") as browser:
+        listed = await browser.get("/approvals")
+        shown = await browser.get(f"/approvals/{one.approval_id}")
+
+    assert "Secret?" not in listed.text + shown.text
+    assert "<title>Approvals" in listed.text
+
+
+async def test_what_jobs_say_stays_text(machine: Machine, looking: Looking) -> None:
+    one = asked(
+        machine, question=HOSTILE, facts={HOSTILE: HOSTILE, "deep": {"x": [HOSTILE]}, "before": {HOSTILE: 1}, "after": {"b": HOSTILE}},
+        approvers=[HOSTILE],
+    )  # fmt: skip
+
+    async with looking(name=HOSTILE) as browser:
+        page = await browser.get(f"/approvals/{one.approval_id}")
+
+    assert "<img" not in page.text
+    assert "&lt;img" in page.text
+
+
+@pytest.mark.parametrize("approval_id", ["nonsense", str(UUID(int=5))])
+async def test_what_nobody_asked_is_not_found(looking: Looking, approval_id: str) -> None:
+    async with looking() as browser:
+        page = await browser.get(f"/approvals/{approval_id}")
+
+    assert "There is no such thing" in page.text
+
+
+async def test_an_empty_inbox_teaches_how_to_ask(looking: Looking) -> None:
+    async with looking() as browser:
+        page = await browser.get("/approvals")
+
+    assert "Nothing waits for you." in page.text
+    assert "ctx.approval(" in page.text

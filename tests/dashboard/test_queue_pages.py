@@ -1,0 +1,205 @@
+"""Queues and schedules: what stands there, who may turn what, and where a form leads."""
+
+from datetime import timedelta
+
+import pytest
+from psycopg.types.json import Jsonb
+
+from dashboard.conftest import Looking
+from holdfast.domain.access import Role
+from sql.support import Machine
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+def scheduled(machine: Machine, name: str = "nightly", **more: object) -> None:
+    given = {"name": name, "task": "t", "cron": "0 2 * * *", "tz": "Europe/Lisbon", "payload": {}, **more}
+    machine.run("select holdfast.create_schedule(%s)", Jsonb(given))
+
+
+@pytest.fixture(autouse=True)
+def _task(machine: Machine) -> None:
+    machine.register("t", queue="billing")
+
+
+async def test_a_declared_queue_without_jobs_is_listed_and_shown(looking: Looking) -> None:
+    async with looking() as browser:
+        listed = await browser.get("/queues")
+        shown = await browser.get("/queues/billing")
+
+    assert "/queues/billing" in listed.text
+    assert "Nothing waits" in shown.text
+    assert "<title>Queue billing" in shown.text
+
+
+async def test_a_queue_without_a_worker_says_how_to_start_one(machine: Machine, looking: Looking) -> None:
+    machine.enqueue("t", queue="billing")
+
+    async with looking() as browser:
+        shown = await browser.get("/queues/billing")
+
+    assert "no worker serves this queue" in shown.text
+    assert "worker -q billing" in shown.text
+
+
+async def test_a_queue_is_paused_limited_and_resumed_from_its_page(
+    machine: Machine, looking: Looking
+) -> None:
+    async with looking() as browser:
+        paused = await browser.post(
+            "/queues/billing/pause", data={"reason": "bank is down", "here": "queue", "minutes": "5"}
+        )
+        shown = await browser.get(paused.headers["location"])
+        await browser.post("/queues/billing/limit", data={"reason": "gently", "limit": "3"})
+        resumed = await browser.post("/queues/billing/resume", data={"reason": "it is back"})
+
+    assert paused.headers["location"] == "/queues/billing"
+    assert resumed.headers["location"] == "/queues"
+    assert "bank is down" in shown.text
+    queue = machine.one("select paused_at, job_limit from holdfast.queue where name = 'billing'")
+    assert queue == {"paused_at": None, "job_limit": 3}
+
+
+async def test_a_task_is_paused_from_the_page_of_its_queue(machine: Machine, looking: Looking) -> None:
+    async with looking() as browser:
+        await browser.post("/queues/billing/pause-task", data={"task": "t", "reason": "a bug"})
+        shown = await browser.get("/queues/billing")
+        paused = machine.value("select paused_at is not null from holdfast.task where name = 't'")
+        await browser.post("/queues/billing/resume-task", data={"task": "t", "reason": "fixed"})
+
+    assert paused
+    assert "a bug" in shown.text
+    assert machine.value("select paused_at from holdfast.task where name = 't'") is None
+
+
+async def test_workers_that_disagree_are_told_of(machine: Machine, looking: Looking) -> None:
+    machine.worker("one")
+    other = machine.worker("two")
+    machine.run(
+        "update holdfast.worker set version = '9.9', clock_skew = interval '40 seconds' where id = %s", other
+    )
+
+    async with looking() as browser:
+        page = await browser.get("/queues")
+
+    assert "Workers of 2 releases run side by side: 0, 9.9" in page.text
+    assert "40 s ahead of the database" in page.text
+
+
+@pytest.mark.parametrize("path", ["/queues", "/queues/billing", "/schedules", "/schedules/nightly"])
+async def test_a_viewer_looks_and_turns_nothing(machine: Machine, looking: Looking, path: str) -> None:
+    scheduled(machine)
+
+    async with looking(Role.VIEWER) as browser:
+        page = await browser.get(path)
+        await browser.post("/queues/billing/pause", data={"reason": "x"})
+        refused = await browser.post("/schedules/nightly/pause", data={"reason": "x"})
+        after = await browser.get(refused.headers["location"])
+
+    assert '<details class="asking"' not in page.text
+    assert "Operators and admins may do this" in page.text
+    assert "this needs the scope operate" in after.text
+    assert machine.value("select count(*) from holdfast.schedule where paused_at is not null") == 0
+    assert machine.value("select count(*) from holdfast.queue where paused_at is not null") == 0
+
+
+@pytest.mark.parametrize("path", ["/queues", "/schedules"])
+async def test_what_concerns_all_tenants_is_not_for_one(looking: Looking, path: str) -> None:
+    async with looking(Role.OPERATOR, tenant="acme") as browser:
+        page = await browser.get(path)
+
+    assert "this concerns all tenants" in page.text
+    assert "billing" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("path", "panels"),
+    [
+        ("/queues", ["queue_list", "worker_list"]),
+        ("/queues/billing", ["queue_card", "queue_tasks", "queue_workers"]),
+        ("/schedules", ["schedule_list"]),
+        ("/schedules/nightly", ["schedule_card", "schedule_runs"]),
+    ],
+)
+async def test_panels_alone_are_those_of_the_page(
+    machine: Machine, looking: Looking, path: str, panels: list[str]
+) -> None:
+    scheduled(machine)
+
+    async with looking() as browser:
+        page = await browser.get(path)
+        alone = [await browser.get(f"{path}?panel={panel}") for panel in panels]
+
+    for panel in alone:
+        assert panel.text.strip() in page.text
+
+
+async def test_a_schedule_says_when_it_fires_and_what_became_of_it(
+    machine: Machine, looking: Looking
+) -> None:
+    scheduled(machine, overlap="skip", missed="all")
+
+    async with looking() as browser:
+        started = await browser.post("/schedules/nightly/run", data={"reason": "month's end"})
+        listed = await browser.get("/schedules")
+        shown = await browser.get(started.headers["location"])
+
+    assert "at 02:00 every day Europe/Lisbon" in listed.text
+    assert listed.text.count('<time class="exact"') == 3
+    assert "left out while the job of the last one runs" in shown.text
+    assert "all made up for" in shown.text
+    assert "by hand" in shown.text
+    assert str(machine.value("select id from holdfast.job")) in shown.text
+
+
+async def test_a_schedule_is_paused_resumed_and_deleted(machine: Machine, looking: Looking) -> None:
+    scheduled(machine)
+
+    async with looking() as browser:
+        await browser.post("/schedules/nightly/pause", data={"reason": "holidays"})
+        paused = await browser.get("/schedules")
+        await browser.post("/schedules/nightly/resume", data={"reason": "back"})
+        resumed = machine.value("select paused_at is null from holdfast.schedule")
+        deleted = await browser.post("/schedules/nightly/delete", data={})
+        after = await browser.get(deleted.headers["location"])
+
+    assert "holidays" in paused.text
+    assert resumed
+    assert "Nothing is scheduled yet." in after.text
+    assert "@app.schedule(" in after.text
+
+
+async def test_a_schedule_whose_queue_is_paused_says_so(machine: Machine, looking: Looking) -> None:
+    scheduled(machine)
+    machine.run("select holdfast.pause_queue('billing', 'ann', 'x', %s)", timedelta(hours=1))
+
+    async with looking() as browser:
+        page = await browser.get("/schedules/nightly")
+
+    assert "queue billing is paused" in page.text
+
+
+async def test_names_stay_text_and_find_their_pages(machine: Machine, looking: Looking) -> None:
+    machine.register("odd", queue=f"a/b {HOSTILE}")
+    scheduled(machine, name=f"x/y {HOSTILE}")
+
+    async with looking() as browser:
+        listed = [await browser.get("/queues"), await browser.get("/schedules")]
+        queue = await browser.get(f"/queues/a/b {HOSTILE}")
+        schedule = await browser.get(f"/schedules/x/y {HOSTILE}")
+
+    for page in [*listed, queue, schedule]:
+        assert page.status_code == 200
+        assert HOSTILE not in page.text
+        assert "&lt;script&gt;" in page.text
+    assert "Nothing waits" in queue.text
+    assert "Fires at 02:00" in schedule.text
+
+
+async def test_what_nobody_made_is_not_found(looking: Looking) -> None:
+    async with looking() as browser:
+        queue = await browser.get("/queues/nothing")
+        schedule = await browser.get("/schedules/nothing")
+
+    assert "There is no such thing" in queue.text
+    assert "There is no such thing" in schedule.text
