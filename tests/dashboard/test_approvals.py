@@ -20,7 +20,7 @@ def _task(machine: Machine) -> None:
 
 
 def card_of(page: httpx.Response) -> str:
-    return page.text.partition('id="approval-card"')[2]
+    return page.text.partition('id="approval-card"')[2].partition("</section>")[0]
 
 
 def version_of(page: httpx.Response) -> str:

@@ -49,3 +49,8 @@ def times_retried(owner: "psycopg.Connection[Any]", task: str) -> list[tuple[int
         " from holdfast.job j where j.task = %s and j.retry_of is null) as t group by times order by times",
         [task],
     ).fetchall()
+
+
+def audited(owner: "psycopg.Connection") -> list[tuple[Any, ...]]:
+    """Read who did what, the first first."""
+    return owner.execute("select actor, action, target, reason from holdfast.audit order by id").fetchall()

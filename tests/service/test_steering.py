@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import Context, Holdfast
 from holdfast.testing import ScratchDatabase
-from service.asking import problem
+from service.asking import audited, problem
 from service.conftest import Calling
 
 
@@ -18,10 +18,6 @@ async def operator(calling: Calling) -> AsyncIterator[httpx.AsyncClient]:
     async with calling("read", "operate", "approve", "admin") as client:
         client.base_url = httpx.URL("http://test/api/v1/")
         yield client
-
-
-def audited(owner: psycopg.Connection) -> list[tuple[Any, ...]]:
-    return owner.execute("select actor, action, target, reason from holdfast.audit order by id").fetchall()
 
 
 async def test_a_queue_is_paused_limited_and_resumed(
