@@ -17,6 +17,7 @@ from holdfast.interfaces.http.asgi import asgi
 from holdfast.runtime.access import create_key
 from holdfast.server import SharedSecret
 from holdfast.testing import ScratchDatabase
+from service.house import HASHED
 from sql.asking import ask
 from sql.support import Machine
 
@@ -103,7 +104,7 @@ class Service:
 
         self.app.webhook("shop", verify=SharedSecret(secrets.token_urlsafe(32)), on={"*": handle})
         machine.register("greet", "refund", "holdfast.notify.channel")
-        machine.run("select holdfast.create_person('ann', 'no hash', 'viewer', null, 'tests')")
+        machine.run("select holdfast.create_person('ann', %s, 'viewer', null, 'tests')", HASHED)
         machine.run("select holdfast.set_flag('flag', true)")
         machine.run(
             'select holdfast.register_alerts(\'a\', \'[{"name": "channel", "kind": "slack"}]\', \'[{"name": "rule", "kind": "job_failed",'

@@ -11,7 +11,6 @@ from pydantic import Field
 from holdfast.domain.access import Scope
 from holdfast.domain.health import Check, Verdict
 from holdfast.interfaces.checks import examine
-from holdfast.interfaces.http.api.words import Length
 from holdfast.interfaces.http.operation import ApiCall, Operations, View
 from holdfast.store import overview
 from holdfast.store.migrate import schema_state
@@ -38,7 +37,7 @@ class SystemView(View):
     clock: datetime
     schema_parts: int
     schema_problem: str | None
-    oldest_transaction: Length | None
+    oldest_transaction: Annotated[float | None, Field(description="How old it is, in seconds")]
     notify_usage: Annotated[float, Field(description="Share of the server's notification queue that is full")]
     tables: list[TableView]
 
@@ -64,7 +63,7 @@ async def show_system(call: ApiCall) -> SystemView:
     """Tell versions, the schema's state and how large the tables are."""
     server = await call.ask(overview.server())
     state = await call.ask(schema_state())
-    storage = await call.ask(overview.storage())
+    oldest = (await call.ask(overview.storage())).oldest_transaction
     return SystemView(
         release=version("holdfast"),
         python=platform.python_version(),
@@ -72,7 +71,7 @@ async def show_system(call: ApiCall) -> SystemView:
         clock=server.clock,
         schema_parts=len(state.installed),
         schema_problem=state.problem(),
-        oldest_transaction=storage.oldest_transaction,
+        oldest_transaction=None if oldest is None else oldest.total_seconds(),
         notify_usage=await call.ask(overview.notify_usage()),
         tables=[TableView.model_validate(each) for each in await call.ask(overview.tables())],
     )

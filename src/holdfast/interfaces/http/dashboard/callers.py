@@ -34,6 +34,8 @@ from holdfast.interfaces.http.dashboard.settings import settings
 from holdfast.interfaces.http.problem import INVALID, Refusal
 from holdfast.store.access import database_clock
 
+__all__ = ["settings"]  # with the pages that are added here
+
 SCOPES = {
     Scope.ENQUEUE: "put jobs in line",
     Scope.READ: "look at everything but secrets",
