@@ -7,7 +7,9 @@ import httpx
 import pytest
 
 from dashboard.conftest import Looking
+from holdfast import Holdfast
 from holdfast.domain.access import Role
+from holdfast.store.pulse import read_pulse
 from sql.asking import asked, decide
 from sql.support import Machine
 
@@ -221,6 +223,17 @@ async def test_what_nobody_asked_is_not_found(looking: Looking, approval_id: str
         page = await browser.get(f"/approvals/{approval_id}")
 
     assert "There is no such thing" in page.text
+
+
+async def test_one_voice_of_several_is_told_to_open_pages(app: Holdfast, machine: Machine) -> None:
+    one = asked(machine, approvers=[], quorum=2)
+    before = await app.link.aperform_once(read_pulse())
+    decide(machine, one.approval_id, "ben")
+
+    after = await app.link.aperform_once(read_pulse())
+
+    assert before["approvals"] != after["approvals"]
+    await app.link.aclose()
 
 
 async def test_an_empty_inbox_teaches_how_to_ask(looking: Looking) -> None:

@@ -99,13 +99,13 @@ class Dashboard:
         try:
             async with self._window.looking(request, principal) as look:
                 values = await panel.read(look, asked, request.path_params)
+            return self._templates.get_template(f"panels/{panel.name}.html").render({**frame, **values})
         except Exception as error:  # noqa: BLE001 - one panel fails alone
             refusal = error if isinstance(error, Refusal) else refusal_of(error)
             # What a page is about is what its first panel shows.
             if refusal.type is problems.NOT_FOUND and panel is page.panels[0]:
                 raise refusal from None
             return self._templates.get_template("panels/failed.html").render(**frame, refusal=refusal)
-        return self._templates.get_template(f"panels/{panel.name}.html").render({**frame, **values})
 
     async def _waiting(self, request: Request, principal: Principal) -> int | None:
         """Count what waits for this person; a page is shown without the number when it cannot be had."""

@@ -27,6 +27,7 @@ approvals = Section("approvals")
 
 MOST = 99  # on the badge
 _LISTED = 200
+_LOOKED_AT = 50  # of those that are decided
 _RECENT = timedelta(days=7)
 _SIMILAR = 3
 
@@ -52,7 +53,7 @@ async def approval_list(look: Look) -> dict[str, Any]:
     waiting = (await look.at(list_approvals, ApprovalsQuery(limit=_LISTED))).items
     now = await look.call.ask(database_clock())
     yours, others = _parted(waiting, look.principal)
-    decided = (await look.at(list_approvals, ApprovalsQuery(status="decided", limit=50))).items
+    decided = (await look.at(list_approvals, ApprovalsQuery(status="decided", limit=_LOOKED_AT))).items
     recent = [each for each in decided if each.decided_at and each.decided_at > now - _RECENT]
     return {
         "sections": (("Yours", yours), ("Others'", others), ("Decided", _newest_decision_first(recent))),
@@ -86,7 +87,7 @@ approvals.page("/approvals/{approval_id}", "Approval", approval_list, approval_c
 
 async def _card(look: Look, approval_id: UUID) -> dict[str, Any]:
     shown = await look.at(show_approval, approval_id)
-    decided = (await look.at(list_approvals, ApprovalsQuery(status="decided", limit=_LISTED))).items
+    decided = (await look.at(list_approvals, ApprovalsQuery(status="decided", limit=_LOOKED_AT))).items
     similar = [
         each
         for each in _newest_decision_first(decided)
