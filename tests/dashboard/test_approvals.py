@@ -5,11 +5,15 @@ from uuid import UUID
 
 import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from dashboard.conftest import Looking
 from holdfast import Holdfast
-from holdfast.domain.access import Role
+from holdfast.domain.access import Principal, Role
+from holdfast.interfaces.http.asgi import asgi
 from holdfast.store.pulse import read_pulse
+from service.house import MANY, OWN_PAGE, settings
 from sql.asking import asked, decide
 from sql.support import Machine
 
@@ -234,6 +238,38 @@ async def test_one_voice_of_several_is_told_to_open_pages(app: Holdfast, machine
 
     assert before["approvals"] != after["approvals"]
     await app.link.aclose()
+
+
+async def test_under_a_prefix_everything_leads_within_it(app: Holdfast, machine: Machine) -> None:
+    async def authenticate(_request: object) -> Principal:
+        return Principal.of_role("ann", Role.ADMIN)
+
+    one = asked(machine, approvers=[])
+    service = asgi(app, authenticate=authenticate, settings=settings(**MANY))
+    transport = httpx.ASGITransport(Starlette(routes=[Mount("/ops/jobs", service)]))
+    async with httpx.AsyncClient(
+        transport=transport, base_url="https://jobs.test/ops/jobs/", headers=OWN_PAGE
+    ) as browser:
+        pages = [
+            await browser.get(path)
+            for path in (
+                "approvals",
+                "queues",
+                "queues/default",
+                "schedules",
+                "settings/keys",
+                "settings/people",
+            )
+        ]
+        version = version_of(await browser.get(f"approvals/{one.approval_id}"))
+        done = await browser.post(f"approvals/{one.approval_id}/approve", data={"version": version})
+    await app.link.aclose()
+
+    for page in pages:
+        links = re.findall(r'(?:href|src|action|hx-get)="(/[^"]*)"', page.text)
+        assert len(links) > 10
+        assert all(link.startswith("/ops/jobs/") for link in links)
+    assert done.headers["location"] == "/ops/jobs/approvals"
 
 
 async def test_an_empty_inbox_teaches_how_to_ask(looking: Looking) -> None:
