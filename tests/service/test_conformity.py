@@ -91,7 +91,7 @@ def test_operations_one_after_another_do_what_their_descriptions_say(target: Tar
     run_state_machine_as_test(
         Story,
         settings=settings(
-            max_examples=times(6, 1_000), derandomize=not LONG, stateful_step_count=6, deadline=None, database=None, suppress_health_check=list(HealthCheck),
+            max_examples=times(30, 1_000), derandomize=not LONG, stateful_step_count=6, deadline=None, database=None, suppress_health_check=list(HealthCheck),
         ),
     )  # fmt: skip
 
