@@ -50,11 +50,11 @@ class Waiting(NamedTuple):
 
 
 class Failures(NamedTuple):
-    """How many jobs failed within the last quarter of an hour, and between which marks that usually lies."""
+    """How many jobs failed within the last quarter of an hour, and between which marks that usually lies, if it is known."""
 
     lately: int
-    least: int
-    most: int
+    least: int | None
+    most: int | None
 
 
 class Silence(NamedTuple):

@@ -116,7 +116,10 @@ class Dashboard:
             made = await download.makes(look=look, asked=asked, **request.path_params)
         return Response(
             made.text,
-            headers={**_HEADERS, "Content-Disposition": f"attachment; filename*=UTF-8''{quote(made.name, safe='')}"},
+            headers={
+                **_HEADERS,
+                "Content-Disposition": f"attachment; filename*=UTF-8''{quote(made.name, safe='')}",
+            },
             media_type=made.kind,
         )
 

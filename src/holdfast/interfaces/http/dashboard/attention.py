@@ -15,7 +15,7 @@ from holdfast.interfaces.http.dashboard.rendering import count, span
 from holdfast.interfaces.http.dashboard.terms import jobs, term
 from holdfast.interfaces.http.operation import operation_of
 from holdfast.store.access import database_clock
-from holdfast.store.figures import open_approvals, silent_executors, usual_failures
+from holdfast.store.figures import Failures, open_approvals, silent_executors, usual_failures
 from holdfast.store.migrate import schema_state
 
 _LATE = timedelta(minutes=2)
@@ -63,11 +63,17 @@ async def _unserved(look: Look) -> list[Sentence]:
 async def _failures(look: Look) -> list[Sentence]:
     operation_of(show_statistics).refuse(look.principal)
     found = await look.call.ask(usual_failures())
-    if found.lately < _FEW_FAILURES or found.lately <= 2 * found.most:
+    if found.lately < _FEW_FAILURES or found.lately <= 2 * (found.most or 0):
         return []
-    usual = str(found.most) if found.least == found.most else f"{found.least} to {found.most}"
-    said = f"{_some(found.lately, 'job')} failed within 15 minutes; usual are {usual}."
+    said = f"{_some(found.lately, 'job')} failed within 15 minutes{_usually(found)}."
     return [Sentence(said, jobs("status:failed", "since:1h"), "bad")]
+
+
+def _usually(found: Failures) -> str:
+    if found.most is None:
+        return ""
+    marks = str(found.most) if found.least == found.most else f"{found.least} to {found.most}"
+    return f"; usual are {marks}"
 
 
 async def _schedules(look: Look) -> list[Sentence]:
@@ -129,7 +135,7 @@ _OF_ONE: tuple[_Source, ...] = (_approvals,)
 
 
 def _about(about: str) -> str:
-    """Lead to what an alert is about: task:charge, queue:billing, schedule:nightly …"""
+    """Lead to what an alert is about: task:charge, queue:billing, schedule:nightly."""
     kind, _, name = about.partition(":")
     match kind:
         case "task":

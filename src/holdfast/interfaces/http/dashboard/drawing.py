@@ -32,7 +32,9 @@ def gathered(values: Sequence[float], parts: int) -> list[float]:
     return [sum(values[at : at + size]) for at in range(0, len(values), size)]
 
 
-def stacked(columns: Sequence[Sequence[float]], width: float, height: float, gap: float = 2) -> list[list[Bar]]:
+def stacked(
+    columns: Sequence[Sequence[float]], width: float, height: float, gap: float = 2
+) -> list[list[Bar]]:
     """Place a column of bars for each of these, the first at the bottom."""
     most = max((sum(column) for column in columns), default=0) or 1
     step = width / max(len(columns), 1)
@@ -43,7 +45,9 @@ def stacked(columns: Sequence[Sequence[float]], width: float, height: float, gap
         for value in column:
             tall = value / most * height
             ground -= tall
-            bars.append(Bar(round(n * step + gap / 2, 2), round(ground, 2), round(step - gap, 2), round(tall, 2)))
+            bars.append(
+                Bar(round(n * step + gap / 2, 2), round(ground, 2), round(step - gap, 2), round(tall, 2))
+            )
         placed.append(bars)
     return placed
 

@@ -1,4 +1,4 @@
-"""Overview: is anything wrong, and is work flowing?"""
+"""Overview: whether anything is wrong, and whether work flows."""
 
 import json
 from collections.abc import Iterable
@@ -140,7 +140,9 @@ async def _latencies(look: Look, stretch: Stretch) -> dict[str, list[float | Non
     asking = figures.latency(stretch.first, stretch.last, stretch.width, stretch.stride)
     found = {(each.at, each.what): each for each in await look.call.ask(asking)}
     return {
-        f"{what}_{mark}": [_significant(getattr(found.get((place, what)), mark, None)) for place in stretch.places]
+        f"{what}_{mark}": [
+            _significant(getattr(found.get((place, what)), mark, None)) for place in stretch.places
+        ]
         for what in ("wait", "run")
         for mark in ("p50", "p95")
     }
@@ -164,6 +166,7 @@ async def oldest(look: Look) -> dict[str, Any]:
         "whole": True,
         "now": now,
         "long": _LONG_WAIT,
+        "none_at_all": timedelta(),
         "leads": {queue.name: jobs(term("queue", queue.name), "status:pending,retry") for queue in waiting},
     }
 

@@ -79,7 +79,8 @@ class Panel:
     async def read(self, look: Look, asked: Asked, parts: Mapping[str, Any]) -> Values:
         """Read it, and give it what it names: the look, what was asked, parts of the path."""
         given = {"look": look, "asked": asked, **parts}
-        return await self.reads(**{name: given[name] for name in inspect.signature(self.reads).parameters})
+        named = inspect.signature(self.reads).parameters
+        return await self.reads(**{name: given[name] for name in named if name in given})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,8 @@
 """All sections of the dashboard."""
 
+from holdfast.interfaces.http.dashboard.activity import activity
 from holdfast.interfaces.http.dashboard.overview import overview
 from holdfast.interfaces.http.dashboard.queues import queues
+from holdfast.interfaces.http.dashboard.usage import usage
 
-SECTIONS = (overview, queues)
+SECTIONS = (overview, queues, usage, activity)

@@ -12,7 +12,7 @@ from holdfast.interfaces.http.dashboard.page import Asked
 
 Window: TypeAlias = Literal["1h", "24h", "7d"]
 WINDOWS: Mapping[Window, tuple[str, timedelta]] = {
-    "1h": ("1 hour", timedelta(hours=1)),
+    "1h": ("hour", timedelta(hours=1)),
     "24h": ("24 hours", timedelta(days=1)),
     "7d": ("7 days", timedelta(days=7)),
 }

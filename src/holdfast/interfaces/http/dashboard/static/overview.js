@@ -17,6 +17,8 @@
     return found;
   }
 
+  const tint = (name) => colour(name).replace(/^rgb\((.*)\)$/, "rgba($1, .45)");
+
   const spans = (seconds) => seconds == null ? "–" : seconds < 1 ? `${+(seconds * 1000).toPrecision(2)} ms`
     : seconds < 60 ? `${+seconds.toPrecision(2)} s` : seconds < 3600 ? `${+(seconds / 60).toPrecision(2)} min` : `${+(seconds / 3600).toPrecision(2)} h`;
   const rate = (value) => value == null ? "–" : +value.toFixed(2);
@@ -30,11 +32,11 @@
     location.assign(there);
   }
 
-  function options(place, series, written) {
+  function options(place, series, written, bands = []) {
     const [ink, grid] = [colour("--muted"), colour("--line")];
     const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui, sans-serif" };
     return {
-      width: place.clientWidth, height: 220, series: [{ value: "{YYYY}-{MM}-{DD} {HH}:{mm}" }, ...series],
+      bands, width: place.clientWidth, height: 220, series: [{ value: "{YYYY}-{MM}-{DD} {HH}:{mm}" }, ...series],
       scales: { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.08 : 1] } },
       axes: [{ ...axis, values: uPlot.fmtDate && times }, { ...axis, size: 58, values: (_plot, values) => values.map(written) }],
       cursor: { sync: { key: together.key, setSeries: false }, drag: { x: true, y: false, setScale: false } },
@@ -50,7 +52,7 @@
     });
   }
 
-  // Each area reaches down to the ground and lies before the one that is taller.
+  // Each line lies on top of those below it.
   function stacked(series) {
     const data = [];
     let sum = series.at.map(() => 0);
@@ -71,13 +73,15 @@
     plots.forEach((plot) => plot.destroy());
     const [throughput, latency] = ["throughput", "latency"].map((id) => document.getElementById(id));
     const areas = stack.map(([name, of]) => ({
-      label: name, stroke: colour(of), fill: colour(of), width: 1, points: { show: false },
+      label: name, stroke: colour(of), width: 1.25, points: { show: false },
       value: (_plot, _value, _series, n) => rate(n == null ? null : JSON.parse(drawn)[name][n]),
     }));
+    const bands = stack.slice(0, -1).map(([, of], n) => ({ series: [n + 1, n + 2], fill: tint(of) }));
+    areas.at(-1).fill = tint(stack.at(-1)[1]);
     const curves = lines.map(([, label, of, dash]) => ({
       label, stroke: colour(of), dash, width: 1.75, spanGaps: true, points: { size: 4 }, value: (_plot, value) => spans(value),
     }));
-    plots = [new uPlot(options(throughput, areas, rate), data[0], throughput), new uPlot(options(latency, curves, spans), data[1], latency)];
+    plots = [new uPlot(options(throughput, areas, rate, bands), data[0], throughput), new uPlot(options(latency, curves, spans), data[1], latency)];
   }
 
   draw();
