@@ -68,7 +68,7 @@ async def usage_bars(look: Look, asked: Month, tenant: str | None = None) -> dic
         strict=True,
     )
     return {
-        "days": list(drawn), "total": _summed(days), "first": first, "last": last, "tenant": whose,
+        "days": list(drawn), "most_jobs": max(map(sum, columns)), "most_seconds": max(map(sum, seconds)), "total": _summed(days), "first": first, "last": last, "whose": whose,
         "months": _months(first, today), "kept": _kept(first, whose),
         "width": BARS_WIDTH, "height": BARS_HEIGHT, "step": BARS_WIDTH / len(all_days), "is_bound": look.principal.tenant is not None,
     }  # fmt: skip
