@@ -16,7 +16,7 @@ from holdfast.interfaces.http.dashboard.drawing import area, gathered, line
 from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.page import Section
 from holdfast.interfaces.http.dashboard.stretch import WINDOWS, Stretch, Stretched, stretch_of
-from holdfast.interfaces.http.dashboard.terms import jobs, term
+from holdfast.interfaces.http.dashboard.terms import again, jobs, term
 from holdfast.interfaces.http.operation import operation_of
 from holdfast.store import figures
 from holdfast.store.access import database_clock
@@ -80,7 +80,7 @@ async def tiles(look: Look, asked: Stretched) -> dict[str, Any]:
 def _tile(status: Status, moved: dict[str, list[int]], there: dict[str, int], asked: Stretched) -> Tile:
     came = moved[_CAME[status]]
     drawn = gathered(came, _POINTS)
-    within = [f"since:{asked.since}"] if status.is_terminal else []
+    within = asked.within if status.is_terminal else []
     number = sum(came) if status.is_terminal else max(there.get(status, 0), 0)
     return Tile(
         status, number, jobs(f"status:{status.lower()}", *within), line(drawn), area(drawn)
@@ -185,13 +185,11 @@ class Group:
     number: int = 0
     last: Any = None
 
-    def leads(self, since: str) -> str:
+    def terms(self, within: list[str]) -> list[str]:
         """Write which jobs these are."""
         fixed = fixed_part(self.print)
         said = [term("error", fixed)] if fixed else []
-        return " ".join(
-            ["status:failed", term("task", self.task), term("error", self.type), *said, f"since:{since}"]
-        )
+        return ["status:failed", term("task", self.task), term("error", self.type), *said, *within]
 
 
 @overview.panel("figures", rest=2)
@@ -207,8 +205,8 @@ async def failing(look: Look, asked: Stretched) -> dict[str, Any]:
         "groups": [
             {
                 "task": group.task, "type": group.type, "print": group.print, "number": group.number,
-                "last": group.last, "leads": jobs(group.leads(asked.since)),
-                "again": jobs(group.leads(asked.since), action="retry"),
+                "last": group.last, "leads": jobs(*group.terms(asked.within)),
+                "again": again(*group.terms(asked.within)),
             }
             for group in groups[:_SHOWN_GROUPS]
         ],

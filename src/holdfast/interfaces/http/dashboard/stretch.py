@@ -21,7 +21,7 @@ LONGEST = timedelta(days=92)  # minutes are kept for 90 days
 MOST_SPANS = 370
 _WIDTHS = tuple(minutes * MINUTE for minutes in (1, 5, 15, 30, 60, 180, 360))
 _READ_OF_A_SPAN = 6  # minutes of each, where times are read from some of them
-_Epoch = Annotated[int, Field(ge=0, le=253_402_300_799)]
+_Epoch = Annotated[int, Field(ge=0, le=250_000_000_000)]
 
 
 class Stretched(Asked):
@@ -40,9 +40,11 @@ class Stretched(Asked):
         return max(first, last - LONGEST), last
 
     @property
-    def since(self) -> str:
-        """When it begins, as searches write it."""
-        return self.zoom[0].isoformat() if self.zoom else self.window
+    def within(self) -> list[str]:
+        """Which part of time it is, as searches write it."""
+        if self.zoom is None:
+            return [f"since:{self.window}"]
+        return [f"since:{self.zoom[0].isoformat()}", f"until:{self.zoom[1].isoformat()}"]
 
     def link(self, window: Window) -> str:
         """Write what leads to another window."""

@@ -13,6 +13,11 @@ def term(field: str, value: str) -> str:
     return f"{field}:{value}" if _PLAIN.fullmatch(value) else f'{field}:"{quoted}"'
 
 
-def jobs(*terms: str, **further: str) -> str:
+def jobs(*terms: str) -> str:
     """Write the path of the list of jobs that fit all of these."""
-    return "/jobs?" + urlencode({"q": " ".join(terms), **further})
+    return "/jobs?" + urlencode({"q": " ".join(terms)})
+
+
+def again(*terms: str) -> str:
+    """Write the path that shows what running all of these again would touch."""
+    return "/operations/new?" + urlencode({"action": "retry", "q": " ".join(terms)})
