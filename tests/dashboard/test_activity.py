@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import secrets
 from collections.abc import Iterator
 from uuid import UUID
 
@@ -30,7 +31,7 @@ def app(holdfast_db: ScratchDatabase) -> Iterator[Holdfast]:
     async def paid(event: WebhookEvent, conn: object) -> None:
         await charge.using(conn=conn).aenqueue(event.id)
 
-    app.webhook("stripe", verify=Stripe("whsec_" + "x" * 32), on={"paid": paid})
+    app.webhook("stripe", verify=Stripe("whsec_" + secrets.token_urlsafe(32)), on={"paid": paid})
     yield app
     app.close()
 
@@ -47,8 +48,8 @@ def deliver(
 ) -> UUID:
     body = json.dumps({"id": event_id, "type": "paid", "data": {"email": "ann@example.com"}}).encode()
     found: UUID = machine.value(
-        "insert into holdfast.webhook_delivery (endpoint, event_id, type, tenant, status, received_at, ended_at, tries, error, body, jobs)"
-        " select 'stripe', %s, 'paid', %s, %s, c, c, 1, %s, %s, '{}' from holdfast.clock() as c returning id",
+        "insert into holdfast.webhook_delivery (id, endpoint, event_id, type, tenant, status, received_at, ended_at, tries, error, body, jobs)"
+        " select holdfast.new_id(), 'stripe', %s, 'paid', %s, %s, c, c, 1, %s, %s, '{}' from holdfast.clock() as c returning id",
         event_id, tenant, status, "no such order" if status == "failed" else None, body,
     )  # fmt: skip
     return found
@@ -90,7 +91,8 @@ async def test_moves_can_be_narrowed_down(app: Holdfast, machine: Machine) -> No
 
 
 async def test_moves_are_read_part_by_part_without_gap_or_repeat(app: Holdfast, machine: Machine) -> None:
-    ids = {str(row["id"]) for row in machine.enqueue_many([{"task": "t"} for _ in range(120)])}
+    machine.enqueue_many([{"task": "t", "payload": {}} for _ in range(120)])
+    ids = {str(row["id"]) for row in machine.rows("select id from holdfast.job")}
 
     seen: list[str] = []
     path: str | None = "/activity"
@@ -105,12 +107,27 @@ async def test_moves_are_read_part_by_part_without_gap_or_repeat(app: Holdfast, 
     assert set(seen) == ids
 
 
-@pytest.mark.parametrize("show", ["events", "actions", "webhooks", "callbacks"])
-@pytest.mark.parametrize("after", ["x", "1.2.3", "-1", "9" * 30, "٣"])
-async def test_a_place_that_is_none_is_refused_in_a_sentence(app: Holdfast, show: str, after: str) -> None:
-    text = await stream(app, f"&show={show}&after={after}")
+async def test_a_place_that_is_none_is_refused_in_a_sentence(app: Holdfast) -> None:
+    places = [
+        "x",
+        "1.2.3",
+        "-1",
+        "9" * 30,
+        "\N{ARABIC-INDIC DIGIT THREE}",
+        "9.0190a0a0-0000-7000-8000-000000000000.99999999999",
+    ]
 
-    assert "begin at its newest" in text or "no such" in text.lower()
+    async with looking(app) as browser:
+        answers = {
+            (show, place): (
+                await browser.get("/activity", params={"show": show, "after": place, "panel": "stream"})
+            ).text
+            for show in ("events", "actions", "webhooks", "callbacks")
+            for place in places
+        }
+
+    unsaid = [asked for asked, text in answers.items() if "begin at its newest" not in text]
+    assert unsaid == []
 
 
 async def test_what_people_did_is_told_to_operators_alone(app: Holdfast, machine: Machine) -> None:
@@ -214,7 +231,7 @@ async def test_names_and_labels_are_shown_as_they_are(app: Holdfast, machine: Ma
 
 
 async def test_a_stream_can_be_kept_as_a_table_and_for_programs(app: Holdfast, machine: Machine) -> None:
-    machine.enqueue_many([{"task": "t", "label": "=1+1"} for _ in range(250)])
+    machine.enqueue_many([{"task": "t", "payload": {}, "label": "=1+1"} for _ in range(250)])
 
     async with looking(app, Role.VIEWER) as browser:
         table = await browser.get("/activity/export?show=events&form=csv")

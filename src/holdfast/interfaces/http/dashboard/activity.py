@@ -37,6 +37,7 @@ TABS: Mapping[Show, str] = {
 PAGE = 50
 KEPT = 200  # rows of a part; a file has several
 MOST_KEPT = 2000
+_LARGE, _SMALL = 18, 9  # digits of numbers that fit 64 and 32 bits
 
 KINDS: Mapping[str, tuple[str, tuple[Status, ...] | None]] = {
     "all": ("All", None),
@@ -112,7 +113,7 @@ async def _outside(look: Look, asked: Shown, limit: int) -> tuple[Sequence[Any],
     behind = None
     if asked.after is not None:
         job_id, _, attempt = asked.after.partition(".")
-        behind = (_uuid(job_id), int(_number(attempt) or 0))
+        behind = (_uuid(job_id), _whole(attempt, _SMALL))
     found = await look.call.ask(outside_runs(behind, limit + 1))
     further = f"{found[limit - 1].job_id}.{found[limit - 1].attempt}" if len(found) > limit else None
     return found[:limit], further
@@ -122,20 +123,28 @@ def _move_place(written: str | None) -> MovePlace | None:
     if written is None:
         return None
     xid, job_id, seq = (*written.split("."), "", "")[:3]
-    return MovePlace(int(_number(xid) or 0), _uuid(job_id), int(_number(seq) or 0))
+    return MovePlace(_whole(xid, _LARGE), _uuid(job_id), _whole(seq, _SMALL))
 
 
 def _number(written: str | None) -> str | None:
-    if written is not None and not (written.isascii() and written.isdigit() and len(written) < 19):  # noqa: PLR2004 - fits 64 bits
-        raise Refusal(INVALID, "there is no such place in this list: begin at its newest")
-    return written
+    return None if written is None else str(_whole(written, _LARGE))
+
+
+def _whole(written: str, digits: int) -> int:
+    if not (written.isascii() and written.isdigit() and len(written) <= digits):
+        raise _no_place()
+    return int(written)
 
 
 def _uuid(written: str) -> UUID:
     try:
         return UUID(written)
     except ValueError:
-        raise Refusal(INVALID, "there is no such place in this list: begin at its newest") from None
+        raise _no_place() from None
+
+
+def _no_place() -> Refusal:
+    return Refusal(INVALID, "there is no such place in this list: begin at its newest")
 
 
 @activity.panel()
