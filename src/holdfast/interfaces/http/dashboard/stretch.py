@@ -20,7 +20,7 @@ MINUTE = timedelta(minutes=1)
 LONGEST = timedelta(days=92)  # minutes are kept for 90 days
 MOST_SPANS = 370
 _WIDTHS = tuple(minutes * MINUTE for minutes in (1, 5, 15, 30, 60, 180, 360))
-_READ_OF_A_SPAN = 6  # minutes of each, where times are read from some of them
+_READ_OF_A_SPAN = 5  # minutes of each, where times are read from some of them
 _Epoch = Annotated[int, Field(ge=0, le=250_000_000_000)]
 
 
