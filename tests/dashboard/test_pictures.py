@@ -37,7 +37,7 @@ def test_any_zoom_has_few_spans_on_whole_minutes(days: float) -> None:
 
 
 def test_a_span_that_has_just_begun_counts_the_minutes_that_have_passed() -> None:
-    stretch = stretch_of(Stretched(window="24h"), NOW)
+    stretch = stretch_of(Stretched.model_validate({"window": "24h"}), NOW)
 
     assert stretch.minutes(stretch.places[-1]) == 2.5
     assert stretch.minutes(stretch.places[0]) == 5

@@ -52,6 +52,12 @@
     });
   }
 
+  // A line needs two neighbours; what has none is a point.
+  function alone(plot, nth) {
+    const values = plot.data[nth];
+    return values.flatMap((value, n) => value != null && values[n - 1] == null && values[n + 1] == null ? [n] : []);
+  }
+
   // Each line lies on top of those below it.
   function stacked(series) {
     const data = [];
@@ -79,7 +85,7 @@
     const bands = stack.slice(0, -1).map(([, of], n) => ({ series: [n + 1, n + 2], fill: tint(of) }));
     areas.at(-1).fill = tint(stack.at(-1)[1]);
     const curves = lines.map(([, label, of, dash]) => ({
-      label, stroke: colour(of), dash, width: 1.75, spanGaps: true, points: { size: 4 }, value: (_plot, value) => spans(value),
+      label, stroke: colour(of), dash, width: 1.75, spanGaps: false, points: { show: true, size: 4, filter: alone }, value: (_plot, value) => spans(value),
     }));
     plots = [new uPlot(options(throughput, areas, rate, bands), data[0], throughput), new uPlot(options(latency, curves, spans), data[1], latency)];
   }
