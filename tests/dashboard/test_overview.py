@@ -12,6 +12,7 @@ from holdfast import Holdfast
 from holdfast.domain.access import Role
 from holdfast.domain.search import parse
 from holdfast.domain.states import Status
+from holdfast.store.pulse import read_pulse
 from sql.support import Machine
 from sql.test_project import project_all
 
@@ -313,3 +314,15 @@ async def test_links_carry_the_prefix_of_the_mount(app: Holdfast, machine: Machi
     assert 'href="/ops/jobs?q=queue%3Abilling' in page
     assert 'hx-get="/ops/?panel=tiles"' in page
     assert 'href="/ops/?window=24h"' in page
+
+
+async def test_a_pass_of_the_projector_is_told_to_pages_of_figures(app: Holdfast, machine: Machine) -> None:
+    before = await app.link.aperform_once(read_pulse())
+    machine.job_in(Status.COMPLETED)
+    project_all(machine)
+
+    after = await app.link.aperform_once(read_pulse())
+    await app.link.aclose()
+
+    assert after["figures"] != before["figures"]
+    assert "figures from:body" in await panel(app, "tiles")

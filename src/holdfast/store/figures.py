@@ -22,6 +22,7 @@ class Flow(NamedTuple):
     completed: int
     failed: int
     cancelled: int
+    rows: int  # of minutes and tasks that this was added up from
 
 
 class Latency(NamedTuple):

@@ -123,7 +123,8 @@ async def charts(look: Look, asked: Stretched) -> dict[str, Any]:
         name: [round(n / stretch.minutes(place), 2) for place, n in zip(places, moved[name], strict=True)]
         for name in _STACK
     }
-    series |= await _latencies(look, stretch)
+    stride = stretch.stride(sum(moved["rows"]))
+    series |= await _latencies(look, stretch, stride)
     drawn = {"at": [int(place.timestamp()) for place in places], **series}
     rows = [
         (place, *(series[name][n] for name in series))
@@ -132,12 +133,12 @@ async def charts(look: Look, asked: Stretched) -> dict[str, Any]:
     ]
     return {
         "whole": True, "series": json.dumps(drawn), "rows": rows[::-1][:200], "stretch": stretch, "windows": WINDOWS,
-        "sampled": stretch.stride > timedelta(minutes=1),
+        "sampled": stride > timedelta(minutes=1),
     }  # fmt: skip
 
 
-async def _latencies(look: Look, stretch: Stretch) -> dict[str, list[float | None]]:
-    asking = figures.latency(stretch.first, stretch.last, stretch.width, stretch.stride)
+async def _latencies(look: Look, stretch: Stretch, stride: timedelta) -> dict[str, list[float | None]]:
+    asking = figures.latency(stretch.first, stretch.last, stretch.width, stride)
     found = {(each.at, each.what): each for each in await look.call.ask(asking)}
     return {
         f"{what}_{mark}": [

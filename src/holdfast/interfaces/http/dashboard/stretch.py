@@ -19,8 +19,9 @@ WINDOWS: Mapping[Window, tuple[str, timedelta]] = {
 MINUTE = timedelta(minutes=1)
 LONGEST = timedelta(days=92)  # minutes are kept for 90 days
 MOST_SPANS = 370
-_WIDTHS = tuple(minutes * MINUTE for minutes in (1, 5, 15, 30, 60, 180, 360))
-_READ_OF_A_SPAN = 5  # minutes of each, where times are read from some of them
+_WIDTHS = tuple(minutes * MINUTE for minutes in (1, 4, 10, 20, 30, 60, 180, 360))
+_FEW = 20_000  # rows of minutes and tasks, whose times are all read
+_READ_OF_A_SPAN = 2  # minutes of each, where there are more
 _Epoch = Annotated[int, Field(ge=0, le=250_000_000_000)]
 
 
@@ -65,10 +66,9 @@ class Stretch:
         """Where its spans begin."""
         return [self.first + self.width * n for n in range((self.last - self.first) // self.width)]
 
-    @property
-    def stride(self) -> timedelta:
-        """How far apart the minutes are that times are read from."""
-        return max(MINUTE, self.width // _READ_OF_A_SPAN // MINUTE * MINUTE)
+    def stride(self, rows: int) -> timedelta:
+        """Say how far apart the minutes are that times are read from, where there are so many rows of them."""
+        return MINUTE if rows <= _FEW else max(MINUTE, self.width // _READ_OF_A_SPAN // MINUTE * MINUTE)
 
     def minutes(self, place: datetime) -> float:
         """How many minutes of a span have passed."""
