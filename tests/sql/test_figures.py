@@ -13,6 +13,13 @@ PARAMETERS = {
     "throughput": {"since": "2000-01-01", "task": None},
     "usage": {"tenant": None, "task": None, "first": None, "last": None},
     "quotas": {"tenant": None},
+    "flow": {"first": "2020-01-01", "last": "2020-01-02", "width": "5 minutes"},
+    "latency": {"first": "2020-01-01", "last": "2020-01-02", "width": "5 minutes", "stride": "1 minute"},
+    "present": {},
+    "usual_failures": {},
+    "usage_by_tenant": {"tenant": None, "first": "2020-01-01", "last": "2020-01-31", "limit": 10},
+    "usage_by_day": {"tenant": None, "first": "2020-01-01", "last": "2020-01-31"},
+    "usage_by_task": {"tenant": None, "first": "2020-01-01", "last": "2020-01-31", "limit": 10},
 }
 
 

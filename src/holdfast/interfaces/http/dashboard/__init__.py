@@ -21,6 +21,7 @@ from holdfast.interfaces.http.dashboard.page import (
     Action,
     Asked,
     Done,
+    Download,
     Page,
     Panel,
     Section,
@@ -115,6 +116,25 @@ class Dashboard:
         except Exception as error:  # noqa: BLE001 - as with panels
             refusal_of(error)  # it logs
             return None
+
+    # -- files -------------------------------------------------------------------------------------------------------------
+
+    async def give(self, request: Request, download: Download) -> Response:
+        """Answer with a file to keep."""
+        principal = await self._principal(request)
+        if principal is None:
+            return _to_login(request)
+        asked = _read(download.asked, dict(request.query_params))
+        async with self._window.looking(request, principal) as look:
+            made = await download.makes(look=look, asked=asked, **request.path_params)
+        return Response(
+            made.text,
+            headers={
+                **_HEADERS,
+                "Content-Disposition": f"attachment; filename*=UTF-8''{quote(made.name, safe='')}",
+            },
+            media_type=made.kind,
+        )
 
     # -- forms -------------------------------------------------------------------------------------------------------------
 
@@ -249,6 +269,7 @@ def dashboard(app: "Holdfast", access: Access) -> list[BaseRoute]:
     for section in SECTIONS:
         made += [_page_route(board, page) for page in section.pages]
         made += [_form_route(board, action) for action in section.actions]
+        made += [_file_route(board, download) for download in section.downloads]
     return made
 
 
@@ -274,6 +295,18 @@ def _form_route(board: Dashboard, action: Action) -> Route:
             return await board.refused(request, refusal_of(error))
 
     return Route(action.path, act, methods=["POST"])
+
+
+def _file_route(board: Dashboard, download: Download) -> Route:
+    async def give(request: Request) -> Response:
+        try:
+            return await board.give(request, download)
+        except Refusal as refusal:
+            return await board.refused(request, refusal)
+        except Exception as error:  # noqa: BLE001 - as above
+            return await board.refused(request, refusal_of(error))
+
+    return Route(download.path, give)
 
 
 __all__ = ["Dashboard", "Section", "dashboard"]

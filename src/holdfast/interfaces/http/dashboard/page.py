@@ -14,8 +14,10 @@ from holdfast.interfaces.http.dashboard.look import Look
 Values = Mapping[str, Any]
 Reads = Callable[..., Awaitable[Values]]
 Acts = Callable[..., Awaitable["Done | Shown"]]
+Makes = Callable[..., Awaitable["File"]]
 R = TypeVar("R", bound=Reads)
 A = TypeVar("A", bound=Acts)
+M = TypeVar("M", bound=Makes)
 
 
 class Asked(BaseModel):
@@ -53,6 +55,14 @@ class Shown(NamedTuple):
     values: Mapping[str, Any]
 
 
+class File(NamedTuple):
+    """What a browser keeps as a file."""
+
+    name: str
+    kind: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Panel:
     """A part of a page: its name is its template's, and the place on the page where it stands."""
@@ -60,6 +70,7 @@ class Panel:
     name: str
     reads: Reads
     on: tuple[str, ...]  # names of live events after which it is read anew
+    rest: int = 0  # seconds between two such readings, for panels that cost more
 
     @property
     def place(self) -> str:
@@ -69,12 +80,14 @@ class Panel:
     @property
     def trigger(self) -> str:
         """When the browser reads it anew."""
-        return ", ".join(f"{name} from:body" for name in self.on)
+        calm = f" throttle:{self.rest}s" if self.rest else ""
+        return ", ".join(f"{name} from:body{calm}" for name in self.on)
 
     async def read(self, look: Look, asked: Asked, parts: Mapping[str, Any]) -> Values:
         """Read it, and give it what it names: the look, what was asked, parts of the path."""
         given = {"look": look, "asked": asked, **parts}
-        return await self.reads(**{name: given[name] for name in inspect.signature(self.reads).parameters})
+        named = inspect.signature(self.reads).parameters
+        return await self.reads(**{name: given[name] for name in named if name in given})
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +111,15 @@ class Action:
     form: type[Form]
 
 
+@dataclass(frozen=True, slots=True)
+class Download:
+    """What makes a file."""
+
+    path: str
+    makes: Makes
+    asked: type[Asked]
+
+
 @dataclass(slots=True)
 class Section:
     """The pages of one entry of the navigation, collected by decorators."""
@@ -105,16 +127,17 @@ class Section:
     name: str
     pages: list[Page] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
+    downloads: list[Download] = field(default_factory=list)
     _panels: dict[Reads, Panel] = field(default_factory=dict)
 
-    def panel(self, *on: str) -> Callable[[R], R]:
+    def panel(self, *on: str, rest: int = 0) -> Callable[[R], R]:
         """Declare a panel: a function of a look, what was asked, and parts of the path, of which it names what it needs.
 
         Who may see it is what the operations say that it asks.
         """
 
         def declare(reads: R) -> R:
-            self._panels[reads] = Panel(reads.__name__, reads, on)
+            self._panels[reads] = Panel(reads.__name__, reads, on, rest)
             return reads
 
         return declare
@@ -145,6 +168,15 @@ class Section:
         def declare(acts: A) -> A:
             self.actions.append(Action(path, acts, get_type_hints(acts)["form"]))
             return acts
+
+        return declare
+
+    def download(self, path: str) -> Callable[[M], M]:
+        """Declare a file to keep; the operations that it asks say who may have it."""
+
+        def declare(makes: M) -> M:
+            self.downloads.append(Download(path, makes, get_type_hints(makes)["asked"]))
+            return makes
 
         return declare
 

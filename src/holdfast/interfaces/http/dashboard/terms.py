@@ -1,0 +1,23 @@
+"""Terms of the search grammar, as links write them."""
+
+import re
+from urllib.parse import urlencode
+
+_PLAIN = re.compile(r"[\w.@/+=-]+")
+_SPECIAL = re.compile(r'(["\\])')
+
+
+def term(field: str, value: str) -> str:
+    """Write a term that means exactly this value."""
+    quoted = _SPECIAL.sub(r"\\\1", value)
+    return f"{field}:{value}" if _PLAIN.fullmatch(value) else f'{field}:"{quoted}"'
+
+
+def jobs(*terms: str) -> str:
+    """Write the path of the list of jobs that fit all of these."""
+    return "/jobs?" + urlencode({"q": " ".join(terms)})
+
+
+def again(*terms: str) -> str:
+    """Write the path that shows what running all of these again would touch."""
+    return "/operations/new?" + urlencode({"action": "retry", "q": " ".join(terms)})
