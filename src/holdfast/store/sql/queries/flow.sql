@@ -1,0 +1,29 @@
+-- From one job along everything that ties jobs together, one index each. The walk ends where enough has been seen: it is read lazily.
+with recursive part (id) as (
+  select %(job_id)s::uuid
+  union
+  select tied.id
+    from part p
+    cross join lateral (
+      select d.job_id as id from holdfast.dependency d where d.needs = p.id
+      union all
+      select d.needs from holdfast.dependency d where d.job_id = p.id
+      union all
+      select j.id from holdfast.job j where j.parent_id = p.id
+      union all
+      select j.id from holdfast.job j where j.compensates = p.id
+      union all
+      select j.id from holdfast.job j where j.retry_of = p.id
+      union all
+      select own.id
+        from holdfast.job j
+        cross join lateral unnest(array[j.parent_id, j.compensates, j.retry_of]) as own (id)
+       where j.id = p.id and own.id is not null) as tied),
+chosen as materialized (
+  select p.id from part p limit %(most)s)
+select j.id, j.task, j.label, j.status::text, j.parent_id, j.compensates, j.retry_of,
+       coalesce((select array_agg(d.needs order by d.position) from holdfast.dependency d where d.job_id = j.id), '{}')
+  from chosen c
+  join holdfast.job j on j.id = c.id
+ where %(tenant)s::text is null or j.tenant = %(tenant)s::text
+ order by j.id
