@@ -93,14 +93,12 @@ class Dashboard:
         try:
             async with self._window.looking(request, principal) as look:
                 values = await panel.read(look, asked, request.path_params)
-        except Refusal as refusal:
-            if refusal.type is problems.NOT_FOUND and len(page.panels) == 1:
-                raise
-            return self._templates.get_template("panels/failed.html").render(**frame, refusal=refusal)
         except Exception as error:  # noqa: BLE001 - one panel fails alone
-            return self._templates.get_template("panels/failed.html").render(
-                **frame, refusal=refusal_of(error)
-            )
+            refusal = error if isinstance(error, Refusal) else refusal_of(error)
+            # What a page is about is what its first panel shows.
+            if refusal.type is problems.NOT_FOUND and panel is page.panels[0]:
+                raise refusal from None
+            return self._templates.get_template("panels/failed.html").render(**frame, refusal=refusal)
         return self._templates.get_template(f"panels/{panel.name}.html").render(**frame, **values)
 
     # -- forms -------------------------------------------------------------------------------------------------------------

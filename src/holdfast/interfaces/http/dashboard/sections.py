@@ -1,5 +1,6 @@
 """All sections of the dashboard."""
 
+from holdfast.interfaces.http.dashboard.job import job
 from holdfast.interfaces.http.dashboard.queues import queues
 
-SECTIONS = (queues,)
+SECTIONS = (job, queues)
