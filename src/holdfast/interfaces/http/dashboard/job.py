@@ -128,7 +128,7 @@ async def _timeline(look: Look, asked: JobAsked, job_id: UUID) -> Values:
     told = Told(shown, history, attempts, steps, approvals, activity, actions, undoing)
     return {
         "picture": state_picture([(move.from_status, move.to_status) for move in history], shown.status),
-        "entries": timeline(told, asked.only),
+        "happened": timeline(told, asked.only),
         "filters": FILTERS,
         "whole": whole,
     }
