@@ -5,7 +5,12 @@ from xml.etree import ElementTree
 from holdfast.domain.states import Status
 from holdfast.interfaces.http.dashboard.flow_graph import Edge, Node, flow_graph, grouped, layers, outline
 
-DIAMOND = [Edge("a", "b", "needed"), Edge("a", "c", "needed"), Edge("b", "d", "needed"), Edge("c", "d", "needed")]
+DIAMOND = [
+    Edge("a", "b", "needed"),
+    Edge("a", "c", "needed"),
+    Edge("b", "d", "needed"),
+    Edge("c", "d", "needed"),
+]
 
 
 def nodes(names: str, status: Status = Status.PENDING) -> list[Node]:
@@ -56,7 +61,7 @@ def test_many_jobs_become_their_tasks_with_counts() -> None:
 
     tasks, ties = grouped(many, edges)
 
-    assert [(task.title, task.subtitle) for task in tasks] == [("split", "1 jobs"), ("resize", "499 jobs")]
+    assert [(task.title, task.subtitle) for task in tasks] == [("split", "1 job"), ("resize", "499 jobs")]
     assert tasks[1].counts == {Status.COMPLETED: 498, Status.FAILED: 1}
     assert tasks[1].status is Status.FAILED
     assert ties == [Edge("split", "resize", "child", 499)]

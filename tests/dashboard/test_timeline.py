@@ -99,7 +99,9 @@ def test_a_filter_leaves_its_kind(only: Filter, titles: list[str]) -> None:
 
 
 def test_signs_of_life_that_follow_each_other_are_told_once() -> None:
-    beats = [HappeningView(at=at(n), kind="callback.heartbeat", actor="executor:x", data={}) for n in range(5)]
+    beats = [
+        HappeningView(at=at(n), kind="callback.heartbeat", actor="executor:x", data={}) for n in range(5)
+    ]
 
     (entry,) = timeline(Told(job(), activity=beats))
 
@@ -121,7 +123,12 @@ def test_what_operators_did_and_what_was_undone_leads_to_other_jobs() -> None:
 def test_attempts_come_from_moves_and_from_what_they_left_behind() -> None:
     second, first = attempts_of(HISTORY, [FAILED])
 
-    assert (first.worker, first.started_at, first.ended_at, first.outcome) == ("worker-1", at(1), at(3), "failed")
+    assert (first.worker, first.started_at, first.ended_at, first.outcome) == (
+        "worker-1",
+        at(1),
+        at(3),
+        "failed",
+    )
     assert (second.worker, second.started_at, second.ended_at) == ("worker-2", at(10), at(12))
     assert second.outcome == "completed"
     assert [line.message for line in first.lines] == ["charging", "refused", "… more than 500 lines"]

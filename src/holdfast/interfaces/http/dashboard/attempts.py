@@ -87,7 +87,10 @@ def _line(told: Mapping[str, Any]) -> LogLine:
     except ValueError:
         at = None
     return LogLine(
-        at, str(told.get("level") or "").lower(), str(told.get("logger") or ""), str(told.get("message") or "")
+        at,
+        str(told.get("level") or "").lower(),
+        str(told.get("logger") or ""),
+        str(told.get("message") or ""),
     )
 
 

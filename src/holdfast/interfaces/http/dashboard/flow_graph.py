@@ -62,7 +62,13 @@ def grouped(nodes: Sequence[Node], edges: Sequence[Edge]) -> tuple[list[Node], l
         if task_of[edge.before] != task_of[edge.after]
     )
     made = [
-        Node(task, task, f"{found.total():,} jobs", _worst(found), dict(found))
+        Node(
+            task,
+            task,
+            f"{found.total():,} job{'' if found.total() == 1 else 's'}",
+            _worst(found),
+            dict(found),
+        )
         for task, found in counts.items()
     ]
     return made, [Edge(*told, count) for told, count in times.items()]

@@ -219,9 +219,7 @@ _READERS: dict[Tab, Callable[[Look, JobAsked, UUID], Awaitable[Values]]] = {
 }
 
 
-async def _all(
-    look: Look, operation: Callable[..., Awaitable[Any]], job_id: UUID
-) -> tuple[list[Any], bool]:
+async def _all(look: Look, operation: Callable[..., Awaitable[Any]], job_id: UUID) -> tuple[list[Any], bool]:
     """Read a list from its beginning, as far as a page can show it; and whether that was all."""
     items: list[Any] = []
     after: str | None = None
@@ -297,5 +295,6 @@ async def reveal(look: Look, form: ReasonForm, job_id: UUID) -> Done:
     await look.at(reveal_job, job_id, ReasonBody(reason=form.reason))
     minutes = int(REVEALED_FOR.total_seconds() // 60)
     return Done(
-        f"You see the payload for {minutes} minutes; the audit has your reason.", f"/jobs/{job_id}?tab=payload"
+        f"You see the payload for {minutes} minutes; the audit has your reason.",
+        f"/jobs/{job_id}?tab=payload",
     )
