@@ -1,6 +1,6 @@
 """Flows as layers of boxes, and as a list."""
 
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from holdfast.domain.states import Status
 from holdfast.interfaces.http.dashboard.flow_graph import Edge, Node, flow_graph, grouped, layers, outline
@@ -36,7 +36,7 @@ def test_a_circle_is_drawn_all_the_same() -> None:
 
 
 def test_every_node_is_a_link_and_the_current_one_is_marked() -> None:
-    drawn = ElementTree.fromstring(flow_graph(nodes("abcd"), DIAMOND, "c", lambda node: f"/jobs/{node.key}"))
+    drawn = ET.fromstring(flow_graph(nodes("abcd"), DIAMOND, "c", lambda node: f"/jobs/{node.key}"))
 
     links = {each.attrib["href"]: each.attrib["class"] for each in drawn.findall("a")}
     assert list(links) == ["/jobs/a", "/jobs/b", "/jobs/c", "/jobs/d"]
@@ -49,7 +49,7 @@ def test_names_are_escaped() -> None:
 
     picture = flow_graph(hostile, [], "x", lambda _node: 'javascript:"')
 
-    ElementTree.fromstring(picture)
+    ET.fromstring(picture)
     assert "<img" not in picture
     assert "<script" not in picture
 

@@ -1,7 +1,7 @@
 """Steps as bars over time."""
 
 from datetime import UTC, datetime, timedelta
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from holdfast.interfaces.http.dashboard.waterfall import WIDTH, Bar, waterfall
 
@@ -13,7 +13,7 @@ def bar(name: str, since: float, until: float, kind: str = "step", tries: int = 
 
 
 def rects(picture: str) -> dict[str, dict[str, str]]:
-    drawn = ElementTree.fromstring(picture)
+    drawn = ET.fromstring(picture)
     return {(each.findtext("title") or "").partition(" (")[0]: each.attrib for each in drawn.findall("rect")}
 
 
@@ -60,6 +60,6 @@ def test_a_compensation_of_the_whole_task_gets_a_row_of_its_own() -> None:
 def test_names_are_escaped_and_cut() -> None:
     picture = waterfall([bar("<script>alert(1)</script>" * 4, 0, 1)])
 
-    ElementTree.fromstring(picture)
+    ET.fromstring(picture)
     assert "<script" not in picture
     assert "…" in picture

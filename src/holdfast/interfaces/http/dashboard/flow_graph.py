@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from holdfast.domain.states import Status
 from holdfast.interfaces.http.dashboard.rendering import state_class, state_word
-from holdfast.interfaces.http.dashboard.svg import arrow, element, shortened
+from holdfast.interfaces.http.dashboard.svg import TIMES, arrow, element, shortened
 
 MOST_DRAWN = 300
 _BOX_WIDTH, _BOX_HEIGHT = 190, 46
@@ -187,7 +187,7 @@ def _edge(edge: Edge, places: Mapping[Hashable, tuple[float, float]]) -> Markup:
     path = f"M{x:.0f} {y:.1f}C{x + bend:.0f} {y:.1f} {to_x - bend:.0f} {to_y:.1f} {to_x:.0f} {to_y:.1f}"
     return element(
         "path",
-        element("title", edge.kind + (f" ×{edge.times}" if edge.times > 1 else "")),
+        element("title", edge.kind + (f" {TIMES}{edge.times}" if edge.times > 1 else "")),
         d=path, class_=f"edge {edge.kind}", marker_end="url(#flow-arrow)",
     )  # fmt: skip
 

@@ -2,17 +2,19 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import NamedTuple
 
 from markupsafe import Markup
 
 from holdfast.domain.states import LEGAL_MOVES, Status
 from holdfast.interfaces.http.dashboard.rendering import state_class, state_word
-from holdfast.interfaces.http.dashboard.svg import arrow, element
+from holdfast.interfaces.http.dashboard.svg import TIMES, arrow, element
 
 Move = tuple[Status | None, Status]
 
 _WIDTH, _HEIGHT = 136, 40
+_LONGEST_LINE, _LINE = 16, 14.0
 _MOST_TOLD = 40  # moves that are said aloud
 
 
@@ -89,19 +91,29 @@ def _edge(pair: tuple[Status, Status], times: int) -> Markup:
         class_="edge travelled" if times else "edge",
         marker_end=f"url(#state-{kind})",
     )
-    count = element("text", f"×{times}", x=way.x, y=way.y, class_="times") if times > 1 else Markup("")
+    count = element("text", f"{TIMES}{times}", x=way.x, y=way.y, class_="times") if times > 1 else Markup("")
     return line + count
 
 
 def _box(status: Status, visits: int, *, is_current: bool) -> Markup:
     x, y = _BOXES[status]
     kinds = ["box", state_class(status), "visited" if visits else "", "current" if is_current else ""]
-    word = state_word(status) + (f" ×{visits}" if visits > 1 else "")
+    word = state_word(status) + (f" {TIMES}{visits}" if visits > 1 else "")
     return element(
         "g",
         element("rect", x=x - _WIDTH / 2, y=y, width=_WIDTH, height=_HEIGHT, rx=8),
-        element("text", word, x=x, y=y + _HEIGHT / 2 + 4, text_anchor="middle"),
+        _words(word, x, y + _HEIGHT / 2 + 4),
         class_=" ".join(filter(None, kinds)),
+    )
+
+
+def _words(text: str, x: int, y: float) -> Markup:
+    """Write in the middle of a box, on two lines what is too long for one."""
+    lines = wrap(text, _LONGEST_LINE)
+    first = y - _LINE / 2 * (len(lines) - 1)
+    return Markup("").join(
+        element("text", line, x=x, y=first + _LINE * number, text_anchor="middle")
+        for number, line in enumerate(lines)
     )
 
 

@@ -1,6 +1,10 @@
 """Elements of SVG as text: every value is escaped, and what looks like something is said by classes, never by styles."""
 
+from typing import Final
+
 from markupsafe import Markup, escape
+
+TIMES: Final = "\N{MULTIPLICATION SIGN}"
 
 
 def element(name: str, *children: str, **attributes: object) -> Markup:
