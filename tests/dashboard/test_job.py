@@ -167,6 +167,13 @@ async def test_a_viewer_sees_a_payload_only_after_saying_why_and_the_audit_has_i
     assert "viewer job.reveal Ana asked" in audit
 
 
+async def test_a_viewer_is_told_that_the_audit_is_for_operators(looking: Looking, failed: str) -> None:
+    async with looking(Role.VIEWER) as browser:
+        page = words(await read(browser, failed, tab="audit"))
+
+    assert "The audit is for operators." in page
+
+
 async def test_another_viewers_reason_shows_nothing_to_this_one(looking: Looking, failed: str) -> None:
     async with looking(Role.APPROVER) as browser:
         await browser.post(f"/jobs/{failed}/reveal", data={"reason": "curious"})

@@ -112,8 +112,8 @@ def flow(job_id: UUID, most: int, tenant: str | None = None) -> Call[list[FlowJo
 
 def _read_flow(rows: list[Row]) -> list[FlowJob]:
     return [
-        FlowJob(job_id, task, label, Status(status), *ties, tuple(needs))
-        for job_id, task, label, status, *ties, needs in rows
+        FlowJob(job_id, task, label, Status(status), parent, undoes, retried, tuple(needs))
+        for job_id, task, label, status, parent, undoes, retried, needs in rows
     ]
 
 

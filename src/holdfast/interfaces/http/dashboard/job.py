@@ -2,7 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias
+from urllib.parse import urlencode
 from uuid import UUID
 
 from pydantic import Field
@@ -42,21 +43,12 @@ from holdfast.store.access import was_revealed
 job = Section("jobs")
 
 Tab: TypeAlias = Literal["timeline", "steps", "attempts", "payload", "graph", "audit"]
-TABS: dict[Tab, str] = {
-    "timeline": "Timeline",
-    "steps": "Steps",
-    "attempts": "Attempts & logs",
-    "payload": "Payload",
-    "graph": "Graph",
-    "audit": "Audit",
-}
 REVEALED_FOR = timedelta(minutes=10)
 MOST_EDGES = 1500
 _MOST_LINES = 600  # of the graph as a list
 _PART, _MOST_PARTS = 200, 5
 Reason = Annotated[str, Field(min_length=1, max_length=500)]
 Values: TypeAlias = dict[str, Any]
-T = TypeVar("T")
 
 
 class JobAsked(Asked):
@@ -89,7 +81,7 @@ async def job_header(look: Look, job_id: UUID) -> Values:
 @job.panel("jobs")
 async def job_tab(look: Look, asked: JobAsked, job_id: UUID) -> Values:
     """Show the part of its story that was asked for."""
-    return {"tabs": TABS, **await _READERS[asked.tab](look, asked, job_id)}
+    return await _READERS[asked.tab](look, asked, job_id)
 
 
 job.page("/jobs/{job_id:uuid}", "Job", job_header, job_tab, name="job", asked=JobAsked)
@@ -188,7 +180,8 @@ async def _graph(look: Look, _asked: JobAsked, job_id: UUID) -> Values:
 
     def address(node: Node) -> str:
         # A job's graph, or where the list of jobs finds a task's.
-        return f"{prefix}/jobs/{node.key}?tab=graph" if isinstance(node.key, UUID) else f"#task-{node.key}"
+        own = f"jobs/{node.key}?tab=graph"
+        return f"{prefix}/{own if isinstance(node.key, UUID) else 'jobs?' + urlencode({'q': f'task:{node.key}'})}"
 
     lines = outline(nodes, edges)
     return {
@@ -205,8 +198,10 @@ async def _graph(look: Look, _asked: JobAsked, job_id: UUID) -> Values:
 
 
 async def _audit(look: Look, asked: JobAsked, job_id: UUID) -> Values:
+    if not look.may(Scope.OPERATE):
+        return {"is_for_others": True}
     found = await look.at(list_actions, AuditQuery(target=str(job_id), after=asked.after, limit=100))
-    return {"actions": found.items, "next": found.next}
+    return {"is_for_others": False, "actions": found.items, "next": found.next}
 
 
 _READERS: dict[Tab, Callable[[Look, JobAsked, UUID], Awaitable[Values]]] = {
