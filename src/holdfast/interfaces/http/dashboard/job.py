@@ -256,8 +256,9 @@ def flow_parts(jobs: Sequence[FlowJobView]) -> tuple[list[Node], list[Edge]]:
         ]
         for before, kind in ties:
             # A parent that waits for its child needs it: the arrow of the child is the one that began it.
-            if before in known and before is not None and (each.id, before) not in edges:
-                edges.setdefault((before, each.id), Edge(before, each.id, kind))
+            if before is None or before not in known or (each.id, before) in edges:
+                continue
+            edges.setdefault((before, each.id), Edge(before, each.id, kind))
     return nodes, list(edges.values())
 
 
