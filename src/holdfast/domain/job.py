@@ -111,6 +111,7 @@ class Happening:
     kind: str
     actor: str
     data: dict[str, Any] | None
+    id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,19 @@ class Progress:
     done: float
     total: float | None
     note: str | None
+
+
+class FlowJob(NamedTuple):
+    """A job as a part of its flow, and what ties it to others."""
+
+    id: UUID
+    task: str
+    label: str | None
+    status: Status
+    parent_id: UUID | None
+    compensates: UUID | None
+    retry_of: UUID | None
+    needs: tuple[UUID, ...]
 
 
 @dataclass(frozen=True, slots=True)

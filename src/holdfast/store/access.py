@@ -170,6 +170,11 @@ def actions(tenant: str | None, target: str | None, before: int | None, limit: i
     )  # fmt: skip
 
 
+def was_revealed(job_id: str, actor: str, within: timedelta) -> Call[bool]:
+    """Ask whether somebody has lately written down that they look at a job's payload."""
+    return query("was_revealed", single, target=job_id, actor=actor, within=within)
+
+
 def database_clock() -> Call[datetime]:
     """Ask what time it is where it counts."""
     return query("clock", single)

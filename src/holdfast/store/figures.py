@@ -83,7 +83,7 @@ class Used(NamedTuple):
 def flow(first: datetime, last: datetime, width: timedelta) -> Call[list[Flow]]:
     """Say how jobs moved, in spans of this width."""
     return query(
-        "flow",
+        "moves",
         lambda rows: [Flow(row[0], *map(int, row[1:])) for row in rows],
         first=first,
         last=last,

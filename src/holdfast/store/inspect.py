@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from holdfast.domain.encryption import shown
-from holdfast.domain.job import AttemptRecord, Happening, Job, Progress, StepRecord, Transition
+from holdfast.domain.job import AttemptRecord, FlowJob, Happening, Job, Progress, StepRecord, Transition
 from holdfast.domain.redaction import redacted
 from holdfast.domain.states import Status
 from holdfast.store.call import Call, Row, query
@@ -94,9 +94,27 @@ def _read_steps(rows: list[Row]) -> list[StepRecord]:
     return [StepRecord(*(*told, redacted(value, paths), size)) for *told, value, size, paths in rows]
 
 
-def activity(job_id: UUID) -> Call[list[Happening]]:
-    """Read what happened to a job without moving it; its progress apart."""
-    return query("activity", lambda rows: [Happening(*row) for row in rows], job_id=job_id)
+def activity(job_id: UUID, after: int = 0, limit: int | None = None) -> Call[list[Happening]]:
+    """Read what happened to a job without moving it, or what follows a row of that; its progress apart."""
+    return query(
+        "activity",
+        lambda rows: [Happening(*row) for row in rows],
+        job_id=job_id,
+        after=after,
+        limit=limit,
+    )
+
+
+def flow(job_id: UUID, most: int, tenant: str | None = None) -> Call[list[FlowJob]]:
+    """Read the jobs that one hangs together with, as many as asked for; with a tenant only that tenant's."""
+    return query("flow", _read_flow, job_id=job_id, most=most, tenant=tenant)
+
+
+def _read_flow(rows: list[Row]) -> list[FlowJob]:
+    return [
+        FlowJob(job_id, task, label, Status(status), parent, undoes, retried, tuple(needs))
+        for job_id, task, label, status, parent, undoes, retried, needs in rows
+    ]
 
 
 def progress(job_id: UUID) -> Call[Progress | None]:

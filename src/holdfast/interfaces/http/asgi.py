@@ -16,6 +16,7 @@ from holdfast.interfaces.http.api.alerts import alerts, audit
 from holdfast.interfaces.http.api.approvals import approvals
 from holdfast.interfaces.http.api.deliveries import deliveries
 from holdfast.interfaces.http.api.figures import usage
+from holdfast.interfaces.http.api.job_story import stories
 from holdfast.interfaces.http.api.jobs import jobs
 from holdfast.interfaces.http.api.keys import keys
 from holdfast.interfaces.http.api.operations import operations
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 OPERATIONS = [
     jobs,
+    stories,
     operations,
     approvals,
     queues,

@@ -168,7 +168,7 @@ async def list_history(call: ApiCall, job_id: UUID, query: ListQuery) -> History
     """Tell a job's history: every move, by whom and why."""
     await find_own(call, job_id)
     name = f"history {job_id}"
-    after = _number(read_cursor(name, query.after))
+    after = read_number(read_cursor(name, query.after))
     rows = await call.ask(inspect.history(job_id, after, query.limit + 1))
     following = write_cursor(name, str(rows[query.limit - 1].seq)) if len(rows) > query.limit else None
     link_next(call, query, following)
@@ -181,7 +181,7 @@ async def list_attempts(call: ApiCall, job_id: UUID, query: ListQuery) -> Attemp
     """List what a job's attempts left behind: errors and log lines."""
     await find_own(call, job_id)
     name = f"attempts {job_id}"
-    after = _number(read_cursor(name, query.after))
+    after = read_number(read_cursor(name, query.after))
     rows = await call.ask(inspect.attempts(job_id, after, query.limit + 1))
     following = write_cursor(name, str(rows[query.limit - 1].attempt)) if len(rows) > query.limit else None
     link_next(call, query, following)
@@ -205,10 +205,11 @@ async def list_steps(call: ApiCall, job_id: UUID, query: ListQuery) -> StepPage:
     return StepPage(items=[StepView.model_validate(row) for row in rows[: query.limit]], next=following)
 
 
-def _number(place: list[str] | None) -> int:
+def read_number(place: list[str] | None, below: int = 2**31) -> int:
+    """Read a place in a list that is numbered; its beginning is 0."""
     if place is None:
         return 0
-    if not place[0].isascii() or not place[0].isdigit() or int(place[0]) >= 2**31:
+    if not place[0].isascii() or not place[0].isdigit() or int(place[0]) >= below:
         raise bad_cursor()
     return int(place[0])
 

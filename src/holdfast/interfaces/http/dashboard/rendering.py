@@ -23,6 +23,14 @@ def moment(at: datetime | None) -> Markup:
     )
 
 
+def exact(at: datetime) -> Markup:
+    """Write a moment to the second, beside the one that says how long ago it was."""
+    told = at.astimezone(UTC)
+    return Markup('<time class="exact" datetime="{}">{}</time>').format(
+        told.isoformat(), f"{told:%Y-%m-%d %H:%M:%S}"
+    )
+
+
 def span(length: timedelta | float | None) -> str:
     """Write how long something lasts: 0.42 s, 12 s, 4m 05s, 1h 04m, 3d 2h."""
     if length is None:
@@ -76,6 +84,6 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
-        moment=moment, span=span, count=count, state_class=state_class, state_word=state_word, short_id=short_id, as_json=as_json,
+        moment=moment, exact=exact, span=span, count=count, state_class=state_class, state_word=state_word, short_id=short_id, as_json=as_json,
     )  # fmt: skip
     return made

@@ -1,11 +1,7 @@
--- Moves of jobs, the newest first: no more than a bound is looked at, of which those are given that fit.
-select h.xid, h.job_id, h.seq, h.from_status::text, h.to_status::text, h.attempt, h.at, h.actor, h.reason, j.task::text, j.label, j.tenant::text,
-       h.fits
-  from (select h.xid, h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.at, h.actor, h.reason,
-               %(statuses)s::text[] is null or h.to_status::text = any (%(statuses)s::text[]) as fits
-          from holdfast.job_history h
-         where (h.xid, h.job_id, h.seq) < (%(xid)s::bigint, %(job_id)s::uuid, %(seq)s::int)
-         order by h.xid desc, h.job_id desc, h.seq desc
-         limit %(looked)s) as h
-  join holdfast.job j on j.id = h.job_id
- order by h.xid desc, h.job_id desc, h.seq desc
+-- How jobs moved, in spans of equal length, from the minutes alone. Spans without any move are left out.
+select date_bin(%(width)s::interval, s.minute, %(first)s::timestamptz) as at,
+       sum(s.enqueued), sum(s.started), sum(s.suspended), sum(s.retried), sum(s.completed), sum(s.failed), sum(s.cancelled), count(*)
+  from holdfast.statistic s
+ where s.minute >= %(first)s::timestamptz and s.minute < %(last)s::timestamptz
+ group by 1
+ order by 1

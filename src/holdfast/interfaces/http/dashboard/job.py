@@ -1,0 +1,296 @@
+"""One job: where it is and why, what can be done about it, and its whole story."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from typing import Annotated, Any, Literal, TypeAlias
+from urllib.parse import urlencode
+from uuid import UUID
+
+from pydantic import Field
+
+from holdfast.domain.access import Scope
+from holdfast.domain.states import Status
+from holdfast.interfaces.http.api.alerts import AuditQuery, list_actions
+from holdfast.interfaces.http.api.job_story import (
+    FlowJobView,
+    list_activity,
+    list_job_approvals,
+    reveal_job,
+    show_flow,
+)
+from holdfast.interfaces.http.api.job_views import JobView, StepView
+from holdfast.interfaces.http.api.jobs import (
+    cancel_job,
+    list_attempts,
+    list_history,
+    list_steps,
+    retry_job,
+    show_job,
+)
+from holdfast.interfaces.http.api.words import ReasonBody
+from holdfast.interfaces.http.dashboard.attempts import LEVELS, attempts_of
+from holdfast.interfaces.http.dashboard.copying import as_curl, as_python, is_partly_hidden
+from holdfast.interfaces.http.dashboard.flow_graph import MOST_DRAWN, Edge, Node, flow_graph, grouped, outline
+from holdfast.interfaces.http.dashboard.look import Look
+from holdfast.interfaces.http.dashboard.page import Asked, Done, Form, Section
+from holdfast.interfaces.http.dashboard.rendering import as_json, short_id
+from holdfast.interfaces.http.dashboard.state_picture import state_picture
+from holdfast.interfaces.http.dashboard.timeline import FILTERS, Filter, Told, timeline
+from holdfast.interfaces.http.dashboard.waterfall import Bar, waterfall
+from holdfast.interfaces.http.operation import ListQuery
+from holdfast.store.access import was_revealed
+
+job = Section("jobs")
+
+Tab: TypeAlias = Literal["timeline", "steps", "attempts", "payload", "graph", "audit"]
+REVEALED_FOR = timedelta(minutes=10)
+MOST_EDGES = 1500
+_MOST_LINES = 600  # of the graph as a list
+_PART, _MOST_PARTS = 200, 5
+Reason = Annotated[str, Field(min_length=1, max_length=500)]
+Values: TypeAlias = dict[str, Any]
+
+
+class JobAsked(Asked):
+    """Which tab, and which part of it."""
+
+    tab: Tab = "timeline"
+    only: Filter = "all"
+    level: Literal["debug", "info", "warning", "error", "critical"] = "debug"
+    after: Annotated[str, Field(pattern=r"^[0-9]{1,18}$")] | None = None
+
+
+# -- panels ----------------------------------------------------------------------------------------------------------------
+
+
+@job.panel("jobs", "queues", "workers")
+async def job_header(look: Look, job_id: UUID) -> Values:
+    """Say where a job is and why, and offer what can be done about it now."""
+    shown = await look.at(show_job, job_id)
+    activity = await look.at(list_activity, job_id, ListQuery(limit=1))
+    return {
+        "job": shown,
+        "progress": None if shown.status.is_terminal else activity.progress,
+        "why": shown.why.partition("; decide: holdfast approval")[0],  # here, there is a button
+        "not_again": why_not_again(shown, may=look.may(Scope.OPERATE)),
+        "not_stopped": why_not_stopped(shown, may=look.may(Scope.OPERATE)),
+        "may_approve": look.may(Scope.APPROVE),
+    }
+
+
+@job.panel("jobs")
+async def job_tab(look: Look, asked: JobAsked, job_id: UUID) -> Values:
+    """Show the part of its story that was asked for."""
+    return await _READERS[asked.tab](look, asked, job_id)
+
+
+job.page("/jobs/{job_id:uuid}", "Job", job_header, job_tab, name="job", asked=JobAsked)
+
+
+def why_not_again(shown: JobView, *, may: bool) -> str | None:
+    """Say why a job cannot be run again; None when it can."""
+    if not may:
+        return "your role may not: ask an operator"
+    if shown.retried_as is not None:
+        return f"it was run again already, as {short_id(shown.retried_as)}"
+    if shown.status is not Status.FAILED:
+        return "only a job that has failed is run again"
+    return None
+
+
+def why_not_stopped(shown: JobView, *, may: bool) -> str | None:
+    """Say why a job cannot be stopped; None when it can."""
+    if not may:
+        return "your role may not: ask an operator"
+    return "it has ended" if shown.status.is_terminal else None
+
+
+# -- tabs ------------------------------------------------------------------------------------------------------------------
+
+
+async def _timeline(look: Look, asked: JobAsked, job_id: UUID) -> Values:
+    shown = await look.at(show_job, job_id)
+    history, whole = await _all(look, list_history, job_id)
+    attempts, _ = await _all(look, list_attempts, job_id)
+    steps, _ = await _all(look, list_steps, job_id)
+    activity, _ = await _all(look, list_activity, job_id)
+    approvals = (await look.at(list_job_approvals, job_id)).items
+    undoing = await look.at(show_job, shown.compensated_by) if shown.compensated_by else None
+    actions = await _actions(look, job_id) if look.may(Scope.OPERATE) else []
+    told = Told(shown, history, attempts, steps, approvals, activity, actions, undoing)
+    return {
+        "picture": state_picture([(move.from_status, move.to_status) for move in history], shown.status),
+        "happened": timeline(told, asked.only),
+        "filters": FILTERS,
+        "whole": whole,
+    }
+
+
+async def _steps(look: Look, _asked: JobAsked, job_id: UUID) -> Values:
+    shown = await look.at(show_job, job_id)
+    own, whole = await _all(look, list_steps, job_id)
+    # Doing and undoing are two jobs; each shows both.
+    other_id = shown.compensates or shown.compensated_by
+    other = (await _all(look, list_steps, other_id))[0] if other_id else []
+    done, undone = (other, own) if shown.compensates else (own, other)
+    return {
+        "picture": waterfall(_bars(done), _bars(undone)),
+        "done": done,
+        "undone": undone,
+        "undoing_id": job_id if shown.compensates else other_id,
+        "whole": whole,
+        "is_hidden": not await _may_see(look, job_id),
+    }
+
+
+async def _attempts(look: Look, asked: JobAsked, job_id: UUID) -> Values:
+    history, whole = await _all(look, list_history, job_id)
+    left, _ = await _all(look, list_attempts, job_id)
+    return {"attempts": attempts_of(history, left, asked.level), "levels": LEVELS, "whole": whole}
+
+
+async def _payload(look: Look, _asked: JobAsked, job_id: UUID) -> Values:
+    if not await _may_see(look, job_id):
+        return {"is_hidden": True}
+    shown = await look.at(show_job, job_id)
+    prefix = str(look.request.scope.get("root_path", "")).rstrip("/")
+    address = f"{look.request.url.scheme}://{look.request.url.netloc}{prefix}/api/v1/jobs"
+    return {
+        "is_hidden": False,
+        "parts": {"Payload": shown.payload, "Result": shown.result, "Metadata": shown.metadata},
+        "has_ended": shown.status is Status.COMPLETED,
+        "copies": {
+            "JSON": as_json(shown.payload),
+            "Python": as_python(shown),
+            "curl": as_curl(shown, address),
+        },
+        "is_partly_hidden": is_partly_hidden(shown.payload),
+    }
+
+
+async def _graph(look: Look, _asked: JobAsked, job_id: UUID) -> Values:
+    flow = await look.at(show_flow, job_id)
+    nodes, edges = flow_parts(flow.jobs)
+    prefix = str(look.request.scope.get("root_path", "")).rstrip("/")
+    is_grouped = len(nodes) > MOST_DRAWN or len(edges) > MOST_EDGES
+    current: Any = job_id
+    if is_grouped:
+        current = next(node.title for node in nodes if node.key == job_id)
+        nodes, edges = grouped(nodes, edges)
+
+    def address(node: Node) -> str:
+        # A job's graph, or where the list of jobs finds a task's.
+        own = f"jobs/{node.key}?tab=graph"
+        return f"{prefix}/{own if isinstance(node.key, UUID) else 'jobs?' + urlencode({'q': f'task:{node.key}'})}"
+
+    lines = outline(nodes, edges)
+    return {
+        "count": len(flow.jobs),
+        "whole": flow.whole,
+        "is_grouped": is_grouped,
+        "nodes": nodes,
+        "picture": flow_graph(nodes, edges, current, address),
+        "lines": lines[:_MOST_LINES],
+        "more_lines": max(len(lines) - _MOST_LINES, 0),
+        "current": current,
+        "statuses": list(Status),
+    }
+
+
+async def _audit(look: Look, asked: JobAsked, job_id: UUID) -> Values:
+    if not look.may(Scope.OPERATE):
+        return {"is_for_others": True}
+    found = await look.at(list_actions, AuditQuery(target=str(job_id), after=asked.after, limit=100))
+    return {"is_for_others": False, "actions": found.items, "next": found.next}
+
+
+_READERS: dict[Tab, Callable[[Look, JobAsked, UUID], Awaitable[Values]]] = {
+    "timeline": _timeline,
+    "steps": _steps,
+    "attempts": _attempts,
+    "payload": _payload,
+    "graph": _graph,
+    "audit": _audit,
+}
+
+
+async def _all(look: Look, operation: Callable[..., Awaitable[Any]], job_id: UUID) -> tuple[list[Any], bool]:
+    """Read a list from its beginning, as far as a page can show it; and whether that was all."""
+    items: list[Any] = []
+    after: str | None = None
+    for _ in range(_MOST_PARTS):
+        part = await look.at(operation, job_id, ListQuery(after=after, limit=_PART))
+        items += part.items
+        after = part.next
+        if after is None:
+            return items, True
+    return items, False
+
+
+async def _actions(look: Look, job_id: UUID) -> list[Any]:
+    return list((await look.at(list_actions, AuditQuery(target=str(job_id), limit=_PART))).items)
+
+
+async def _may_see(look: Look, job_id: UUID) -> bool:
+    """Whether payloads are shown to this person: to operators always, to others when they lately said why."""
+    if look.may(Scope.OPERATE):
+        return True
+    return await look.call.ask(was_revealed(str(job_id), look.principal.name, REVEALED_FOR))
+
+
+def _bars(steps: Sequence[StepView]) -> list[Bar]:
+    return [Bar(step.name, step.kind, step.started_at, step.finished_at, step.tries) for step in steps]
+
+
+def flow_parts(jobs: Sequence[FlowJobView]) -> tuple[list[Node], list[Edge]]:
+    """Give the boxes and arrows of a flow; what leads to jobs that were not read is left out."""
+    known = {each.id for each in jobs}
+    nodes = [Node(each.id, each.task, each.label or short_id(each.id), each.status) for each in jobs]
+    edges: dict[tuple[UUID, UUID], Edge] = {}
+    for each in jobs:
+        ties = [
+            *((need, "needed") for need in each.needs),
+            (each.compensates, "undone"),
+            (each.retry_of, "again"),
+            (each.parent_id, "child"),
+        ]
+        for before, kind in ties:
+            # A parent that waits for its child needs it: the arrow of the child is the one that began it.
+            if before is None or before not in known or (each.id, before) in edges:
+                continue
+            edges.setdefault((before, each.id), Edge(before, each.id, kind))
+    return nodes, list(edges.values())
+
+
+# -- forms -----------------------------------------------------------------------------------------------------------------
+
+
+class ReasonForm(Form):
+    """Why."""
+
+    reason: Reason
+
+
+@job.action("/jobs/{job_id:uuid}/retry")
+async def run_again(look: Look, form: ReasonForm, job_id: UUID) -> Done:
+    """Run a failed job again, as a new one, which is shown."""
+    made = await look.at(retry_job, job_id, ReasonBody(reason=form.reason))
+    return Done(f"Job {short_id(job_id)} runs again as this one.", f"/jobs/{made.id}")
+
+
+@job.action("/jobs/{job_id:uuid}/cancel")
+async def stop(look: Look, form: ReasonForm, job_id: UUID) -> Done:
+    """Stop a job."""
+    await look.at(cancel_job, job_id, ReasonBody(reason=form.reason))
+    return Done("The job is stopped.", f"/jobs/{job_id}")
+
+
+@job.action("/jobs/{job_id:uuid}/reveal")
+async def reveal(look: Look, form: ReasonForm, job_id: UUID) -> Done:
+    """Show a payload to somebody who says why."""
+    await look.at(reveal_job, job_id, ReasonBody(reason=form.reason))
+    minutes = int(REVEALED_FOR.total_seconds() // 60)
+    return Done(
+        f"You see the payload for {minutes} minutes; the audit has your reason.",
+        f"/jobs/{job_id}?tab=payload",
+    )

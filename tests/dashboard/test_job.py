@@ -1,0 +1,337 @@
+"""The page of one job."""
+
+import html
+import logging
+import re
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from dashboard.conftest import Looking
+from holdfast import Context, Fail, Holdfast, chain
+from holdfast.domain.access import Principal, Role
+from holdfast.interfaces.http.asgi import asgi
+from holdfast.testing import ScratchDatabase, adrain, drain
+from service.house import MANY, OWN_PAGE, settings
+
+TABS = ("timeline", "steps", "attempts", "payload", "graph", "audit")
+BIG = 12345678901234567890123
+NUMBER = "4111-1111-1111-1111"
+HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
+
+
+_log = logging.getLogger("shop")
+
+
+@pytest.fixture
+def app(holdfast_db: ScratchDatabase) -> Iterator[Holdfast]:
+    """Give an app with tasks of every kind that the page shows."""
+    made = holdfast_db.use(Holdfast())
+
+    async def reserve(what: str) -> dict[str, Any]:
+        return {"booked": what}
+
+    async def give_back(_booked: dict[str, Any]) -> None: ...
+
+    @made.task(retries=0, redact=["card.number"])
+    async def trip(ctx: Context, order: int, card: dict[str, str]) -> None:
+        _log.warning("booking order %s", order)
+        await ctx.step("flight", reserve, "flight", compensate=give_back)
+        await ctx.step("hotel", reserve, "hotel", compensate=give_back)
+        raise Fail("no car left")
+
+    @made.task()
+    async def greet(name: str) -> str:
+        return f"Hello {name}"
+
+    @made.task()
+    async def refund(ctx: Context, amount: int) -> None:
+        await ctx.approval("large", question="Refund 900?", facts={"amount": amount}, approvers=["ann"])
+
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def failed(app: Holdfast) -> str:
+    """Give a job that failed after two steps, which were undone."""
+    job = (
+        app.tasks["trip"]
+        .using(label="Trip to Lisbon", tenant="acme")
+        .enqueue(BIG, {"number": NUMBER, "owner": "Ana"})
+    )
+    drain(app)
+    return str(job.id)
+
+
+def words(answer: httpx.Response) -> str:
+    """Read what a person reads: without tags, on one line."""
+    text = re.sub(r"<(script|style|title|desc)\b.*?</\1>", " ", answer.text, flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
+
+
+async def read(browser: httpx.AsyncClient, job: str, **query: Any) -> httpx.Response:
+    answer = await browser.get(f"/jobs/{job}", params=query)
+    assert answer.status_code == 200, words(answer)
+    assert 'class="failed"' not in answer.text, words(answer)
+    return answer
+
+
+async def test_the_header_says_where_a_job_is_and_why(looking: Looking, failed: str) -> None:
+    async with looking() as browser:
+        page = words(await read(browser, failed))
+
+    assert "Failed Trip to Lisbon" in page
+    assert failed in page
+    assert "tenant acme" in page
+    assert "after 1 attempt with Fail: no car left" in page
+    assert "Stop: it has ended." in page
+    assert "Undone by" in page
+
+
+async def test_the_timeline_tells_moves_steps_and_compensation(looking: Looking, failed: str) -> None:
+    async with looking() as browser:
+        page = words(await read(browser, failed))
+        steps = words(await read(browser, failed, only="steps"))
+
+    for told in (
+        "Created",
+        "Attempt 1 started",
+        "Step flight",
+        "Fail: no car left",
+        "What it had done is undone",
+    ):
+        assert told in page
+    assert "Step hotel" in steps
+    assert "Attempt 1 started" not in steps
+
+
+async def test_the_steps_are_drawn_with_what_undid_them(looking: Looking, failed: str) -> None:
+    async with looking() as browser:
+        page = await read(browser, failed, tab="steps")
+        undoing = re.search(r'by job <a[^>]* title="([0-9a-f-]+)"', page.text)
+        assert undoing
+        other = await read(browser, undoing[1], tab="steps")
+
+    for shown in (page, other):
+        assert shown.text.count('class="bar kind-step"') == 2
+        assert shown.text.count('class="bar undo"') == 2
+    assert '{ "booked": "flight" }' in words(page)
+
+
+async def test_attempts_show_errors_and_log_lines(looking: Looking, failed: str) -> None:
+    async with looking() as browser:
+        page = words(await read(browser, failed, tab="attempts"))
+        errors = words(await read(browser, failed, tab="attempts", level="error"))
+
+    assert "Attempt 1 failed" in page
+    assert "holdfast.domain.errors.Fail : no car left" in page or "Fail : no car left" in page
+    assert f"warning booking order {BIG}" in page
+    assert "booking order" not in errors
+
+
+async def test_a_payload_keeps_big_numbers_and_hides_what_its_task_redacts(
+    looking: Looking, failed: str
+) -> None:
+    async with looking() as browser:
+        page = await read(browser, failed, tab="payload")
+
+    assert f'<code class="json-value">{BIG}</code>' in page.text
+    assert "redacted" in words(page)
+    assert NUMBER not in page.text
+    copies = [html.unescape(each) for each in re.findall(r'data-copy="([^"]*)"', page.text)]
+    assert any(each.startswith("app.tasks['trip'].using(queue='default', tenant='acme'") for each in copies)
+    assert any(each.startswith("curl https://jobs.test/api/v1/jobs") for each in copies)
+
+
+async def test_a_viewer_sees_a_payload_only_after_saying_why_and_the_audit_has_it(
+    looking: Looking, failed: str
+) -> None:
+    async with looking(Role.VIEWER) as browser:
+        before = await read(browser, failed, tab="payload")
+        steps = await read(browser, failed, tab="steps")
+        answer = await browser.post(f"/jobs/{failed}/reveal", data={"reason": "Ana asked"})
+        after = await read(browser, failed, tab="payload")
+    async with looking(Role.OPERATOR) as browser:
+        audit = words(await read(browser, failed, tab="audit"))
+
+    assert "Payloads are hidden from your role." in words(before)
+    for hidden in (before, steps):
+        assert "Ana" not in hidden.text
+        assert "booked" not in hidden.text
+    assert answer.status_code == 303
+    assert "Ana" in after.text
+    assert "viewer job.reveal Ana asked" in audit
+
+
+async def test_a_viewer_is_told_that_the_audit_is_for_operators(looking: Looking, failed: str) -> None:
+    async with looking(Role.VIEWER) as browser:
+        page = words(await read(browser, failed, tab="audit"))
+
+    assert "The audit is for operators." in page
+
+
+async def test_another_viewers_reason_shows_nothing_to_this_one(looking: Looking, failed: str) -> None:
+    async with looking(Role.APPROVER) as browser:
+        await browser.post(f"/jobs/{failed}/reveal", data={"reason": "curious"})
+    async with looking(Role.VIEWER) as browser:
+        page = await read(browser, failed, tab="payload")
+
+    assert "Payloads are hidden from your role." in words(page)
+
+
+async def test_a_flow_is_drawn_and_listed(app: Holdfast, looking: Looking) -> None:
+    greet = app.tasks["greet"]
+    first, *_, last = app.enqueue_many(
+        chain(greet.job("a"), [greet.job("b"), greet.job("c")], greet.using(label="the end").job("d"))
+    )
+
+    async with looking() as browser:
+        page = await read(browser, str(last.id), tab="graph")
+
+    drawn = re.findall(r'<a href="/jobs/([0-9a-f-]+)\?tab=graph" class="box', page.text)
+    assert len(drawn) == 4
+    assert str(first.id) in drawn
+    assert page.text.count('class="edge needed"') == 4
+    assert "after it: greet the end" in words(page)
+
+
+async def test_a_large_flow_is_drawn_as_its_tasks(app: Holdfast, looking: Looking) -> None:
+    greet = app.tasks["greet"]
+    first, *_ = app.enqueue_many(chain(app.tasks["refund"].job(1), [greet.job("x") for _ in range(320)]))
+
+    async with looking() as browser:
+        page = await read(browser, str(first.id), tab="graph")
+
+    assert page.text.count('class="box ') == 2
+    assert "321 jobs hang together" in words(page)
+    assert "greet 320 \N{EN DASH}" in words(page)
+
+
+async def test_a_job_that_failed_is_run_again_and_then_no_more(looking: Looking, failed: str) -> None:
+    async with looking() as browser:
+        page = await read(browser, failed)
+        again = await browser.post(f"/jobs/{failed}/retry", data={"reason": "cars are back"})
+        there = await read(browser, again.headers["location"].removeprefix("/jobs/"))
+        old = words(await read(browser, failed))
+        twice = await browser.post(f"/jobs/{failed}/retry", data={"reason": "more"})
+        said = words(await browser.get(twice.headers["location"]))
+
+    assert f'action="/jobs/{failed}/retry"' in page.text
+    assert "runs again as this one" in words(there)
+    assert "Run again: it was run again already" in old
+    assert "Ran it again" in old
+    assert "already retried" in said
+
+
+async def test_a_job_in_line_is_stopped_with_a_reason(app: Holdfast, looking: Looking) -> None:
+    job = str(app.tasks["greet"].enqueue("x").id)
+
+    async with looking() as browser:
+        without = await browser.post(f"/jobs/{job}/cancel", data={"reason": ""})
+        answer = await browser.post(f"/jobs/{job}/cancel", data={"reason": "a mistake"})
+        page = words(await read(browser, job))
+
+    assert without.status_code == 422
+    assert answer.headers["location"] == f"/jobs/{job}"
+    assert "CANCELLED by operator" in page
+    assert "a mistake" in page
+
+
+async def test_a_viewer_is_told_why_buttons_do_nothing_and_posting_is_refused(
+    app: Holdfast, looking: Looking
+) -> None:
+    job = str(app.tasks["greet"].enqueue("x").id)
+
+    async with looking(Role.VIEWER) as browser:
+        page = await read(browser, job)
+        answer = await browser.post(f"/jobs/{job}/cancel", data={"reason": "a mistake"})
+        after = words(await read(browser, job))
+
+    assert "your role may not: ask an operator" in words(page)
+    assert "/cancel" not in page.text
+    assert answer.status_code == 303
+    assert "Pending" in after
+    assert "Your key or role does not allow this" in after
+
+
+async def test_a_job_that_asks_leads_to_its_question(app: Holdfast, looking: Looking) -> None:
+    job = app.tasks["refund"].enqueue(900)
+    await adrain(app)
+
+    async with looking() as browser:
+        page = await read(browser, str(job.id))
+
+    assert re.search(r'href="/approvals/[0-9a-f-]+">Decide<', page.text)
+    assert "asks ann: Refund 900?" in words(page)
+    assert "holdfast approval approve" not in words(page)
+    assert "Asked: Refund 900?" in words(page)
+
+
+async def test_another_tenants_job_is_not_there_and_neither_is_one_that_never_was(
+    looking: Looking, failed: str
+) -> None:
+    async with looking(tenant="globex") as browser:
+        answers = [await browser.get(f"/jobs/{job}") for job in (failed, uuid4())]
+        acting = await browser.post(f"/jobs/{failed}/retry", data={"reason": "mine"})
+    async with looking(tenant="acme") as browser:
+        own = await read(browser, failed)
+
+    assert [answer.status_code for answer in answers] == [404, 404]
+    assert "There is no such thing" in words(answers[0])
+    assert "Lisbon" not in answers[0].text
+    assert acting.status_code == 303
+    assert "Run again: it was run again" not in words(own)
+
+
+@pytest.mark.parametrize("tab", TABS)
+async def test_a_panel_alone_is_the_same_as_on_the_page(looking: Looking, failed: str, tab: str) -> None:
+    async with looking(Role.ADMIN) as browser:
+        page = await read(browser, failed, tab=tab)
+        alone = await read(browser, failed, tab=tab, panel="job_tab")
+
+    assert alone.text.strip().startswith("<section")
+    assert _timeless(alone.text) in _timeless(page.text)
+
+
+def _timeless(text: str) -> str:
+    return re.sub(r"\d+(\.\d+)? m?s ago", "", text).strip()
+
+
+@pytest.mark.parametrize("tab", TABS)
+async def test_nothing_that_a_job_says_becomes_part_of_the_page(
+    app: Holdfast, looking: Looking, tab: str
+) -> None:
+    greet = app.tasks["greet"].using(
+        label=HOSTILE, subject=HOSTILE, tags=[HOSTILE], requested_by=HOSTILE, metadata={HOSTILE: HOSTILE}
+    )
+    first, _ = app.enqueue_many(chain(greet.job(HOSTILE), greet.job("b")))
+
+    async with looking() as browser:
+        await browser.post(f"/jobs/{first.id}/cancel", data={"reason": HOSTILE})
+        page = await read(browser, str(first.id), tab=tab)
+
+    assert "<script>alert" not in page.text
+    assert "<img src=x" not in page.text
+    assert "onerror" in page.text
+    assert " style=" not in page.text
+
+
+async def test_every_address_on_the_page_stands_under_its_prefix(app: Holdfast, failed: str) -> None:
+    async def authenticate(_request: object) -> Principal:
+        return Principal.of_role("ann", Role.OPERATOR)
+
+    served = asgi(app, authenticate=authenticate, settings=settings(**MANY))
+    transport = httpx.ASGITransport(served, root_path="/ops/jobs")
+    async with httpx.AsyncClient(
+        transport=transport, base_url="https://jobs.test", headers=OWN_PAGE
+    ) as browser:
+        page = await browser.get(f"/ops/jobs/jobs/{failed}?tab=graph")
+    await app.link.aclose()
+
+    addresses = re.findall(r'(?:href|action|src)="(/[^"]*)"', page.text)
+    assert addresses
+    assert [each for each in addresses if not each.startswith("/ops/jobs/")] == []
