@@ -37,6 +37,13 @@ class Link:
         self._async_sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncSessions] = (
             WeakKeyDictionary()
         )
+        self._beside: list[Link] = []
+
+    def beside(self, application: str) -> "Link":
+        """Make another way to the same database, whose connections are closed with these."""
+        made = Link(lambda: self.database, application)
+        self._beside.append(made)
+        return made
 
     @property
     def database(self) -> Database:
@@ -163,10 +170,14 @@ class Link:
             self._sessions.close()
         for loop in [loop for loop in self._async_sessions if loop.is_closed()]:
             self._async_sessions.pop(loop).abandon()
+        for other in self._beside:
+            other.close()
 
     async def aclose(self) -> None:
         """Close the idle connections of this event loop, and the sync ones."""
         sessions = self._async_sessions.pop(asyncio.get_running_loop(), None)
         if sessions is not None:
             await sessions.close()
+        for other in self._beside:
+            await other.aclose()
         self.close()

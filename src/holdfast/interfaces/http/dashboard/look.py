@@ -9,7 +9,6 @@ from starlette.requests import Request
 
 from holdfast.domain.access import Principal, Scope
 from holdfast.interfaces.http.operation import ApiCall, operation_of
-from holdfast.runtime.link import Link
 from holdfast.store.access import enter, look_briefly
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ class Window:
 
     def __init__(self, app: "Holdfast") -> None:
         self._app = app
-        self.link = Link(lambda: app.link.database, APPLICATION)
+        self.link = app.link.beside(APPLICATION)
 
     @asynccontextmanager
     async def looking(self, request: Request, principal: Principal) -> AsyncIterator[Look]:

@@ -116,5 +116,10 @@ def _name(term: NameTerm) -> str:
 def _when(term: TimeTerm) -> str:
     if isinstance(term.moment, timedelta):
         how = "in the last" if term.bound == "since" else "longer ago than"
-        return f"created {how} {span(term.moment).removesuffix(' 0 h')}"
+        return f"created {how} {_days(term.moment) or span(term.moment)}"
     return f"created {'since' if term.bound == 'since' else 'before'} {term.moment.isoformat()}"
+
+
+def _days(time: timedelta) -> str | None:
+    days, rest = divmod(time, timedelta(days=1))
+    return None if rest or not days else f"{days:,} day{'' if days == 1 else 's'}"
