@@ -29,7 +29,6 @@ from holdfast.interfaces.http.api.words import ReasonBody
 from holdfast.interfaces.http.dashboard.jobs import going_on
 from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.page import Asked, Done, Form, Section
-from holdfast.interfaces.http.dashboard.rendering import count as written
 from holdfast.interfaces.http.operation import ListQuery
 from holdfast.interfaces.http.problem import INVALID, Refusal
 from holdfast.runtime.bulk import CHOSEN
@@ -88,6 +87,11 @@ def word_to_type(action: Action, count: int, *, is_all: bool) -> str | None:
     return str(count) if is_all else _EVERYTHING
 
 
+def amount(number: int, *, is_all: bool = True) -> str:
+    """Write how many jobs there are, or at least are."""
+    return f"{number:,}{'' if is_all else '+'} job{'' if number == 1 else 's'}"
+
+
 def most_of(count: int) -> int:
     """Say how many jobs are touched at most: a few may come to fit while somebody reads the preview."""
     return count + max(10, count // 10)
@@ -112,7 +116,7 @@ async def operation_preview(look: Look, asked: NewOperationAsked) -> dict[str, A
     return {
         "number": number,
         "is_all": is_all,
-        "amount": written(number) + ("" if is_all else "+"),
+        "amount": amount(number, is_all=is_all),
         "at_most": most_of(number) if is_all and not several.ids else None,
         "since": since,
         "samples": [(job, going_on(job)) for job in samples],
@@ -169,7 +173,8 @@ async def begin(look: Look, form: NewOperationForm) -> Done:
         made = await look.at(create_operation, body)
     except (TooManyJobs, BadInput) as refused:
         return Done(f"Nothing was done: {refused}", form.preview)
-    return Done(f"Begun: {made.total:,} jobs are {DONE[form.action]}.", f"/operations/{made.id}")
+    are = "is" if made.total == 1 else "are"
+    return Done(f"Begun: {amount(made.total)} {are} {DONE[form.action]}.", f"/operations/{made.id}")
 
 
 batch.page(
@@ -206,6 +211,7 @@ async def operation_progress(look: Look, operation_id: UUID) -> dict[str, Any]:
     return {
         "operation": operation,
         "label": LABELS[operation.action],
+        "amount": amount(operation.total),
         "says": told_of(operation),
         "is_search": not operation.q.endswith(CHOSEN),
         "is_going_on": operation.finished_at is None and operation.status is not None,
@@ -237,7 +243,7 @@ async def stop(look: Look, form: StopForm, operation_id: UUID) -> Done:
 async def operation_list(look: Look, asked: ListAsked) -> dict[str, Any]:
     """List operations, the newest first."""
     found = await look.at(list_operations, ListQuery(after=asked.after))
-    told = [(operation, LABELS[operation.action], told_of(operation)) for operation in found.items]
+    told = [(operation, LABELS[operation.action], amount(operation.total)) for operation in found.items]
     return {"operations": told, "next": found.next}
 
 
