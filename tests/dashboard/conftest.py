@@ -22,6 +22,11 @@ Looking: TypeAlias = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient
 def app(holdfast_db: ScratchDatabase) -> Iterator[Holdfast]:
     """Give an app on an empty database."""
     made = holdfast_db.use(Holdfast())
+
+    @made.task()
+    async def rest() -> None:
+        """Have something to be a worker for."""
+
     yield made
     made.close()
 

@@ -229,3 +229,33 @@ def test_a_chunk_that_is_run_again_says_what_came_of_it_the_first_time(
     ]
 
     assert outcomes == [(1, 0), (1, 0)]
+
+
+async def test_jobs_are_named_one_by_one_instead_of_searched_for(
+    calling: Calling, shop: Holdfast, failed: int, owner: psycopg.Connection
+) -> None:
+    rows = owner.execute("select id from holdfast.job where task = 'refuse' order by id limit 2").fetchall()
+    named = [str(row[0]) for row in rows]
+    async with calling("operate", "read") as client:
+        answer = await client.post(OPERATIONS, json={"action": "retry", "jobs": [*named, named[0]]})
+        both = await client.post(OPERATIONS, json={"action": "retry", "q": "task:refuse", "jobs": named})
+        neither = await client.post(OPERATIONS, json={"action": "retry"})
+        await adrain(shop, queues={"holdfast": 1})
+        shown = (await client.get(f"{OPERATIONS}/{answer.json()['id']}")).json()
+
+    assert (shown["q"], shown["total"], shown["done"]) == ("2 chosen jobs", 2, 2)
+    assert problem(both) == problem(neither) == (422, "invalid")
+    assert times_retried(owner, "refuse") == [(0, failed - 2), (1, 2)]
+
+
+async def test_named_jobs_of_another_tenant_are_skipped(
+    calling: Calling, shop: Holdfast, failed: int, owner: psycopg.Connection
+) -> None:
+    (foreign,) = owner.execute("select id from holdfast.job where task = 'refuse' limit 1").fetchall()[0]
+    async with calling("operate", "read", tenant="acme") as client:
+        made = (await client.post(OPERATIONS, json={"action": "retry", "jobs": [str(foreign)]})).json()
+        await adrain(shop, queues={"holdfast": 1})
+        skipped = await walk(client, f"{OPERATIONS}/{made['id']}/skipped")
+
+    assert [one["why"] for one in skipped] == ["it is not there any more"]
+    assert times_retried(owner, "refuse") == [(0, failed)]

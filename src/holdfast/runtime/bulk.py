@@ -1,6 +1,6 @@
 """Operations on many jobs at once: found and written down in one transaction, carried out by a durable job in chunks."""
 
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from uuid import UUID
 
@@ -30,6 +30,7 @@ SETTINGS = TaskSettings(
     name=BULK_TASK, executor="loop", queue=OWN_QUEUE, retries=20, backoff=Backoff(base=1.0, cap=60.0),
     manual_retries=0, options={"internal": True},
 )  # fmt: skip
+CHOSEN = "chosen jobs"
 _AT_ONCE = 10_000
 _MOST_QUESTIONS = 50
 
@@ -66,6 +67,23 @@ def creating(
         operation_id, search.tenant, action, search.text, actor, reason, jobs, SETTINGS.definition()
     )
     return operation_id
+
+
+def creating_of(
+    action: Action, jobs: Sequence[UUID], tenant: str | None, actor: str, reason: str | None
+) -> Asking[UUID]:
+    """Make an operation on these jobs; what it cannot be done to, or is another tenant's, is skipped."""
+    chosen = list(dict.fromkeys(jobs))
+    operation_id = new_id()
+    yield bulk.create_operation(
+        operation_id, tenant, action, _written(chosen), actor, reason, chosen, SETTINGS.definition()
+    )
+    return operation_id
+
+
+def _written(jobs: Sequence[UUID]) -> str:
+    """Write jobs that were chosen by hand as a search, which has room for one."""
+    return f"id:{jobs[0]}" if len(jobs) == 1 else f"{len(jobs)} {CHOSEN}"
 
 
 def _gathering(search: Search) -> Asking[list[UUID]]:

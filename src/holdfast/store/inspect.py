@@ -122,6 +122,31 @@ def progress(job_id: UUID) -> Call[Progress | None]:
     return query("progress", lambda rows: Progress(*rows[0]) if rows else None, job_id=job_id)
 
 
+def progress_of(ids: Sequence[UUID]) -> Call[dict[UUID, Progress]]:
+    """Read how far these jobs say that they have come."""
+    return query(
+        "progress_of", lambda rows: {job_id: Progress(*told) for job_id, *told in rows}, ids=list(ids)
+    )
+
+
+class Given(NamedTuple):
+    """What a job was given, without what others may not see of it; no payload when it is too large to be listed."""
+
+    payload: dict[str, Any] | None
+    metadata: dict[str, Any] | None
+
+
+def payloads(ids: Sequence[UUID], largest: int) -> Call[dict[UUID, Given]]:
+    """Read what these jobs were given."""
+    return query("payloads", _read_payloads, ids=list(ids), largest=largest)
+
+
+def _read_payloads(rows: list[Row]) -> dict[UUID, Given]:
+    return {
+        job_id: Given(redacted(shown(payload), paths), metadata) for job_id, payload, metadata, paths in rows
+    }
+
+
 def attempts(job_id: UUID, after: int = 0, limit: int | None = None) -> Call[list[AttemptRecord]]:
     """Read what its attempts left behind."""
     return query(

@@ -23,7 +23,7 @@ from holdfast.domain.search import (
     WordTerm,
 )
 from holdfast.domain.states import Status
-from holdfast.store.call import Call, Row
+from holdfast.store.call import Call, Row, query
 from holdfast.store.inspect import read_job, select_jobs
 from holdfast.store.search_terms import Conditions, Text
 
@@ -275,10 +275,17 @@ def _read_ids(rows: list[Row], limit: int) -> FoundIds:
     return FoundIds(ids[:limit], ids[limit - 1] if len(ids) > limit else edge)
 
 
-def count_jobs(search: Search, most: int = 10_000) -> Call[Counted]:
-    """Count jobs, up to a bound."""
+def count_jobs(search: Search, most: int = 10_000, looked_at: int = LOOKED_AT) -> Call[Counted]:
+    """Count jobs, up to a bound, among no more than the newest that may fit."""
     answer = sql.SQL("({edge}), (select count(*) from found)").format(edge=_EDGE)
-    return _call(_Statement(search, None), answer, most + 1, lambda rows: _read_count(rows, most))
+    return _call(
+        _Statement(search, None), answer, most + 1, lambda rows: _read_count(rows, most), looked_at=looked_at
+    )
+
+
+def search_names(limit: int = 500) -> Call[list[tuple[str, str]]]:
+    """Name what searches can name: declared tasks and queues, each after its field."""
+    return query("search_names", lambda rows: [(field, name) for field, name in rows], limit=limit)
 
 
 def _read_count(rows: list[Row], most: int) -> Counted:

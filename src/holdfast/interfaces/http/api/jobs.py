@@ -130,11 +130,20 @@ def read_search(call: ApiCall, text: str) -> Search:
         raise Refusal(INVALID, f"q: {error}"[:1000]) from None
 
 
+def cursor_at(text: str, job_id: UUID) -> str:
+    """Write the cursor with which the list of a search begins at this job, whatever is newer."""
+    return write_cursor(_list_name(text), str(UUID(int=job_id.int + 1)))
+
+
+def _list_name(text: str) -> str:
+    return f"jobs {text}"
+
+
 @jobs.get("/jobs")
 async def list_jobs(call: ApiCall, query: SearchQuery) -> JobPage:
     """Find jobs, newest first; without q all of them."""
     search = read_search(call, query.q)
-    name = f"jobs {query.q}"
+    name = _list_name(query.q)
     before = read_id(read_cursor(name, query.after))
     found = await call.ask(find_jobs(search, query.limit, before=before, whole=False))
     following = None if found.next is None else write_cursor(name, str(found.next))

@@ -17,8 +17,8 @@ from holdfast.interfaces.http.api.jobs import read_search
 from holdfast.interfaces.http.api.words import ReasonBody
 from holdfast.interfaces.http.cursor import link_next, read_cursor, read_id, write_cursor
 from holdfast.interfaces.http.operation import ApiCall, Body, ListQuery, Operations, Page, Query, View
-from holdfast.interfaces.http.problem import CONFLICT, NOT_FOUND
-from holdfast.runtime.bulk import aasked, creating
+from holdfast.interfaces.http.problem import CONFLICT, INVALID, NOT_FOUND, Refusal
+from holdfast.runtime.bulk import Asking, aasked, creating, creating_of
 from holdfast.store import bulk, finish
 from holdfast.store.search import count_jobs, find_jobs
 
@@ -26,6 +26,7 @@ operations = Operations("operations")
 
 SAMPLES = 5
 COUNTED = 10_000
+MOST_NAMED = 500
 _LIST = "operations"
 
 
@@ -48,10 +49,11 @@ class PreviewView(View):
 
 
 class NewOperationBody(Body):
-    """What is to be done, and to which jobs; nothing is done when more than at_most fit."""
+    """What is to be done, and to which jobs: those that fit q, or the named ones; nothing is done when more than at_most fit."""
 
     action: Action
-    q: Annotated[str, Field(min_length=1, max_length=LONGEST)]
+    q: Annotated[str, Field(min_length=1, max_length=LONGEST)] | None = None
+    jobs: Annotated[list[UUID], Field(min_length=1, max_length=MOST_NAMED)] | None = None
     reason: Annotated[str, Field(max_length=500)] | None = None
     at_most: Annotated[int, Field(ge=0)] | None = None
 
@@ -112,13 +114,22 @@ async def preview_operation(call: ApiCall, query: PreviewQuery) -> PreviewView:
 
 @operations.post("/operations", scope=Scope.OPERATE, status=HTTPStatus.CREATED, problems=(CONFLICT,))
 async def create_operation(call: ApiCall, body: NewOperationBody) -> OperationView:
-    """Retry or cancel all jobs that fit now; a job of Holdfast's own does it, 500 at a time."""
-    search = read_search(call, body.q)
-    asking = creating(body.action, search, call.principal.name, body.reason, body.at_most)
-    operation_id = await aasked(asking, call.ask)
+    """Retry or cancel all jobs that fit now, or those that are named; a job of Holdfast's own does it, 500 at a time."""
+    operation_id = await aasked(_asking(call, body), call.ask)
     made = await _find(call, operation_id)
-    await call.record(f"operation.{body.action}", str(operation_id), body.reason, q=body.q, jobs=made.total)
+    await call.record(
+        f"operation.{body.action}", str(operation_id), body.reason, q=made.search, jobs=made.total
+    )
     return OperationView.of(made)
+
+
+def _asking(call: ApiCall, body: NewOperationBody) -> Asking[UUID]:
+    who = call.principal
+    if (body.q is None) is (body.jobs is None):
+        raise Refusal(INVALID, "say which jobs: either q or jobs")
+    if body.jobs is not None:
+        return creating_of(body.action, body.jobs, who.tenant, who.name, body.reason)
+    return creating(body.action, read_search(call, body.q or ""), who.name, body.reason, body.at_most)
 
 
 @operations.get("/operations")

@@ -62,7 +62,7 @@ class Dashboard:
         principal = await self._principal(request)
         if principal is None:
             return _to_login(request)
-        asked = _read(page.asked, dict(request.query_params))
+        asked = _read(page.asked, _query(request))
         wanted = request.query_params.get("panel")
         if wanted is not None:
             for panel in page.panels:
@@ -95,7 +95,7 @@ class Dashboard:
             "asked": asked,
             **request.path_params,
         }
-        query = {key: value for key, value in request.query_params.items() if key != "panel"}
+        query = {key: value for key, value in _query(request).items() if key != "panel"}
         frame["address"] = panel_address(request.url.path, query, panel)
         try:
             async with self._window.looking(request, principal) as look:
@@ -200,7 +200,7 @@ class Dashboard:
             "static": lambda name: f"{prefix}/static/{statics.version()}/{name}",
             "entries": ENTRIES,
             "principal": principal,
-            "query": dict(request.query_params),
+            "query": _query(request),
             "said": unquote(request.cookies.get(_SAID, ""))[:_LONGEST_SAID],
             "missing": statics.missing(),
             "waiting": None,
@@ -229,6 +229,12 @@ def _read(model: type[Any], given: dict[str, str]) -> Any:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise Refusal(problems.INVALID, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+def _query(request: Request) -> dict[str, str]:
+    """Read what stands behind the question mark; what is there several times, as boxes to tick are, is joined by commas."""
+    given = request.query_params
+    return {name: ",".join(given.getlist(name)) for name in given}
 
 
 def _said(refusal: Refusal) -> str:

@@ -2,11 +2,13 @@
 
 from holdfast.interfaces.http.dashboard.activity import activity
 from holdfast.interfaces.http.dashboard.approvals import approvals
+from holdfast.interfaces.http.dashboard.batch import batch
 from holdfast.interfaces.http.dashboard.callers import settings
 from holdfast.interfaces.http.dashboard.job import job
+from holdfast.interfaces.http.dashboard.jobs import jobs
 from holdfast.interfaces.http.dashboard.overview import overview
 from holdfast.interfaces.http.dashboard.queues import queues
 from holdfast.interfaces.http.dashboard.schedules import schedules
 from holdfast.interfaces.http.dashboard.usage import usage
 
-SECTIONS = (overview, job, approvals, queues, schedules, usage, activity, settings)
+SECTIONS = (overview, jobs, job, batch, approvals, queues, schedules, usage, activity, settings)

@@ -1,0 +1,256 @@
+"""Jobs: found by what is known of them, newest first, and chosen to do something to many at once."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated, Any, NamedTuple
+from urllib.parse import urlencode
+from uuid import UUID
+
+from pydantic import Field, field_validator
+
+from holdfast.domain.access import Scope
+from holdfast.domain.job import Progress
+from holdfast.domain.search import BadSearch, IdTerm, Search, StatusTerm, parse
+from holdfast.domain.sentence import error_name
+from holdfast.domain.states import Status
+from holdfast.interfaces.http.api.job_views import JobPage, ListedJobView
+from holdfast.interfaces.http.api.jobs import SearchQuery, cursor_at, list_jobs, read_search
+from holdfast.interfaces.http.api.queues import list_tasks
+from holdfast.interfaces.http.dashboard import columns as chosen
+from holdfast.interfaces.http.dashboard import searching
+from holdfast.interfaces.http.dashboard.columns import Column
+from holdfast.interfaces.http.dashboard.look import Look
+from holdfast.interfaces.http.dashboard.page import Asked, Section
+from holdfast.interfaces.http.operation import operation_of
+from holdfast.store import inspect
+from holdfast.store.access import database_clock
+from holdfast.store.inspect import Given
+from holdfast.store.search import Counted, count_jobs, search_names
+
+jobs = Section("jobs")
+
+AT_ONCE = 50
+# Counts beside a list tell how much there is, not how much exactly: each looks at few jobs.
+MOST_OF_A_STATE = 1_000
+MOST_NEW = 100
+MOST = 10_000
+_LAST = UUID(int=2**128 - 1)
+
+
+class JobsAsked(Asked):
+    """What the list shows: all of it stands in the address."""
+
+    q: str = ""
+    range: str = searching.USUAL
+    columns: str = ""
+    after: Annotated[str, Field(max_length=1000)] | None = None
+    top: UUID | None = None  # the newest job that the list began with: newer ones are counted, and not shown
+
+    @field_validator("after", "top", mode="before")
+    @classmethod
+    def _without_what_was_left_empty(cls, given: Any) -> Any:
+        return given or None
+
+    @property
+    def reach(self) -> str:
+        """How far back it looks."""
+        return self.range if self.range in searching.RANGES else searching.USUAL
+
+    @property
+    def text(self) -> str:
+        """The whole search; BadSearch when it cannot be understood."""
+        return searching.within(self.q, self.reach)
+
+    @property
+    def ranges(self) -> dict[str, str]:
+        """The reaches there are."""
+        return searching.RANGES
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether the search says itself how far back it looks."""
+        try:
+            return searching.is_dated(parse(self.q))
+        except BadSearch:
+            return False
+
+    @property
+    def fields(self) -> Any:
+        """What can stand in a search, for whoever learns it."""
+        return searching.FIELDS
+
+    def link(self, **changes: str | None) -> str:
+        """Write this list's address, from its beginning, with something changed."""
+        kept = {"q": self.q, "range": self.reach, "columns": self.columns, **changes}
+        usual = {"range": searching.USUAL}
+        told = {name: value for name, value in kept.items() if value and value != usual.get(name)}
+        return f"/jobs?{urlencode(told)}" if told else "/jobs"
+
+
+class Row(NamedTuple):
+    """A job in the list, and what the list itself says about it."""
+
+    job: ListedJobView
+    going: str
+    progress: Progress | None
+    took: float | None
+    given: Given | None
+
+
+# -- states ----------------------------------------------------------------------------------------------------------------
+
+
+class Chip(NamedTuple):
+    """A state to choose or to leave."""
+
+    status: Status
+    counted: Counted
+    is_chosen: bool
+    link: str
+
+
+@jobs.panel("jobs")
+async def state_chips(look: Look, asked: JobsAsked) -> dict[str, Any]:
+    """Count what the search finds in each state, whichever of them it names."""
+    operation_of(list_jobs).refuse(look.principal)
+    try:
+        named = searching.statuses_of(parse(asked.q))
+        search = read_search(look.call, searching.within(searching.with_statuses(asked.q, ()), asked.reach))
+    except BadSearch:
+        return {"chips": [], "everything": None}
+    chips = []
+    for status in Status:
+        counted = await look.call.ask(
+            count_jobs(_also(search, StatusTerm((status,))), MOST_OF_A_STATE, looked_at=10 * MOST_OF_A_STATE)
+        )
+        others = tuple(each for each in Status if (each in named) is not (each is status))
+        link = asked.link(q=searching.with_statuses(asked.q, others))
+        chips.append(Chip(status, counted, status in named, link))
+    return {
+        "chips": chips,
+        "everything": asked.link(q=searching.with_statuses(asked.q, ())) if named else None,
+    }
+
+
+def _also(search: Search, *terms: Any) -> Search:
+    """Demand more of a search, which must not make it reach further back."""
+    return replace(search.also(*terms), windowed=search.is_windowed)
+
+
+# -- the list --------------------------------------------------------------------------------------------------------------
+
+
+@jobs.panel("jobs")
+async def job_list(look: Look, asked: JobsAsked) -> dict[str, Any]:
+    """List the jobs that fit; those that came since the list was opened are counted and wait."""
+    usual = [name for name in chosen.USUAL if name != "tenant" or look.principal.tenant is None]
+    told: dict[str, Any] = {
+        "columns": chosen.read_columns(asked.columns, usual),
+        "titles": chosen.TITLES,
+        "may_operate": look.may(Scope.OPERATE),
+        "may_see_payloads": look.may(Scope.OPERATE),
+        "bad": None,
+    }
+    try:
+        text = asked.text
+        search = read_search(look.call, text)
+    except BadSearch as bad:
+        return {**told, "bad": bad, "live": asked.link(panel="job_list")}
+    found = await look.at(list_jobs, SearchQuery(q=text, after=_begin(asked, text), limit=AT_ONCE))
+    return {
+        **told,
+        "page_of": found,
+        "rows": await _rows(look, found, told["columns"]),
+        "text": text,
+        "words": searching.in_words(parse(text)),
+        "total": await look.call.ask(count_jobs(search, MOST, looked_at=MOST)),
+        "new": await _new(look, search, asked),
+        "live": _live(asked, found),
+        "is_empty": not found.items and asked.after is None and await _has_no_jobs(look),
+    }
+
+
+def _begin(asked: JobsAsked, text: str) -> str | None:
+    if asked.after is None and asked.top is not None and asked.top != _LAST:
+        return cursor_at(text, asked.top)
+    return asked.after
+
+
+def _live(asked: JobsAsked, found: JobPage) -> str:
+    """Write where the list is read anew: from the same job on, so that nothing moves under a reader's hand."""
+    top = asked.top or (found.items[0].id if found.items else None)
+    place = {"after": asked.after} if asked.after else {"top": str(top)} if top else {}
+    return asked.link(**place, panel="job_list")
+
+
+async def _new(look: Look, search: Search, asked: JobsAsked) -> Counted | None:
+    if asked.after is not None or asked.top is None or asked.top == _LAST:
+        return None
+    newer = _also(search, IdTerm(UUID(int=asked.top.int + 1), _LAST))
+    return await look.call.ask(count_jobs(newer, MOST_NEW, looked_at=10 * MOST_NEW))
+
+
+async def _has_no_jobs(look: Look) -> bool:
+    return not (await look.at(list_jobs, SearchQuery(limit=1))).items
+
+
+async def _rows(look: Look, found: JobPage, columns: list[Column]) -> list[Row]:
+    running = [job.id for job in found.items if not job.status.is_terminal]
+    progress = await look.call.ask(inspect.progress_of(running)) if running else {}
+    given: dict[UUID, Given] = {}
+    if found.items and look.may(Scope.OPERATE) and any(column.is_field for column in columns):
+        given = await look.call.ask(inspect.payloads([job.id for job in found.items], chosen.LARGEST))
+    now = await look.call.ask(database_clock())
+    return [
+        Row(job, going_on(job), progress.get(job.id), _took(job, now), given.get(job.id))
+        for job in found.items
+    ]
+
+
+def going_on(job: ListedJobView) -> str:
+    """Say what happens with a job, without what its state says already."""
+    match job.status:
+        case Status.FAILED:
+            told = job.error or {}
+            message = " ".join(str(told.get("message") or "").split())
+            return f"{error_name(told)}: {message}" if message else error_name(told)
+        case Status.COMPLETED:
+            return ""
+        case _:
+            said = job.why.partition("; decide:")[0]
+            said = said.removeprefix(str(job.status)).removeprefix(":").strip()
+            return said[:1].upper() + said[1:]
+
+
+def _took(job: ListedJobView, now: datetime) -> float | None:
+    if job.started_at is None:
+        return None
+    if job.status is Status.RUNNING:
+        return (now - job.started_at).total_seconds()
+    return (job.finished_at - job.started_at).total_seconds() if job.finished_at else None
+
+
+# -- what can be searched for ----------------------------------------------------------------------------------------------
+
+
+@jobs.panel()
+async def search_words(look: Look) -> dict[str, Any]:
+    """Give the search box what can be written in it; names of tasks and queues to whoever sees all of them."""
+    names: list[tuple[str, str]] = []
+    if look.principal.tenant is None:
+        operation_of(list_tasks).refuse(look.principal)
+        names = await look.call.ask(search_names())
+    words = [f"status:{status.lower()}" for status in Status]
+    words += [f"{field}:{_quoted(name)}" for field, name in names]
+    fields = [example.partition(":")[0] + ":" for example, _ in searching.FIELDS]
+    return {"known": words, "fields": [field for field in fields if field != "status:"]}
+
+
+def _quoted(name: str) -> str:
+    if any(letter.isspace() or letter in '"*\\' for letter in name):
+        escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    return name
+
+
+jobs.page("/jobs", "Jobs", state_chips, job_list, search_words, asked=JobsAsked)
