@@ -138,7 +138,7 @@ class Story:
         return UUID(str(self._value("select id from holdfast.approval")))
 
     def _value(self, query: str) -> Any:
-        return self.owner.execute(query).fetchall()[0][0]  # type: ignore[arg-type]
+        return self.owner.execute(query).fetchall()[0][0]
 
 
 @contextmanager
@@ -207,7 +207,7 @@ async def _report(app: Holdfast, owner: "psycopg.Connection[Any]", jobs: dict[st
 _BODIES: dict[str, Any] = {
     "decision": "approve", "reason": "because", "tenant": "acme", "enabled": True, "period": "day", "hard": 1000, "limit": 3,
 }  # fmt: skip
-_POSTED = {
+_POSTED: dict[str, dict[str, Any]] = {
     "/jobs": {"task": "tell", "payload": {"token": WORD, "pin": PIN, "how": "completed"}},
     "/jobs/batch": {"jobs": [{"task": "tell", "payload": {"token": WORD, "pin": PIN, "how": "completed"}}]},
     "/operations": {"action": "retry", "q": "status:failed"},

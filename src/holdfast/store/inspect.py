@@ -84,7 +84,7 @@ def history(job_id: UUID, after: int = 0, limit: int | None = None) -> Call[list
 def _read_history(rows: list[Row]) -> list[Transition]:
     text = hidden_in_first(rows).text
     return [
-        Transition(seq, Status(old) if old else None, Status(new), *rest, text(reason), text(metadata))
+        Transition(*(seq, Status(old) if old else None, Status(new), *rest, text(reason), text(metadata)))
         for seq, old, new, *rest, reason, metadata, _ in rows
     ]
 
@@ -106,7 +106,7 @@ def steps(
 
 def _read_steps(rows: list[Row]) -> list[StepRecord]:
     hidden = hidden_in_first(rows)
-    return [StepRecord(*told, hidden.value(value), size) for *told, value, size, _ in rows]
+    return [StepRecord(*(*told, hidden.value(value), size)) for *told, value, size, _ in rows]
 
 
 def activity(job_id: UUID) -> Call[list[Happening]]:
@@ -116,7 +116,7 @@ def activity(job_id: UUID) -> Call[list[Happening]]:
 
 def _read_activity(rows: list[Row]) -> list[Happening]:
     text = hidden_in_first(rows).text
-    return [Happening(*told, text(data)) for *told, data, _ in rows]
+    return [Happening(*(*told, text(data))) for *told, data, _ in rows]
 
 
 def progress(job_id: UUID) -> Call[Progress | None]:
@@ -128,7 +128,7 @@ def _read_progress(rows: list[Row]) -> Progress | None:
     if not rows:
         return None
     *told, note, _ = rows[0]
-    return Progress(*told, hidden_in_first(rows).text(note))
+    return Progress(*(*told, hidden_in_first(rows).text(note)))
 
 
 def attempts(job_id: UUID, after: int = 0, limit: int | None = None) -> Call[list[AttemptRecord]]:
@@ -138,4 +138,4 @@ def attempts(job_id: UUID, after: int = 0, limit: int | None = None) -> Call[lis
 
 def _read_attempts(rows: list[Row]) -> list[AttemptRecord]:
     text = hidden_in_first(rows).text
-    return [AttemptRecord(*told, text(error), text(logs)) for *told, error, logs, _ in rows]
+    return [AttemptRecord(*(*told, text(error), text(logs))) for *told, error, logs, _ in rows]
