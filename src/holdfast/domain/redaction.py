@@ -142,7 +142,10 @@ def scrubbed(value: Any, words: Sequence[str]) -> Any:
             value = CUT.join(_without_end(part, word) for part in value.replace(word, HIDDEN).split(CUT))
         return value
     if isinstance(value, dict):
-        return {scrubbed(key, words): scrubbed(one, words) for key, one in value.items()}
+        return {
+            scrubbed(key, words) if isinstance(key, str) else key: scrubbed(one, words)
+            for key, one in value.items()
+        }
     if isinstance(value, list | tuple):
         return [scrubbed(one, words) for one in value]
     if isinstance(value, int | float) and not isinstance(value, bool):
