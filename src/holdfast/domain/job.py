@@ -154,6 +154,10 @@ class ClaimedJob(NamedTuple):
     extras: str | None
     claim_id: UUID
 
+    def __repr__(self) -> str:
+        # Without the payload: what is logged or raised with a job in it may be read by anybody.
+        return f"<claimed job {self.id} of {self.task}, attempt {self.attempt}>"
+
 
 class NewJob(NamedTuple):
     """A job on its way into the database: its payload and options are JSON text already."""
@@ -162,6 +166,9 @@ class NewJob(NamedTuple):
     task: str
     payload: str
     options: str
+
+    def __repr__(self) -> str:
+        return f"<new job {self.id} of {self.task}>"
 
 
 class Enqueued(NamedTuple):

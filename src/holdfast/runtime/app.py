@@ -43,6 +43,7 @@ from holdfast.runtime.registry import (
     Task,
     default_name,
     is_async,
+    redacting,
     refuse_unfit,
     refuse_unknown_fields,
     takes_context,
@@ -177,9 +178,10 @@ class Holdfast(Enqueuing, Steering, Channels, Receiving, Surrounding):
         if settings.executor == "thread" and is_async(function):
             raise Configuration(f"task {settings.name!r} is async: use executor='loop' or 'process'")
         refuse_unknown_fields(function, settings)
+        codec = PayloadCodec.of(function, context_type=JobContext, redact=settings.options.get("redact", ()))
+        settings = redacting(settings, codec.secrets)
         if self.encryption is not None:
             refuse_what_reads_payloads(settings)
-        codec = PayloadCodec.of(function, context_type=JobContext)
         kind: Any = ContextTask if takes_context(function) else Task
         task: AnyTask = kind(self, function, settings, codec)
         task.body = self.wrapped(function)

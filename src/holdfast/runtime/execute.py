@@ -60,17 +60,14 @@ def failed(task: AnyTask, error: BaseException, context: JobContext) -> Outcome:
     outcome = outcome_of(
         error, settings.backoff, settings.rules, context.retry_count, chance.share(), datetime.now(UTC)
     )
-    if not context.hidden_words:
-        return outcome
-    if isinstance(outcome, Failed):
-        return replace(
-            outcome, error=context.scrubbed(outcome.error), reason=context.scrubbed(outcome.reason)
-        )
-    return (
-        replace(outcome, reason=context.scrubbed(outcome.reason))
-        if isinstance(outcome, Cancelled)
-        else outcome
-    )
+    match outcome:
+        case Failed():
+            hidden = context.hidden
+            return replace(outcome, error=hidden.text(outcome.error), reason=hidden.text(outcome.reason))
+        case Cancelled():
+            return replace(outcome, reason=context.hidden.text(outcome.reason))
+        case _:
+            return outcome
 
 
 def run_in_child(task: AnyTask, request: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from holdfast.domain.errors import BadInput, DatabaseUnavailable, LeaseLost, Und
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Failed, Released, outcome_of, settlement
 from holdfast.domain.payload import encode_result
-from holdfast.domain.redaction import hidden_words, scrubbed
+from holdfast.domain.redaction import NOTHING, Hidden
 from holdfast.domain.states import Status
 from holdfast.runtime import chance
 from holdfast.runtime.heartbeat import Heartbeat
@@ -202,15 +202,15 @@ class Claimed:
                 delay=0.0,
             )
         may_retry = outcome.recoverable if recoverable is None else recoverable
-        words = self._hidden_words(settings.options.get("redact", ()))
-        told = scrubbed({**outcome.error, "recoverable": may_retry}, words)
-        return Failed(told, may_retry, outcome.delay if in_ is None else in_, scrubbed(outcome.reason, words))
+        hidden = self._hidden(settings.options.get("redact", ()))
+        told = hidden.text({**outcome.error, "recoverable": may_retry})
+        return Failed(told, may_retry, outcome.delay if in_ is None else in_, hidden.text(outcome.reason))
 
-    def _hidden_words(self, paths: Sequence[str]) -> list[str]:
+    def _hidden(self, paths: Sequence[str]) -> Hidden:
         try:
-            return hidden_words(self.payload, paths) if paths else []
+            return Hidden.of(self.payload, paths) if paths else NOTHING
         except Undecipherable:  # nobody here has read what is hidden
-            return []
+            return NOTHING
 
     def _settle(self, outcome: Failed | Released) -> Status:
         fence = {"id": str(self._job.id), "attempt": self._job.attempt, "claim_id": str(self._job.claim_id)}

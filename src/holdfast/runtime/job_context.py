@@ -5,17 +5,24 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
-from holdfast.domain import redaction
 from holdfast.domain.errors import LeaseLost
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Recorded
-from holdfast.domain.redaction import hidden_words
+from holdfast.domain.redaction import NOTHING, Hidden
 from holdfast.runtime.durable import Durable
 
 if TYPE_CHECKING:
     from holdfast.runtime.registry import AnyTask
 
 current: ContextVar["JobContext | None"] = ContextVar("holdfast_context", default=None)
+# What is hidden of the job that is worked at outside of its attempts, as when an executor is called for it.
+hidden_outside: ContextVar[Hidden] = ContextVar("holdfast_hidden", default=NOTHING)
+
+
+def hidden_here() -> Hidden:
+    """Say what must not be told by whatever runs now."""
+    context = current.get()
+    return hidden_outside.get() if context is None else context.hidden
 
 
 class JobContext:
@@ -23,7 +30,7 @@ class JobContext:
 
     __slots__ = (
         "_durable",
-        "_hidden_words",
+        "_hidden",
         "_job",
         "_payload_text",
         "_result",
@@ -39,7 +46,7 @@ class JobContext:
         self._stopped: bool = False  # set by the loop, read by a thread: a plain flag is enough
         self._durable: Durable | None = None
         self._result: str | None = None
-        self._hidden_words: list[str] | None = None
+        self._hidden: Hidden | None = None
         self._payload_text = job.payload
 
     @property
@@ -109,21 +116,17 @@ class JobContext:
         return UUID(told) if told else None
 
     @property
-    def hidden_words(self) -> list[str]:
-        """What the task redacts of this job, as it would stand in a text."""
-        if self._hidden_words is None:
+    def hidden(self) -> Hidden:
+        """What the task redacts of this job."""
+        if self._hidden is None:
             paths = self._task.settings.options.get("redact")
-            self._hidden_words = hidden_words(json.loads(self._payload_text), paths) if paths else []
-        return self._hidden_words
+            self._hidden = Hidden.of(json.loads(self._payload_text) if paths else None, paths)
+        return self._hidden
 
     def read(self, payload: str) -> None:
         """Take the payload as the task reads it: what an encrypted one hides is known from now on."""
         self._payload_text = payload
-        self._hidden_words = None
-
-    def scrubbed(self, value: Any) -> Any:
-        """Give a text, or JSON with texts in it, without what the task redacts."""
-        return redaction.scrubbed(value, self.hidden_words) if self.hidden_words else value
+        self._hidden = None
 
     def _extra(self, name: str) -> Any:
         return json.loads(self._job.extras).get(name) if self._job.extras else None

@@ -7,6 +7,7 @@ from typing import Any
 
 from holdfast.domain.error_text import storable
 from holdfast.runtime.context import JobContext, current
+from holdfast.runtime.job_context import hidden_here
 
 events = logging.getLogger("holdfast")
 
@@ -37,7 +38,7 @@ def _line(record: logging.LogRecord, context: JobContext) -> dict[str, Any]:
         "level": record.levelname,
         "logger": record.name,
         # Cut last: half of what is hidden would be left.
-        "message": storable(context.scrubbed(_message(record)))[:LONGEST_LINE],
+        "message": storable(context.hidden.text(_message(record)))[:LONGEST_LINE],
     }
 
 
@@ -107,8 +108,7 @@ def _bound() -> dict[str, Any]:
 
 
 def _scrubbed(told: Any) -> Any:
-    context = current.get()
-    return told if context is None else context.scrubbed(told)
+    return hidden_here().text(told)
 
 
 def _plain(value: object) -> str:

@@ -104,7 +104,7 @@ class Worker:
         )
         self._sweeper = Sweeper(self._database, lease, poll, self._wake_lanes, self._give_back_late)
         self._scheduler = Scheduler(app.declarations.by_name, self._sweeper.insist, poll)
-        self._dispatcher = Dispatcher(self._database, app.executors, lambda: self._identity.id, poll)
+        self._dispatcher = Dispatcher(app, self._database, lambda: self._identity.id, poll)
         self._wakeup = Wakeup(self._database, self._wake, self._ask_about, self._dispatcher.kick)
         self._heartbeat: Heartbeat | None = None
         self._rebirth = asyncio.Lock()

@@ -3531,6 +3531,20 @@ CREATE FUNCTION holdfast.held_outside(p_job uuid, p_attempt integer) RETURNS TAB
 END;
 
 --
+-- Name: hidden_of(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.hidden_of(p_job uuid) RETURNS jsonb
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select jsonb_build_object('paths', t.options -> 'redact', 'payload', j.payload, 'task', j.task, 'tenant', j.tenant)
+    from holdfast.job j
+    join holdfast.task t on t.name = j.task
+   where j.id = p_job and t.options ? 'redact' and holdfast.may_touch(j.tenant)
+$$;
+
+--
 -- Name: hold_facts(uuid, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -8396,7 +8410,7 @@ CREATE VIEW holdfast.job_overview AS
     label,
     tags,
     retry_of,
-    (error ->> 'type'::text) AS error_type
+    "substring"((error ->> 'type'::text), '^[A-Za-z_][A-Za-z0-9_.]{0,99}$'::text) AS error_type
    FROM holdfast.job j
   WHERE holdfast.may_see((tenant)::text);
 
@@ -12361,6 +12375,15 @@ REVOKE ALL ON FUNCTION holdfast.heal(p_limit integer) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.held_outside(p_job uuid, p_attempt integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION hidden_of(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.hidden_of(p_job uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.hidden_of(p_job uuid) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.hidden_of(p_job uuid) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.hidden_of(p_job uuid) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION hold_facts(p_job uuid, p_held text); Type: ACL; Schema: holdfast; Owner: -
