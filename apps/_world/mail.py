@@ -1,0 +1,59 @@
+"""A real SMTP server with a mailbox to look into.
+
+Kinds of trouble: `later` (451), `invalid` (550, the address is), `lost` (the message is taken, but the answer never arrives).
+"""
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from typing import Any, cast
+
+from aiosmtpd.controller import Controller
+
+from apps._world.script import Script
+
+ANSWERS = {"later": "451 try again later", "invalid": "550 no such mailbox", None: "250 OK"}
+
+
+class Mailbox:
+    """All mail of the world in one box."""
+
+    def __init__(self, script: Script | None = None) -> None:
+        self.script = script or Script()
+        self.messages: list[EmailMessage] = []
+        self.port = 0
+
+    def to(self, address: str) -> list[EmailMessage]:
+        """Give what an address was sent."""
+        return [message for message in self.messages if address in str(message["to"])]
+
+    async def handle_DATA(self, server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802 - aiosmtpd's name
+        """Read a message, and answer."""
+        trouble = self.script.next()
+        if trouble in {None, "lost"}:
+            message = message_from_bytes(envelope.content, policy=policy.default)
+            self.messages.append(cast("EmailMessage", message))
+        if trouble == "lost":
+            server.transport.abort()
+        return ANSWERS.get(trouble, ANSWERS[None])
+
+
+def _free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
+
+
+@contextmanager
+def simulated(script: Script | None = None) -> Iterator[Mailbox]:
+    """Receive mail for as long as the block lasts."""
+    mailbox = Mailbox(script)
+    mailbox.port = _free_port()
+    controller = Controller(mailbox, hostname="127.0.0.1", port=mailbox.port)
+    controller.start()
+    try:
+        yield mailbox
+    finally:
+        controller.stop()
