@@ -1,0 +1,42 @@
+"""The world as fixtures; the databases come from Holdfast's own pytest plugin."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from apps._world import invoicing as _invoicing
+from apps._world import machines as _machines
+from apps._world import mail as _mail
+from apps._world import stripe as _stripe
+from apps._world.invoicing import Invoicing
+from apps._world.machines import Machines
+from apps._world.mail import Mailbox
+from apps._world.stripe import Stripe
+
+
+@pytest.fixture
+def stripe() -> Iterator[Stripe]:
+    """Give a Stripe of the test's own."""
+    with _stripe.simulated() as stripe:
+        yield stripe
+
+
+@pytest.fixture
+def machines() -> Iterator[Machines]:
+    """Give a provider of virtual machines."""
+    with _machines.simulated() as machines:
+        yield machines
+
+
+@pytest.fixture
+def invoicing() -> Iterator[Invoicing]:
+    """Give an invoicing service."""
+    with _invoicing.simulated() as invoicing:
+        yield invoicing
+
+
+@pytest.fixture
+def mailbox() -> Iterator[Mailbox]:
+    """Give an SMTP server with a mailbox."""
+    with _mail.simulated() as mailbox:
+        yield mailbox
