@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.domain.access import Principal, Role, Scope
 from holdfast.domain.errors import Configuration as _Configuration
 from holdfast.domain.webhook import WebhookEvent
+from holdfast.runtime.access import create_key
 from holdfast.runtime.verifiers import GitHub, HmacHeader, SharedSecret, StandardWebhook, Stripe, Verifier
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ __all__ = [
     "WebhookEvent",
     "asgi",
     "callbacks",
+    "create_key",
     "end_streams",
     "serve",
     "webhooks",

@@ -10,11 +10,12 @@ import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 LATEST = BENCHMARKS / "results" / "latest.json"
+SERVICE = BENCHMARKS / "results" / "service.json"
 
 
-def load_report() -> Any:
+def load_report(path: str) -> Any:
     # By path: `benchmarks` is also the name of this folder, and neither is a package.
-    spec = importlib.util.spec_from_file_location("benchmark_report", BENCHMARKS / "report.py")
+    spec = importlib.util.spec_from_file_location(f"benchmark_{path}", BENCHMARKS / path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -23,7 +24,8 @@ def load_report() -> Any:
     return module
 
 
-report = load_report()
+report = load_report("report.py")
+service = load_report("service/report.py")
 
 
 @pytest.fixture
@@ -156,3 +158,18 @@ def test_fairness_is_told_against_the_run_without_tenants() -> None:
     told = report.table(run_of([plain, fair]))
 
     assert "| 10 tenants | 7.0 | 90.0 | 0.80 |" in told
+
+
+def test_the_published_table_of_the_service_is_the_one_of_its_last_run() -> None:
+    results = json.loads(SERVICE.read_text(encoding="utf-8"))
+
+    assert SERVICE.with_suffix(".md").read_text(encoding="utf-8") == service.table(results)
+
+
+@pytest.mark.parametrize(("tail", "verdict"), [(49.0, "reached"), (51.0, "**not reached**")])
+def test_the_service_is_told_beside_the_constant_and_judged_by_its_median(tail: float, verdict: str) -> None:
+    samples = {"webhook": [{"p99": 1.0}, {"p99": tail}, {"p99": 90.0}], "webhook, constant": [{"p99": 10.0}]}
+
+    (line,) = [goal for goal in service.goals(300, 1000, 8) if goal.key == "webhook_p99"]
+
+    assert line.line(samples).endswith(f"| {tail:.1f} ms | 10.0 | {tail / 10:.2f} | ≤ 50 | {verdict} |")

@@ -36,6 +36,18 @@ def test_a_newer_schema_is_refused(cli: Cli) -> None:
     assert "upgrade Holdfast" in cli("doctor", code=3).output
 
 
+def test_what_runs_already_may_go_on_with_a_newer_schema_and_not_with_an_older_one(cli: Cli) -> None:
+    import psycopg
+
+    asked = ("db", "check", "--newer-is-fine", "--quiet")
+    with psycopg.connect(cli.database.owner_url, autocommit=True) as connection:
+        connection.execute("insert into holdfast.installed (what, checksum) values ('9999_future', 'x')")
+        assert cli(*asked).output == ""
+
+        connection.execute("delete from holdfast.installed where what in ('9999_future', '0001_jobs')")
+        assert "behind by 0001_jobs" in cli(*asked, code=3).output
+
+
 def test_status_tells_what_is_installed(cli: Cli) -> None:
     told = cli.json("db", "status")
 

@@ -1,0 +1,1 @@
+"""The service measured beside the same ASGI server that answers a constant."""
