@@ -9,12 +9,12 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from apps._world.serving import served
 from executors.stage import SECRET, Stage, another_job, body_of, plain_signature, post
 from holdfast import Configuration, GitHubActions, Holdfast, HttpExecutor, Status
 from holdfast.domain.callback import Token
 from holdfast.domain.signature import executor_secret, sign
 from holdfast.server import callbacks
-from world.serving import served
 
 UNAUTHORIZED = (401, {"ok": False, "code": "unauthorized"})
 

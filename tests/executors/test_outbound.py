@@ -10,10 +10,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from apps._world.serving import given_up, served
 from holdfast import DispatchFailed, DispatchRefused
 from holdfast.domain.addresses import forbidden
 from holdfast.runtime.outbound import Outbound, Reply
-from world.serving import given_up, served
 
 INSIDE = [
     "0.0.0.0", "10.0.0.1", "100.64.0.1", "100.100.100.200", "127.0.0.1", "127.255.255.254", "168.63.129.16", "169.254.169.254",

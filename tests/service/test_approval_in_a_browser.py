@@ -10,13 +10,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from apps._world.serving import served
 from guarantees.waiting import until
 from holdfast.domain.approval import Invitation
 from holdfast.interfaces.http.asgi import asgi
 from service.test_approval_page import LONG, Office, office
 from sql.asking import votes
 from world.browser import Browser, browser
-from world.serving import served
 
 __all__ = ["office"]  # the fixture
 

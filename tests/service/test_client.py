@@ -13,13 +13,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from apps._world.serving import served
 from holdfast import BadInput, Configuration, Holdfast, JobFailed, JobNotFound, NotAllowed, WaitTimedOut
 from holdfast.client import AsyncClient, Client
 from holdfast.domain.access import Scope
 from holdfast.domain.errors import DatabaseUnavailable
 from holdfast.interfaces.http.asgi import asgi
 from holdfast.runtime.access import create_key
-from world.serving import served
 
 
 @pytest.fixture

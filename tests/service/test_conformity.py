@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
+from apps._world.serving import served
 from holdfast import Holdfast
 from holdfast.domain.access import Scope
 from holdfast.interfaces.http.asgi import all_operations, asgi
 from holdfast.runtime.access import create_key
 from holdfast.testing import TestServer
-from world.serving import served
 
 EXAMPLES = 200 if os.environ.get("HOLDFAST_LONG") else 8
 NAMES = [f"{operation.method} {operation.path}" for operation in all_operations()]

@@ -1,8 +1,12 @@
-"""GitHub as its callers see it, on loopback: dispatches, lists and cancels that really run the workflow's shell steps."""
+"""GitHub as its callers see it, on loopback: dispatches, lists and cancels that really run the workflow's shell steps.
+
+Kinds of trouble with a dispatch: `unavailable` (503, nothing starts), `limited` (403 with retry-after), `lost before` (no answer,
+nothing starts), `lost` (no answer, and it runs), `500 after` (it runs all the same).
+"""
 
 import json
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,26 +16,43 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from world.serving import served
-from world.workflow import Run
+from apps._world.script import Script
+from apps._world.serving import Unfinished, served
+from apps._world.workflow import WORKFLOW, Run
 
-TOKEN = "github_pat_for_this_repository"
+TOKEN = "github_pat_for_this_repository"  # noqa: S105 - it opens nothing but this simulator
+CALLBACK_SECRET = "secrets.HOLDFAST_CALLBACK_SECRET"  # noqa: S105 - what a workflow calls it
 REPOSITORY = "/repos/acme/agents/actions"
 
-
-class _Unfinished(Response):
-    """Promises a body and hangs up: to the caller, an answer that was lost."""
-
-    def __init__(self) -> None:
-        super().__init__(b"", 200, {"content-length": "10"})
+_REFUSALS: dict[Any, Callable[[], Response]] = {  # nothing runs
+    "unavailable": lambda: JSONResponse({"message": "Service Unavailable"}, 503),
+    "limited": lambda: JSONResponse({"message": "API rate limit exceeded"}, 403, {"retry-after": "1"}),
+    "lost before": Unfinished,
+}
+_LOST: dict[Any, Callable[[], Response]] = {  # it runs, and the caller cannot know
+    "lost": Unfinished,
+    "500 after": lambda: JSONResponse({"message": "Server Error"}, 500),
+}
 
 
 class GitHub:
-    """One repository with one workflow. What the next dispatches answer is put into `answers`; else it runs."""
+    """One repository, acme/agents, with one workflow. `answers` are for the next dispatches; then its script decides.
 
-    def __init__(self, folder: Path, secret: str) -> None:
+    `known` are the repository's secrets and variables, as a workflow names them.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        secret: str = "",
+        *,
+        workflow: Path = WORKFLOW,
+        script: Script | None = None,
+    ) -> None:
         self.url = ""
         self.answers: deque[Any] = deque()
+        self.script = script or Script()
+        self.known = {CALLBACK_SECRET: secret}
         self.requests: list[tuple[str, str, dict[str, str], Any]] = []
         self.runs: list[Run] = []
         self.cancelled: list[int] = []
@@ -40,18 +61,28 @@ class GitHub:
         self.names_runs = True
         self.knows_run_details = True
         self._folder = folder
-        self._secret = secret
+        self._workflow = workflow
 
     def start_run(self, inputs: dict[str, Any]) -> Run:
+        """Start a run, as a dispatch does."""
         number = len(self.runs) + 1
         folder = self._folder / f"run-{number}"
         folder.mkdir()
-        run = Run(1000 + number, inputs, self._secret, folder, self.machine, self.beat)
+        run = Run(
+            1000 + number,
+            inputs,
+            folder,
+            path=self._workflow,
+            known=self.known,
+            machine=self.machine,
+            beat=self.beat,
+        )
         self.runs.append(run)
         run.start()
         return run
 
     def dispatches(self) -> list[dict[str, Any]]:
+        """Give the bodies of the dispatches that came, also of those that were refused."""
         return [
             body
             for method, path, _, body in self.requests
@@ -62,14 +93,14 @@ class GitHub:
         body = await self._noted(request)
         if "return_run_details" in body and not self.knows_run_details:
             return JSONResponse({"message": "Unexpected key: return_run_details"}, 422)
-        answer = self.answers.popleft() if self.answers else "ran"
+        answer = self.answers.popleft() if self.answers else self.script.next()
         if isinstance(answer, Response):
             return answer
-        run = None if answer == "lost before" else self.start_run(body["inputs"])
-        if run is None or answer == "lost":
-            return _Unfinished()
-        if answer == "500 after":
-            return JSONResponse({"message": "Server Error"}, 500)
+        if answer in _REFUSALS:
+            return _REFUSALS[answer]()
+        run = self.start_run(body["inputs"])
+        if answer in _LOST:
+            return _LOST[answer]()
         named = {
             "workflow_run_id": run.id,
             "run_url": "https://api.example/run",
@@ -108,6 +139,7 @@ class GitHub:
         return body
 
     def application(self) -> Starlette:
+        """Make its API."""
         return Starlette(
             routes=[
                 Route(
@@ -120,11 +152,12 @@ class GitHub:
 
 
 @contextmanager
-def simulated(folder: Path, secret: str) -> Iterator[GitHub]:
+def simulated(
+    folder: Path, secret: str = "", *, workflow: Path = WORKFLOW, script: Script | None = None
+) -> Iterator[GitHub]:
     """Run the simulator; its runs end with it."""
-    github = GitHub(folder, secret)
-    with served(github.application()) as url:
-        github.url = url
+    github = GitHub(folder, secret, workflow=workflow, script=script)
+    with served(github.application()) as github.url:
         try:
             yield github
         finally:
