@@ -71,7 +71,9 @@ def staged(name: str, database: ScratchDatabase, environment: dict[str, str]) ->
         database.create_schema(name)
         database.use(product.app)
         product.prepare()
-        yield Stage(name, database, stack.enter_context(served(web.web)))
+        url = stack.enter_context(served(web.web))
+        stack.enter_context(_environment({"PUBLIC_URL": url}))  # known only now
+        yield Stage(name, database, url)
 
 
 @contextmanager
