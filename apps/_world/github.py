@@ -129,8 +129,10 @@ class GitHub:
         await self._noted(request)
         number = int(request.path_params["run"])
         self.cancelled.append(number)
-        (run,) = [run for run in self.runs if run.id == number]
-        return JSONResponse({}, 202 if run.cancel() else 409)
+        found = [run for run in self.runs if run.id == number]
+        if not found:
+            return JSONResponse({"message": "Not Found"}, 404)
+        return JSONResponse({}, 202 if found[0].cancel() else 409)
 
     async def _noted(self, request: Request) -> Any:
         raw = await request.body()

@@ -94,7 +94,7 @@ class Run:
         self.conclusion: str | None = None
         self.ran: list[str] = []
         self.output = ""
-        self._folder = folder
+        self.folder = folder
         self._known = dict(known)
         self._machine = machine
         self._beat = beat
@@ -108,10 +108,10 @@ class Run:
 
     def start(self) -> None:
         """Check the repository out, and begin."""
-        shutil.copytree(FOLDER, self._folder / ".github")
-        (self._folder / "temp").mkdir()
+        shutil.copytree(FOLDER, self.folder / ".github")
+        (self.folder / "temp").mkdir()
         for name in ("env", "output"):
-            (self._folder / name).touch()
+            (self.folder / name).touch()
         self.thread.start()
 
     def cancel(self) -> bool:
@@ -130,7 +130,7 @@ class Run:
                 self._state = "vanished"
                 self._kill()
         self.thread.join(PATIENCE)
-        pid = self._folder / "temp" / "heartbeat.pid"
+        pid = self.folder / "temp" / "heartbeat.pid"
         if pid.exists():
             with suppress(ProcessLookupError):
                 os.kill(int(pid.read_text()), signal.SIGKILL)
@@ -159,22 +159,22 @@ class Run:
         env = {**self._workflow.env, **step.env}
         environment = {
             "PATH": os.environ["PATH"],
-            "GITHUB_ENV": str(self._folder / "env"),
-            "GITHUB_OUTPUT": str(self._folder / "output"),
-            "RUNNER_TEMP": str(self._folder / "temp"),
+            "GITHUB_ENV": str(self.folder / "env"),
+            "GITHUB_OUTPUT": str(self.folder / "output"),
+            "RUNNER_TEMP": str(self.folder / "temp"),
             "HOLDFAST_TRIES": "4",
             **{name: self._filled(value) for name, value in env.items()},
-            **_pairs(self._folder / "env"),
+            **_pairs(self.folder / "env"),
         }
         with self._lock:
             self._process = subprocess.Popen(
-                ["sh", "-e", "-c", script], cwd=self._folder, env=environment, text=True,  # noqa: S607 - PATH's, as on a runner
+                ["sh", "-e", "-c", script], cwd=self.folder, env=environment, text=True,  # noqa: S607 - PATH's, as on a runner
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
         output, _ = self._process.communicate()
         self.ran.append(step.name)
         self.output += output
-        self._outputs = _pairs(self._folder / "output")
+        self._outputs = _pairs(self.folder / "output")
         with self._lock:
             if self._process.returncode != 0 and self._state == "success":
                 self._state = "failure"

@@ -17,13 +17,13 @@ values (%s, %s, %s, %s, %s)
 """
 PROVISION = """
 select agent_id, name, region, state, job_id, workflow_run_id, error, failed_step, retries
-  from agent_provisioning.provision
- where agent_id = %s and user_id = %s
+  from agent_provisioning.provisions(%s)
+ where agent_id = %s
 """
 BUSY = """
 select job_id, name
-  from agent_provisioning.provision
- where user_id = %s and state in ('queued', 'provisioning')
+  from agent_provisioning.provisions(%s)
+ where state in ('queued', 'provisioning')
  order by job_id
 """
 
@@ -96,12 +96,12 @@ async def _refuse_while_busy(connection: Any, user_id: str) -> None:
 
 
 async def _provision(connection: Any, agent_id: UUID, user_id: str) -> Provision:
-    row = await (await connection.execute(PROVISION, (agent_id, user_id))).fetchone()
+    row = await (await connection.execute(PROVISION, (user_id, agent_id))).fetchone()
     if row is None:
         raise Unknown
     found = Provision(*row)
     if found.job_id is not None and await _has_ended(found.job_id):
-        found = Provision(*await (await connection.execute(PROVISION, (agent_id, user_id))).fetchone())
+        found = Provision(*await (await connection.execute(PROVISION, (user_id, agent_id))).fetchone())
     return found
 
 

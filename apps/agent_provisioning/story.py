@@ -70,7 +70,7 @@ class User:
     """Somebody with a browser, who is logged in."""
 
     def __init__(self, stage: Stage, world: World, name: str) -> None:
-        self._stage, self._world = stage, world
+        self.stage, self._world = stage, world
         self.name = name
         with app.transaction() as connection:
             connection.execute(
@@ -81,7 +81,7 @@ class User:
     async def ask(self, method: str, path: str, body: Any = None) -> httpx.Response:
         """Ask the product for something."""
         async with httpx.AsyncClient(
-            base_url=self._stage.url, headers={"X-User-Id": self.name}, timeout=30, trust_env=False
+            base_url=self.stage.url, headers={"X-User-Id": self.name}, timeout=30, trust_env=False
         ) as browser:
             return await browser.request(method, path, json=body)
 
@@ -118,7 +118,7 @@ class User:
             found = await self.look(agent_id)
             return found if found["state"] in states else None
 
-        found: dict[str, Any] = await self._stage.until(f"agent {agent_id} is {' or '.join(states)}", shown)
+        found: dict[str, Any] = await self.stage.until(f"agent {agent_id} is {' or '.join(states)}", shown)
         return found
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from apps._world.script import Script
 from apps.agent_provisioning import settings
 from apps.agent_provisioning.app import app
 from apps.agent_provisioning.story import User, World
@@ -74,14 +75,13 @@ async def test_a_retry_starts_only_when_the_machine_is_gone(
     ana: User, world: World, holdfast_db: ScratchDatabase
 ) -> None:
     agent_id = await failed(ana, world)
-    world.machines.script.tell("unavailable")
-    await adrain(app)
+    world.machines.script = Script(chances={"unavailable": 1.0})
 
     assert (await ana.retry(agent_id)).status_code == 202
     await adrain(app)
     assert (len(world.github.dispatches()), len(world.machines.of(agent_id))) == (1, 1)
+    world.machines.script = Script()
     holdfast_db.clock.advance(300)
-    await adrain(app)  # cleans up
     await hand_over(world)
 
     assert (len(world.github.dispatches()), len(world.machines.of(agent_id))) == (2, 0)

@@ -32,8 +32,8 @@ async def test_the_workflow_beats_in_the_background_while_the_machine_is_built(
     await ana.until(agent_id, "provisioning")
 
     beats = "select count(*) from holdfast.activity where kind = 'callback.heartbeat'"
-    await ana._stage.until("it has beaten twice", lambda: rows(beats)[0][0] >= 2)  # noqa: SLF001
-    (world.github.runs[0]._folder / "temp" / "go").touch()  # noqa: SLF001
+    await ana.stage.until("it has beaten twice", lambda: rows(beats)[0][0] >= 2)
+    (world.github.runs[0].folder / "temp" / "go").touch()
 
     await ana.until(agent_id, "running")
 
