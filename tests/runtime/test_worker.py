@@ -148,6 +148,42 @@ def test_a_crashed_workers_job_is_taken_over(app: Holdfast, holdfast_db: Scratch
     assert job.retry_count == 0
 
 
+def test_an_attempt_may_bring_a_backoff_of_its_own(app: Holdfast, holdfast_db: ScratchDatabase) -> None:
+    @app.task(backoff=Delays([60]))
+    async def broken(ctx: Context, patience: int | None) -> None:
+        if patience is not None:
+            ctx.use_backoff(Delays([patience]))
+        raise RuntimeError("no")
+
+    for patience in (None, 5, 600):
+        broken.enqueue(patience)
+    drain(app)
+
+    waits = [(job.due_at - job.updated_at).total_seconds() for job in holdfast_db.jobs() if job.due_at]
+    assert waits == pytest.approx([60, 5, 600], abs=0.5)
+
+
+def test_the_tries_of_a_step_follow_the_attempts_own_backoff(app: Holdfast) -> None:
+    tries: list[int] = []
+
+    def flaky() -> str:
+        tries.append(1)
+        if len(tries) < 3:
+            raise TimeoutError
+        return "done"
+
+    @app.task(backoff=Delays([3600]))
+    async def patient(ctx: Context) -> str:
+        await ctx.step("first", str)
+        ctx.use_backoff(Delays([0]))
+        return await ctx.step("flaky", flaky, retries=2)
+
+    handle = patient.enqueue()
+    drain(app)
+
+    assert handle.result() == "done"
+
+
 def test_a_child_runs_tasks_of_an_app_whose_own_module_does_not_import_them(
     holdfast_db: ScratchDatabase,
 ) -> None:
