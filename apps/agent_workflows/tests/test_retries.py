@@ -13,16 +13,15 @@ from apps.agent_workflows.tests.plane import Plane
 from holdfast.testing import crash_at, drain
 
 
-def wait_of(plane: Plane, job_id: UUID) -> float:
-    """How long the job is to wait, in seconds."""
-    job = plane.job(job_id)
-    assert job["status"] == "RETRY"
-    pause = datetime.fromisoformat(job["next_retry_at"]) - datetime.fromisoformat(job["updated_at"])
-    return pause.total_seconds()
-
-
 def retries_of(plane: Plane, job_id: UUID) -> list[dict[str, Any]]:
     return [row for row in plane.history(job_id) if row["to_status"] == "RETRY"]
+
+
+def wait_of(plane: Plane, job_id: UUID) -> float:
+    """How long the newest retry was to wait, in seconds."""
+    retry = retries_of(plane, job_id)[-1]
+    pause = datetime.fromisoformat(retry["metadata"]["due_at"]) - datetime.fromisoformat(retry["at"])
+    return pause.total_seconds()
 
 
 # -- the schedule ----------------------------------------------------------------------------------------------------------
@@ -63,6 +62,7 @@ def test_backoff_is_configured_per_agent(plane: Plane) -> None:
             plane.work()
             found.append(wait_of(plane, job_id))
             plane.clock.advance(301)
+        plane.cancel(job_id)
 
     assert waits["hasty"] == pytest.approx([2, 10, 40, 40], abs=0.5)
     assert waits["lazy"] == pytest.approx([100, 100, 100, 100], abs=0.5)
@@ -71,11 +71,10 @@ def test_backoff_is_configured_per_agent(plane: Plane) -> None:
 def test_with_jitter_an_agent_waits_at_most_its_delay(plane: Plane) -> None:
     plane.agent(backoff_base=200, backoff_jitter=True)
     plane.tools.script.tell(*["unavailable"] * 8)
-    waits = []
-    for job_id in [plane.start() for _ in range(8)]:
-        plane.work()
-        waits.append(wait_of(plane, job_id))
+    jobs = [plane.start() for _ in range(8)]
+    plane.work()
 
+    waits = [wait_of(plane, job_id) for job_id in jobs]
     assert all(0 <= wait <= 200 for wait in waits)
     assert len({round(wait, 3) for wait in waits}) > 1
 
