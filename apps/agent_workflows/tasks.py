@@ -9,13 +9,12 @@ from apps.agent_workflows.agents import Agent, find_agent
 from apps.agent_workflows.app import app
 from apps.agent_workflows.planner import DANGEROUS, Action, next_action
 from apps.agent_workflows.settings import Settings
-from holdfast import BadInput, Context, Rules
+from holdfast import Context
 
 __all__ = ["app", "run_agent"]  # workers are started with this module's app, so that they know its tasks
 
 
-# An answer that is too large to keep will be so the next time too.
-@app.task(errors=Rules(permanent=(BadInput,)))
+@app.task()
 async def run_agent(ctx: Context, agent_id: str, topic: str, tidy: bool = False) -> list[str]:
     """Do what the planner says until it says no more; each step once, however often a worker dies in between."""
     agent: Agent = await ctx.step_transaction("settings", find_agent, agent_id)

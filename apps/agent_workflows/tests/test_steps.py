@@ -109,4 +109,4 @@ def test_what_is_too_large_to_keep_fails_at_once_with_a_clear_error(plane: Plane
     job = plane.job(job_id)
     assert job["status"] == "FAILED"
     assert job["retry_count"] == 0
-    assert "1 MiB" in job["error_message"]
+    assert "more than the 1,048,576 allowed" in job["error_message"]
