@@ -19,6 +19,7 @@ async def run_agent(ctx: Context, agent_id: str, topic: str, tidy: bool = False)
     """Do what the planner says until it says no more; each step once, however often a worker dies in between."""
     agent: Agent = await ctx.step_transaction("settings", find_agent, agent_id)
     ctx.use_backoff(agent.backoff)
+    before = await ctx.last_checkpoint() or {"steps": []}
     seen: list[dict[str, Any]] = []
     steps: list[str] = []
     while (action := next_action(topic, tidy, seen)) is not None:
@@ -33,7 +34,8 @@ async def run_agent(ctx: Context, agent_id: str, topic: str, tidy: bool = False)
             )
         seen.append(await ctx.step(step, use_tool, action, ctx.job_id, step))
         steps.append(step)
-        await ctx.checkpoint({"steps": steps})
+        if step not in before["steps"]:  # an earlier attempt's progress is not written over with less
+            await ctx.checkpoint({"steps": steps})
     return steps
 
 

@@ -54,6 +54,19 @@ def test_progress_is_saved_after_each_step(plane: Plane) -> None:
     assert [step["name"] for step in saved] == ["settings", *STEPS[:2]]
 
 
+def test_progress_never_goes_back(plane: Plane) -> None:
+    plane.tools.script.tell(None, None, "limited", "limited")
+    job_id = plane.start()
+    plane.work()
+    plane.clock.advance(60)
+    plane.work()
+
+    saved = plane.rows("select attempt, value from holdfast.checkpoint where job_id = %s", job_id)
+
+    assert plane.job(job_id)["retry_count"] == 2
+    assert saved == [(1, {"steps": STEPS[:2]})]
+
+
 def test_after_a_crash_it_resumes_from_the_last_saved_step_and_runs_no_finished_one_again(
     plane: Plane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
