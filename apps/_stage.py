@@ -41,7 +41,11 @@ class Stage:
         """Run a worker in a process of its own; it is told to stop afterwards, unless the story has killed it."""
         holdfast = Path(sys.executable).with_name("holdfast")
         command = [holdfast, "-q", "-a", f"apps.{self.name}.tasks:app", "worker", "--log-level", "error"]
-        environment = {**os.environ, "HOLDFAST_DATABASE_URL": self.database.url}
+        environment = {
+            **os.environ,
+            "HOLDFAST_DATABASE_URL": self.database.url,
+            "HOLDFAST_BASE_URL": self.url,
+        }
         process = subprocess.Popen([*command, *options], env=environment)
         try:
             yield process

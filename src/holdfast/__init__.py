@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from holdfast.domain.failure import Rules
     from holdfast.domain.feed import FeedEvent
     from holdfast.domain.flow import chain, group
+    from holdfast.domain.job import Job
     from holdfast.domain.outcome import Cancel, Fail, Retry
     from holdfast.domain.rollout import rollout_bucket, rollout_position
     from holdfast.domain.states import Status
@@ -115,6 +116,7 @@ __all__ = [
     "IdReused",
     "IllegalMove",
     "Invitation",
+    "Job",
     "JobFailed",
     "JobNotFound",
     "KeyNotFound",
@@ -196,6 +198,7 @@ _HOMES = {
     "IdReused": "holdfast.domain.errors",
     "IllegalMove": "holdfast.domain.errors",
     "Invitation": "holdfast.domain.approval",
+    "Job": "holdfast.domain.job",
     "JobFailed": "holdfast.domain.errors",
     "JobNotFound": "holdfast.domain.errors",
     "KeyNotFound": "holdfast.domain.errors",

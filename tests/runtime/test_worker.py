@@ -1,5 +1,6 @@
 import asyncio
 import logging
+import os
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -8,6 +9,7 @@ import pytest
 
 from holdfast import BadInput, Cancel, Context, Delays, Fail, Holdfast, JobFailed, LeaseLost, Retry, Status
 from holdfast.testing import ScratchDatabase, adrain, crash_at, drain
+from runtime import apart_app, apart_tasks
 
 
 def test_an_async_task_runs_and_its_result_comes_back_typed(app: Holdfast) -> None:
@@ -144,6 +146,53 @@ def test_a_crashed_workers_job_is_taken_over(app: Holdfast, holdfast_db: Scratch
     assert job.status is Status.RETRY  # a suspect waits for a worker whose app a child process can import
     assert job.suspect
     assert job.retry_count == 0
+
+
+def test_an_attempt_may_bring_a_backoff_of_its_own(app: Holdfast, holdfast_db: ScratchDatabase) -> None:
+    @app.task(backoff=Delays([60]))
+    async def broken(ctx: Context, patience: int | None) -> None:
+        if patience is not None:
+            ctx.use_backoff(Delays([patience]))
+        raise RuntimeError("no")
+
+    for patience in (None, 5, 600):
+        broken.enqueue(patience)
+    drain(app)
+
+    waits = [(job.due_at - job.updated_at).total_seconds() for job in holdfast_db.jobs() if job.due_at]
+    assert waits == pytest.approx([60, 5, 600], abs=0.5)
+
+
+def test_the_tries_of_a_step_follow_the_attempts_own_backoff(app: Holdfast) -> None:
+    tries: list[int] = []
+
+    def flaky() -> str:
+        tries.append(1)
+        if len(tries) < 3:
+            raise TimeoutError
+        return "done"
+
+    @app.task(backoff=Delays([3600]))
+    async def patient(ctx: Context) -> str:
+        await ctx.step("first", str)
+        ctx.use_backoff(Delays([0]))
+        return await ctx.step("flaky", flaky, retries=2)
+
+    handle = patient.enqueue()
+    drain(app)
+
+    assert handle.result() == "done"
+
+
+def test_a_child_runs_tasks_of_an_app_whose_own_module_does_not_import_them(
+    holdfast_db: ScratchDatabase,
+) -> None:
+    holdfast_db.use(apart_app.app)
+
+    handle = apart_tasks.whose_child.enqueue()
+    drain(apart_app.app)
+
+    assert handle.result() == os.getpid()
 
 
 def test_an_outcome_committed_before_a_crash_stands(app: Holdfast, holdfast_db: ScratchDatabase) -> None:

@@ -79,17 +79,11 @@ class Attempt:
             if self.context.recorded is not None:
                 return self.context.recorded
             # Without a word from us it is the task's own doing, and must not leave the job RUNNING for ever.
-            return (
-                self._after_cancel()
-                if self._told_to_end()
-                else execute.failed(self._task, error, self.job.retry_count)
-            )
+            return self._after_cancel() if self._told_to_end() else execute.failed(self.context, error)
         except LeaseLost as error:
             # A task that goes on when it is told to end is told so by its next step.
             return self.context.recorded or (
-                self._after_cancel()
-                if self._told_to_end()
-                else execute.failed(self._task, error, self.job.retry_count)
+                self._after_cancel() if self._told_to_end() else execute.failed(self.context, error)
             )
         except ChildDied as died:
             return Crashed(_crash(died))
@@ -98,7 +92,7 @@ class Attempt:
         except GeneratorExit:
             raise  # the loop is closed: nobody waits for an outcome
         except BaseException as error:  # noqa: BLE001 - any code can stand in a task, sys.exit() too
-            return self.context.recorded or execute.failed(self._task, error, self.job.retry_count)
+            return self.context.recorded or execute.failed(self.context, error)
 
     def _begin(self, threads: Threads) -> Any:
         if self._task.settings.executor == "loop":
