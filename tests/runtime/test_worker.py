@@ -1,5 +1,6 @@
 import asyncio
 import logging
+import os
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -8,6 +9,7 @@ import pytest
 
 from holdfast import BadInput, Cancel, Context, Delays, Fail, Holdfast, JobFailed, LeaseLost, Retry, Status
 from holdfast.testing import ScratchDatabase, adrain, crash_at, drain
+from runtime import apart_app, apart_tasks
 
 
 def test_an_async_task_runs_and_its_result_comes_back_typed(app: Holdfast) -> None:
@@ -144,6 +146,17 @@ def test_a_crashed_workers_job_is_taken_over(app: Holdfast, holdfast_db: Scratch
     assert job.status is Status.RETRY  # a suspect waits for a worker whose app a child process can import
     assert job.suspect
     assert job.retry_count == 0
+
+
+def test_a_child_runs_tasks_of_an_app_whose_own_module_does_not_import_them(
+    holdfast_db: ScratchDatabase,
+) -> None:
+    holdfast_db.use(apart_app.app)
+
+    handle = apart_tasks.whose_child.enqueue()
+    drain(apart_app.app)
+
+    assert handle.result() == os.getpid()
 
 
 def test_an_outcome_committed_before_a_crash_stands(app: Holdfast, holdfast_db: ScratchDatabase) -> None:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import timedelta
+from importlib import import_module
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
 from holdfast.domain.backoff import BackoffLike
@@ -262,6 +263,8 @@ class Holdfast(Enqueuing, Steering, Channels, Receiving):
         """Run one job in this process; a child process of a worker calls this."""
         if self.link.found is None or self.link.found.url != request["database"]:
             self.connect_to(Database(request["database"], "its worker"))
+        if request["task"] not in self.all_tasks:
+            import_module(request["module"])  # it declares the task
         return execute.run_in_child(self.all_tasks[request["task"]], request)
 
     # -- set up --------------------------------------------------------------------------------------------------------

@@ -97,10 +97,11 @@ def _as_async(context: JobContext, task: AnyTask) -> Context:
 
 
 def request_for(job: ClaimedJob, task: AnyTask) -> dict[str, Any]:
-    """Write a job for a child, and where its database is: the child may have been told of another, or of none."""
+    """Write a job for a child, and where its database and its code are: the app's own module need not import its tasks."""
     return {
         **job._asdict(),
         "database": task.link.database.url,
+        "module": task.function.__module__,
         "id": str(job.id),
         "claim_id": str(job.claim_id),
         "claim_order": job.claim_order.isoformat(),
