@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
@@ -322,7 +323,14 @@ async def _refused(_request: Request, error: Exception) -> Response:
     return JSONResponse({"success": False, "error": _error(trouble)}, _STATUS[trouble.code])
 
 
+@asynccontextmanager
+async def _lifespan(_web: Starlette) -> AsyncIterator[None]:
+    yield
+    await app.aclose()
+
+
 web = Starlette(
+    lifespan=_lifespan,
     routes=[
         Route(f"{PREFIX}/projects/{{project_id}}/active-match", active_match),
         Route(f"{PREFIX}/projects/{{project_id}}/finalize-match", finalize_match, methods=["POST"]),

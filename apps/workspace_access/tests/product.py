@@ -1,19 +1,18 @@
 """The product in a test's own database, with people in it, and a way to make its database fail for real."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import httpx
 
-from apps.workspace_access import tasks
+from apps.workspace_access import story, tasks
 from apps.workspace_access.app import app
+from apps.workspace_access.story import Given
 from apps.workspace_access.web import PREFIX, web
 from holdfast import Status
 from holdfast.testing import ScratchDatabase, adrain
 
-EMAIL, PHONE = "ada@example.com", "+351 900 000 001"
 LIVE = [status for status in Status if not status.is_terminal]
 
 _FAILING = """
@@ -28,21 +27,6 @@ end $$;
 create or replace trigger fail before insert or update on workspace_access.{table}
 for each row execute function workspace_access.fail();
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """A match, and who is in it."""
-
-    match: UUID
-    project: UUID
-    owner: UUID
-    advisor: UUID
-
-    @property
-    def path(self) -> str:
-        """Where the match's project answers."""
-        return f"{PREFIX}/projects/{self.project}"
 
 
 class Product:
@@ -71,36 +55,13 @@ class Product:
 
     async def user(self, locale: str | None = "en") -> UUID:
         """Make a client."""
-        user = uuid4()
-        insert = "insert into workspace_access.users (id, name, email, phone, locale) values (%s, 'Cleo', 'cleo@example.com', '+351 911', %s)"
-        await self.rows(insert, user, locale)
-        return user
-
-    async def advisor(self, name: str = "Ada") -> UUID:
-        """Make an advisor."""
-        advisor = uuid4()
-        insert = """
-        insert into workspace_access.advisors (id, name, email, phone, avatar, skills, rating)
-        values (%s, %s, %s, %s, 'https://example.com/ada.png', '{tax,law}', 4.5)
-        """
-        await self.rows(insert, advisor, name, EMAIL, PHONE)
-        return advisor
-
-    async def project(self, owner: UUID, project: UUID | None = None) -> UUID:
-        """Make a project."""
-        project = project or uuid4()
-        await self.rows(
-            "insert into workspace_access.projects (id, owner_id) values (%s, %s)", project, owner
-        )
-        return project
+        return await story.user(locale)
 
     async def matched(
         self, *, locale: str | None = "en", name: str = "Ada", project: UUID | None = None
     ) -> Given:
         """Make a match, and everybody in it."""
-        owner, advisor = await self.user(locale), await self.advisor(name)
-        project = await self.project(owner, project)
-        return Given(await tasks.propose(project, advisor, 87.5), project, owner, advisor)
+        return await story.matched(locale, name, project)
 
     # -- what people do ----------------------------------------------------------------------------------------------------
 

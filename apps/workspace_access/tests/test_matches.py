@@ -38,7 +38,7 @@ async def test_approvals_at_the_same_moment_finalize_once(product: Product) -> N
 
     answers = await asyncio.gather(*(product.decide(given, side) for side in ("client", "advisor", "client")))
 
-    assert sorted(answer.json()["data"]["status"] for answer in answers)[-1] == "finalized"
+    assert "finalized" in [answer.json()["data"]["status"] for answer in answers]
     assert await product.status(given) == "finalized"
     assert len(product.database.jobs(task=tasks.provision_workspace)) == 1
 

@@ -6,7 +6,8 @@ import pytest
 from apps.workspace_access import tasks
 from apps.workspace_access.app import app
 from apps.workspace_access.settings import Settings
-from apps.workspace_access.tests.product import EMAIL, Product
+from apps.workspace_access.story import ADVISORS_EMAIL
+from apps.workspace_access.tests.product import Product
 from holdfast import Configuration, Status
 from holdfast.testing import crash_at
 
@@ -113,7 +114,7 @@ async def test_the_advisor_is_written_to_by_a_job_of_its_own(product: Product) -
 
     product.database.assert_enqueued(tasks.write, letter="welcome", person_id=given.advisor)
     to = await product.one("select recipient from holdfast.notification where channel = 'email'")
-    assert to == EMAIL
+    assert to == ADVISORS_EMAIL
 
 
 async def test_a_wrong_address_keeps_nobody_out(product: Product) -> None:
@@ -165,16 +166,20 @@ async def test_the_job_is_there_before_the_first_attempt_and_commits_with_the_ma
 
 async def test_the_first_attempt_waits_for_no_poll(product: Product) -> None:
     given = await product.matched()
-    worker = asyncio.create_task(app.run_worker(handle_signals=False, poll=60.0))
-    try:
-        await asyncio.sleep(0.5)  # the worker is idle and would look again in a minute
-        await product.finalize(given)
-        async with asyncio.timeout(10):
-            while not await product.has_access(given):
-                await asyncio.sleep(0.02)
-    finally:
-        worker.cancel()
-        await asyncio.gather(worker, return_exceptions=True)
+    is_ready = asyncio.Event()
+    worker = asyncio.create_task(
+        app.run_worker(handle_signals=False, poll=60.0, on_ready=lambda _identity: is_ready.set())
+    )
+    await is_ready.wait()
+
+    await product.finalize(given)
+
+    async with asyncio.timeout(20):
+        async for event in app.feed(f"chat:{given.project}"):
+            if event.kind == "advisor.workspace_ready":
+                break
+    worker.cancel()
+    await asyncio.gather(worker, return_exceptions=True)
 
 
 async def test_a_double_click_returns_the_same_job(product: Product) -> None:
