@@ -277,7 +277,7 @@ update workspace_access.projects p
    set last_event = p.last_event + 1
   from workspace_access.matches m
  where m.id = %s and p.id = m.project_id
-returning p.last_event, p.id::text, m.advisor_id::text, holdfast.clock()::text,
+returning p.last_event, p.id::text, m.advisor_id::text, to_jsonb(holdfast.clock()),
           (select jsonb_build_object('id', a.id, 'name', a.name, 'avatar', a.avatar, 'skills', a.skills, 'rating', a.rating)
              from workspace_access.advisors a where a.id = m.advisor_id)
 """

@@ -138,8 +138,9 @@ select m.id as match_id, m.project_id, m.advisor_id, m.job_id
 
 -- The same bucket in SQL and in Python (holdfast.rollout_bucket), for ever.
 create or replace function workspace_access.project_bucket(p_id uuid) returns int
-language sql immutable parallel safe
-return holdfast.rollout_bucket(p_id::text);
+language sql immutable parallel safe as $$
+  select holdfast.rollout_bucket(p_id::text)
+$$;
 
 -- Row level security, for people who come as the role workspace_access_user and say who they are; the product itself owns the tables.
 create or replace function workspace_access.me() returns uuid
@@ -175,7 +176,6 @@ create policy people_see_the_chats_they_are_in on workspace_access.chat_messages
 do $$
 begin
   if to_regrole('workspace_access_user') is not null then
-    grant usage on schema workspace_access to workspace_access_user;
     grant select on workspace_access.project_advisors, workspace_access.chat_sessions, workspace_access.chat_messages to workspace_access_user;
   end if;
 end $$;

@@ -14,6 +14,8 @@ from holdfast import Cancel, Context, Delays, Rules
 
 __all__ = ["app"]  # what workers are started with
 
+ALERT = "A workspace could not be opened"
+
 
 def is_final(error: BaseException) -> bool:
     """Whether trying again cannot help."""
@@ -31,9 +33,7 @@ async def roll_back(ctx: Context, match_id: UUID, project_id: UUID) -> None:
         if match is None or returned is None:
             return
         told = f"Match {match_id} of project {project_id} is {returned} again after {len(attempts)} attempts."
-        await app.anotify(
-            MAIL, "A workspace could not be opened", f"{told}\n{reason}", priority="high", conn=conn
-        )
+        await app.anotify(MAIL, ALERT, f"{told}\n{reason}", priority="high", conn=conn)
         await write.using(conn=conn, subject=f"match:{match_id}").aenqueue(
             "rolled_back", match.owner_id, match_id
         )

@@ -18,6 +18,7 @@ from holdfast import Status, SuccessRate
 from holdfast.testing import adrain, crash_at
 
 PROVISIONING = tasks.provision_workspace
+ROOT = Path(tasks.__file__).parents[2]
 QUERIES = [
     part
     for part in Path(tasks.__file__).with_name("queries.sql").read_text("utf-8").split(";\n")
@@ -180,7 +181,14 @@ async def test_the_operators_command_prints_what_it_did(product: Product) -> Non
     command = [sys.executable, "-m", "apps.workspace_access.grant", "--by", "ann", "--reason", "ticket 42"]
 
     done = await asyncio.to_thread(
-        subprocess.run, command, env=environment, capture_output=True, text=True, timeout=60, check=False
+        subprocess.run,
+        command,
+        env=environment,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
     assert (done.returncode, done.stdout) == (0, f"{given.match} granted\n"), done.stderr

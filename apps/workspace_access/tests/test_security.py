@@ -19,6 +19,7 @@ def owner(product: Product) -> Iterator[Holdfast]:
         connection.execute(
             f"do $$ begin create role {ROLE} nologin; exception when duplicate_object then null; end $$"
         )
+        connection.execute(f"grant usage on schema workspace_access to {ROLE}")
     prepare()  # again: it grants what there is to grant
     yield owner
     owner.close()
