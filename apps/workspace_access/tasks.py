@@ -52,6 +52,7 @@ async def roll_back(ctx: Context, match_id: UUID, project_id: UUID) -> None:
     compensate=roll_back,
     timeout=timedelta(seconds=30),
     retention=timedelta(days=90),
+    keep_failed=True,
     flag="ADVISOR_AUTO_PROVISION",
     rollout_by="project_id",
 )

@@ -129,6 +129,18 @@ async def test_completed_jobs_go_after_90_days(product: Product) -> None:
     assert (await product.active_match(given))["data"]["workspaceStatus"] == "ready"
 
 
+async def test_failed_jobs_stay(product: Product) -> None:
+    await product.finalized()
+    await product.fail("23503")
+    await product.work()
+
+    product.database.clock.advance(timedelta(days=91))
+    await product.rows("select holdfast.upkeep()")
+
+    (left,) = product.database.jobs(task=PROVISIONING)
+    assert left.status is Status.FAILED
+
+
 # -- the operator -----------------------------------------------------------------------------------------------------------
 
 
