@@ -51,10 +51,9 @@ async def _given(conn: Any, match: Match, by: str) -> tuple[str, Opened | Event]
         if opened is None:
             raise Trouble(Code.ALREADY_PROVISIONED)
         return "granted", opened
-    status = matches.decided(match, "owner", approved=True)
-    if status is not Status.FINALIZED:
-        raise Trouble(Code.MATCH_CLOSED)
-    await matches.decide(conn, match, "owner", status, None)
+    if match.job_id is None or matches.decided(match, "owner", approved=True) is not Status.FINALIZED:
+        raise Trouble(Code.MATCH_CLOSED, "nobody has finalized this match before")
+    await matches.decide(conn, match, "owner", Status.FINALIZED, None)
     return "queued", await tasks.finalize(conn, match, by)
 
 

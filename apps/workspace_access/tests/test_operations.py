@@ -182,7 +182,10 @@ async def test_a_grant_that_is_none_says_why(product: Product) -> None:
     gone = await product.finalized()
     await product.rows("delete from workspace_access.advisors where id = %s", gone.advisor)
 
+    fresh = await product.matched()
+
     assert await grant("ann", "again", given.match) == {given.match: "ALREADY_PROVISIONED"}
+    assert await grant("ann", "too early", fresh.match) == {fresh.match: "MATCH_CLOSED"}
     assert await grant("ann", "again", gone.match) == {gone.match: "ADVISOR_NOT_FOUND"}
     assert await product.rows(GRANTS) == []
 
