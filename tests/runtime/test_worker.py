@@ -116,6 +116,27 @@ def test_log_lines_are_kept_with_their_attempt(app: Holdfast, holdfast_db: Scrat
     assert [line["message"] for line in record.logs] == ["charging 42 EUR"]
 
 
+def test_the_log_says_why_a_job_is_retried_and_when_and_which_worker_says_so(
+    app: Holdfast, caplog: pytest.LogCaptureFixture
+) -> None:
+    @app.task(retries=1, backoff=Delays([60]))
+    async def fetch() -> None:
+        raise ValueError("the door is closed")
+
+    fetch.enqueue()
+    with caplog.at_level(logging.INFO, "holdfast"):
+        drain(app)
+
+    (said,) = [record.__dict__ for record in caplog.records if record.msg == "job:retry"]
+    assert (said["error"], said["max_retries"], said["retry_in"]) == (
+        "ValueError: the door is closed",
+        1,
+        60.0,
+    )
+    (started,) = [record.__dict__ for record in caplog.records if record.msg == "worker:started"]
+    assert said["worker"] == started["worker"]
+
+
 def test_a_delayed_job_runs_when_it_is_due(app: Holdfast, holdfast_db: ScratchDatabase) -> None:
     @app.task()
     async def later() -> None: ...

@@ -99,6 +99,7 @@ class Holdfast(Enqueuing, Steering, Channels, Receiving):
         unique: bool | str | Sequence[str] = False,
         key_scope: KeyScope = "active",
         retention: float | timedelta | None = None,
+        keep_failed: bool = False,
         executor: Executor | None = None,
         crash_cap: int = 3,
         manual_retries: int = 3,
@@ -147,6 +148,7 @@ class Holdfast(Enqueuing, Steering, Channels, Receiving):
                         own_name, limit=limit, limits=limits, rate=rate, flag=flag, rollout_by=rollout_by
                     ),
                     **({"feed_fields": list(feed_fields)} if feed_fields else {}),
+                    **({"keep_failed": True} if keep_failed else {}),
                 },
             )
 

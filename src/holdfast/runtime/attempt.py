@@ -37,6 +37,7 @@ class Attempt:
         "lost",
         "runs_in",
         "runs_on",
+        "settlement",
         "started",
     )
 
@@ -47,6 +48,7 @@ class Attempt:
         self.lost = False
         self.alone = alone
         self.started = time.monotonic()
+        self.settlement: dict[str, Any] = {}  # how it was told to end, unless it completed
         self.runs_in: asyncio.Task[None] | None = None
         self.runs_on = False  # it has failed, and a thread of it that nobody can end goes on
         self._task = task
