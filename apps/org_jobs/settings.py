@@ -1,7 +1,7 @@
 """What the environment says."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 TICK_JOBS = 25
 
@@ -17,7 +17,7 @@ class Settings:
     is_production: bool = True
     tick_enabled: bool = False
     tick_jobs: int = TICK_JOBS
-    operator_token: str | None = None
+    operator_token: str | None = field(default=None, repr=False)
 
     @property
     def may_tick(self) -> bool:

@@ -18,6 +18,7 @@ UNFIT = [
     "{}",
     '{"type": "unknown"}',
     '{"type": "forget_contacts", "payload": {"days": "soon"}}',
+    '{"type": "forget_contacts", "payload": {"self": 1}}',
     '{"type": "forget_contacts", "payload": {"days": 1}, "run_at": "2030-01-01T00:00:00"}',
     '{"type": "forget_contacts", "payload": {"days": 1}, "colour": "red"}',
 ]
