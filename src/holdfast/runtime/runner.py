@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from holdfast.domain.job import ClaimedJob
-from holdfast.domain.outcome import Completed, Lost, Outcome, Recorded, Released, settlement
+from holdfast.domain.outcome import Completed, Failed, Lost, Outcome, Recorded, Released, settlement
 from holdfast.runtime import tracing
 from holdfast.runtime.attempt import Attempt
 from holdfast.runtime.finisher import Finisher
@@ -20,6 +20,8 @@ from holdfast.runtime.registry import AnyTask
 from holdfast.runtime.threads import Threads
 from holdfast.store.claim import Fence
 from holdfast.store.finish import Settled
+
+LONGEST_ERROR = 500  # characters of an error in a log line; all of it stands in the attempt's record
 
 
 class Runner:
@@ -109,6 +111,8 @@ class Runner:
         elif isinstance(outcome, Recorded):
             self.recorded(attempt, Settled(attempt.job.id, outcome.status, recorded=True))
         else:
+            if isinstance(outcome, Failed):
+                attempt.error = _told(outcome)
             self._finisher.settle(attempt, settlement(outcome))
 
     def _acknowledge(self, attempt: Attempt) -> None:
@@ -214,6 +218,10 @@ def _facts(job: ClaimedJob) -> dict[str, object]:
     return {"job_id": str(job.id), "task": job.task, "attempt": job.attempt, "subject": job.subject}
 
 
+def _told(outcome: Failed) -> str:
+    return f"{outcome.error['type']}: {outcome.error['message']}"[:LONGEST_ERROR]
+
+
 def _end(attempt: Attempt, settled: Settled | None) -> str:
     if attempt.lost or (settled is not None and not settled.recorded):
         return "lost"
@@ -225,4 +233,5 @@ def _end(attempt: Attempt, settled: Settled | None) -> str:
 def _report(attempt: Attempt, settled: Settled | None) -> None:
     event = "job:completed" if settled is None else f"job:{str(settled.status).lower()}"
     duration = round((time.monotonic() - attempt.started) * 1000, 1)
-    events.info(event, extra={**_facts(attempt.job), "duration_ms": duration})
+    error = {} if attempt.error is None else {"error": attempt.error}
+    events.info(event, extra={**_facts(attempt.job), "duration_ms": duration, **error})
