@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         WaitTimedOut,
     )
     from holdfast.domain.failure import Rules
-    from holdfast.domain.feed import FeedEvent
+    from holdfast.domain.feed import FeedEvent, Usage
     from holdfast.domain.flow import chain, group
     from holdfast.domain.job import Job
     from holdfast.domain.outcome import Cancel, Fail, Retry
@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from holdfast.runtime.feed import Feed
     from holdfast.runtime.handle import AsyncHandle, Handle
     from holdfast.runtime.holding import Claimed
+    from holdfast.runtime.tick import Ticked
 
 __all__ = [
     "Answer",
@@ -144,9 +145,11 @@ __all__ = [
     "StepsChanged",
     "SuccessRate",
     "SyncContext",
+    "Ticked",
     "TooManyJobs",
     "Unchangeable",
     "UnknownTask",
+    "Usage",
     "WaitTimedOut",
     "chain",
     "group",
@@ -218,6 +221,7 @@ _HOMES = {
     "ScheduleExists": "holdfast.domain.errors",
     "ScheduleMissed": "holdfast.domain.alert",
     "ScheduleNotFound": "holdfast.domain.errors",
+    "Ticked": "holdfast.runtime.tick",
     "TooManyJobs": "holdfast.domain.errors",
     "OperationNotFound": "holdfast.domain.errors",
     "SchemaMismatch": "holdfast.domain.errors",
@@ -229,6 +233,7 @@ _HOMES = {
     "SyncContext": "holdfast.runtime.context",
     "Unchangeable": "holdfast.domain.errors",
     "UnknownTask": "holdfast.domain.errors",
+    "Usage": "holdfast.domain.feed",
     "WaitTimedOut": "holdfast.domain.errors",
     "chain": "holdfast.domain.flow",
     "group": "holdfast.domain.flow",

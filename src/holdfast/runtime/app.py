@@ -4,10 +4,11 @@ import asyncio
 import json
 import os
 import sys
+import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import timedelta
 from importlib import import_module
-from typing import Any, Concatenate, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
 
 from holdfast.domain.backoff import BackoffLike
 from holdfast.domain.errors import Configuration
@@ -36,6 +37,7 @@ from holdfast.runtime.holding import Claimed, Holding
 from holdfast.runtime.link import Link
 from holdfast.runtime.logs import events
 from holdfast.runtime.processes import AppLocation, Processes
+from holdfast.runtime.reading import Reading
 from holdfast.runtime.registry import (
     AnyTask,
     ContextTask,
@@ -58,12 +60,15 @@ from holdfast.runtime.webhooks import Receiving, Webhook
 from holdfast.store import migrate
 from holdfast.store.connection import Database, find_database
 
+if TYPE_CHECKING:
+    from holdfast.runtime.tick import Ticked
+
 P = ParamSpec("P")
 R = TypeVar("R")
 OutsideExecutorT = TypeVar("OutsideExecutorT", bound=OutsideExecutor)
 
 
-class Holdfast(Enqueuing, Steering, Channels, Receiving):
+class Holdfast(Enqueuing, Steering, Reading, Channels, Receiving):
     """Durable jobs in one PostgreSQL database."""
 
     def __init__(self, database_url: str | None = None) -> None:
@@ -76,6 +81,7 @@ class Holdfast(Enqueuing, Steering, Channels, Receiving):
         self.link = Link(lambda: find_database(database_url))
         self.approvals = Approvals(self.link, lambda: self.alerts.base_url)
         self._holding: Holding | None = None
+        self.ticking = threading.Lock()  # held by the one tick of this process
         self.declarations = Declarations()
         self.schedules = Schedules(self)
         self.aschedules = AsyncSchedules(self)
@@ -234,6 +240,15 @@ class Holdfast(Enqueuing, Steering, Channels, Receiving):
         from holdfast.runtime.loop import run  # noqa: PLC0415 - uvloop is loaded where it is used
 
         return run(self.run_worker(**options))
+
+    async def atick(self, most_jobs: int = 100, seconds: float = 20.0) -> "Ticked | None":
+        """Be a worker for a while, for hosts where no process may stay; None when this process is at it already.
+
+        It claims for half of the time and at most so many jobs; what runs has the other half to end.
+        """
+        from holdfast.runtime.tick import Ticker  # noqa: PLC0415 - it has a worker, which imports the app
+
+        return await Ticker(self, most_jobs, seconds).tick()
 
     @property
     def location(self) -> AppLocation | None:

@@ -27,13 +27,30 @@ class Steering:
         """Get a handle on a job by its id."""
         return Handle(self.link, as_uuid(job_id), created=False, decode=json.loads)
 
-    def jobs(self, search: str = "", *, limit: int = 50, before: UUID | str | None = None) -> Found:
-        """Find jobs, newest first, in the words of `holdfast job list -q`; `next` of the answer goes into `before`."""
-        return self.link.perform(_found(search, limit, before))
+    def jobs(
+        self,
+        search: str = "",
+        *,
+        tenant: str | None = None,
+        limit: int = 50,
+        before: UUID | str | None = None,
+    ) -> Found:
+        """Find jobs, newest first, in the words of `holdfast job list -q`; `next` of the answer goes into `before`.
 
-    async def ajobs(self, search: str = "", *, limit: int = 50, before: UUID | str | None = None) -> Found:
+        Given a tenant, nobody else's are found, whatever the search says.
+        """
+        return self.link.perform(_found(search, tenant, limit, before))
+
+    async def ajobs(
+        self,
+        search: str = "",
+        *,
+        tenant: str | None = None,
+        limit: int = 50,
+        before: UUID | str | None = None,
+    ) -> Found:
         """Find jobs; see jobs."""
-        return await self.link.aperform(_found(search, limit, before))
+        return await self.link.aperform(_found(search, tenant, limit, before))
 
     def cancel(self, job_id: UUID | str, *, actor: str | None = None, reason: str | None = None) -> Status:
         """Cancel a job that has not ended."""
@@ -90,5 +107,6 @@ class Steering:
         return int((await aask_through(conn, "emit", values))[0][0])
 
 
-def _found(search: str, limit: int, before: UUID | str | None) -> Call[Found]:
-    return find_jobs(parse(search), limit, before=None if before is None else as_uuid(before))
+def _found(search: str, tenant: str | None, limit: int, before: UUID | str | None) -> Call[Found]:
+    place = None if before is None else as_uuid(before)
+    return find_jobs(parse(search).within(tenant), limit, before=place)

@@ -44,6 +44,15 @@ def find_job(job_id: UUID) -> Call[Job | None]:
     return Call(text, {"job_id": job_id, "whole": True}, lambda rows: _read_jobs(rows)[0] if rows else None)
 
 
+def upcoming(limit: int) -> Call[list[Job]]:
+    """List the jobs that wait for their time, the next to run first; the index of what is due answers it."""
+    text = (
+        f"{select_jobs()} where j.due_at is not null and j.claim_order is null and j.held_by is null"
+        " order by j.due_at limit %(limit)s"
+    )
+    return Call(text, {"limit": limit, "whole": True}, _read_jobs)
+
+
 def jobs_between(first: UUID, last: UUID, limit: int) -> Call[list[Candidate]]:
     """Find the jobs whose ids lie in a range, which the primary key answers."""
     return query(
