@@ -16,7 +16,7 @@ from aiosmtpd.smtp import AuthResult
 
 from apps._world.script import Script
 
-PASSWORD = "mail-key"
+PASSWORD = "mail-key"  # noqa: S105 - of the world, on loopback
 ANSWERS = {"later": "451 try again later", "invalid": "550 no such mailbox", None: "250 OK"}
 
 

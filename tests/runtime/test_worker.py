@@ -282,6 +282,8 @@ def test_the_log_says_what_an_attempt_failed_with(
         holdfast_db.clock.advance(61)
         drain(app)
 
-    told = {line.message: vars(line) for line in caplog.records if line.message in {"job:retry", "job:failed"}}
+    told = {
+        line.message: vars(line) for line in caplog.records if line.message in {"job:retry", "job:failed"}
+    }
     assert told.keys() == {"job:retry", "job:failed"}
     assert all(one["error"] == ("RuntimeError: no " + "x" * 1000)[:500] for one in told.values())
