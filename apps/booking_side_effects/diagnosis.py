@@ -1,8 +1,9 @@
 """What an operator asks: is the queue stuck and why, and why did this e-mail not go out."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from apps.booking_side_effects import bookings
 from apps.booking_side_effects.app import app
@@ -48,10 +49,10 @@ class Finding:
     """An answer: what is so, the facts behind it, what to look at, and what can be done without harm."""
 
     what: str
-    is_well: bool
     found: str
     look_at: str = ""
     mitigation: str = ""
+    is_well: bool = False
 
     def __str__(self) -> str:
         """Write it for a person."""
@@ -63,70 +64,83 @@ class Finding:
 # -- the queue -------------------------------------------------------------------------------------------------------------
 
 
+class Cause(NamedTuple):
+    """Why a queue can be stuck: the checks of Holdfast's that show it, what to look at, and what can be done without harm."""
+
+    what: str
+    checks: tuple[str, ...]
+    look_at: str
+    mitigation: str
+
+
+CAUSES = (
+    Cause(
+        "database",
+        ("database", "schema"),
+        "PostgreSQL's own log, and how many connections are left",
+        "bring the database back: nothing is lost, and workers go on by themselves",
+    ),
+    Cause(
+        "everything failed",
+        ("failures",),
+        "the error of a failed job: holdfast job list --status FAILED, then holdfast job show ID",
+        f"mend the cause, then: {OPERATOR} retry JOB --by YOU --reason WHY",
+    ),
+    Cause(
+        "processor error",
+        ("dead workers", "tasks"),
+        "the processors' logs, and holdfast worker list",
+        "start a worker, or call the cron route: it takes back what the dead held and fails unknown types",
+    ),
+    Cause(
+        "nobody processing",
+        ("paused queues",),
+        "who paused it and why: holdfast queue list",
+        f"holdfast queue resume {QUEUE}",
+    ),
+    Cause(
+        "nobody processing",
+        ("workers", "queues"),
+        "whether a worker runs (holdfast worker list), and what the cron service says of its last calls",
+        "start a worker, or call the cron route by hand: both are safe at any time",
+    ),
+    Cause(
+        "processor error",
+        ("oldest wait",),
+        "the processors' logs: claim:refused, job:lease_lost, database:unavailable",
+        "restart the workers with SIGTERM: they finish what runs and give back the rest",
+    ),
+)
+
+
 async def diagnose_queue() -> Finding:
     """Say whether the queue is stuck, and why."""
-    failed = {check.name: check for check in examine(app) if check.verdict is not Verdict.OK}
-    if away := _first(failed, Verdict.FAIL, ("database", "schema")):
-        return Finding(
-            "stuck: database",
-            is_well=False,
-            found=away.found,
-            look_at=away.advice or "PostgreSQL's own log, and how many connections are left",
-            mitigation="bring the database back: nothing is lost, and workers go on by themselves",
-        )
-    return judge(failed, await look_at_line())
+    checks = {check.name: check for check in examine(app)}
+    is_there = "schema" in checks and checks["schema"].verdict is Verdict.OK
+    return judge(checks, await look_at_line() if is_there else None)
 
 
-def judge(failed: dict[str, Check], line: Line) -> Finding:
-    """Name the cause, the most general first."""
-    waits = f"{line.waiting} jobs wait, the first of them for {line.wait.total_seconds():.0f} s"
-    is_late = line.waiting > 0 and line.wait > LONG_WAIT
-    if everything := _first(failed, Verdict.FAIL, ("failures",)):
-        return Finding(
-            "stuck: everything failed",
-            is_well=False,
-            found=everything.found,
-            look_at="the error of a failed job: holdfast job list --status FAILED, then holdfast job show ID",
-            mitigation=f"mend the cause, then: {OPERATOR} retry JOB --by YOU --reason WHY",
-        )
-    if broken := _first(failed, Verdict.FAIL, ("dead workers", "tasks")):
-        return Finding(
-            "stuck: processor error",
-            is_well=False,
-            found=broken.found,
-            look_at="the processors' logs, and holdfast worker list",
-            mitigation="start a worker, or call the cron route: it takes back what the dead held and fails unknown types",
-        )
-    if paused := _first(failed, Verdict.WARN, ("paused queues",)):
-        return Finding(
-            "stuck: nobody processing",
-            is_well=False,
-            found=paused.found,
-            look_at="who paused it and why: holdfast queue list",
-            mitigation=f"holdfast queue resume {QUEUE}",
-        )
-    if not is_late:
-        return Finding("not stuck", is_well=True, found=waits)
-    if nobody := _first(failed, Verdict.FAIL, ("workers", "queues")):
-        return Finding(
-            "stuck: nobody processing",
-            is_well=False,
-            found=f"{nobody.found}; {waits}",
-            look_at="whether a worker runs (holdfast worker list), and what the cron service says of its last calls",
-            mitigation="start a worker, or call the cron route by hand: both are safe at any time",
-        )
-    return Finding(
-        "stuck: processor error",
-        is_well=False,
-        found=f"workers live, and yet {waits}",
-        look_at="the workers' logs: claim:refused, job:lease_lost, database:unavailable",
-        mitigation="restart the workers with SIGTERM: they finish what runs and give back the rest",
-    )
+def judge(checks: Mapping[str, Check], line: Line | None) -> Finding:
+    """Name the first cause that there is; that nobody processes is one when jobs have waited for too long."""
+    is_late = line is not None and line.wait > LONG_WAIT
+    for cause in CAUSES:
+        for name in cause.checks:
+            if name in checks and _shows(checks[name], is_late=is_late):
+                found = checks[name].found
+                return Finding(f"stuck: {cause.what}", found, cause.look_at, cause.mitigation)
+    return Finding("not stuck", is_well=True, found=f"{line.waiting if line else 0} jobs wait")
 
 
-def _first(failed: dict[str, Check], verdict: Verdict, names: Iterable[str]) -> Check | None:
-    found = (failed[name] for name in names if name in failed)
-    return next((check for check in found if check.verdict in {verdict, Verdict.FAIL}), None)
+def _shows(check: Check, *, is_late: bool) -> bool:
+    match check.name:
+        case "paused queues":
+            return check.verdict is not Verdict.OK
+        case "workers" | "queues":
+            return is_late and check.verdict is Verdict.FAIL  # between two calls of the cron nobody is there
+        case "oldest wait":
+            return is_late
+        case _:
+            return check.verdict is Verdict.FAIL
 
 
 # -- an e-mail -------------------------------------------------------------------------------------------------------------
@@ -137,7 +151,7 @@ async def diagnose_email(booking_id: int, job_type: str) -> Finding:
     async with app.atransaction() as conn:
         booking = await bookings.find(conn, booking_id)
     if booking is None:
-        return Finding("no such booking", is_well=False, found=f"there is no booking {booking_id}")
+        return Finding("no such booking", found=f"there is no booking {booking_id}")
     if (sent := booking.sent_at(job_type)) is not None:
         return Finding(
             "already sent",
@@ -161,21 +175,18 @@ async def _not_queued(booking: bookings.Booking, job_type: str) -> Finding:
     if booking.status == "PENDING":
         return Finding(
             "not queued",
-            is_well=False,
             found=f"booking {booking.id} is not paid",
             look_at="Stripe's dashboard, and holdfast webhook list",
         )
     if job_type == send_invoice_ready.name and (invoice := await _newest(booking.id, issue_invoice.name)):
         return Finding(
             "not queued",
-            is_well=False,
             found=f"there is no invoice: {issue_invoice.name} is {invoice.status}{_said(invoice)}",
             look_at=f"holdfast job show {invoice.id}",
             mitigation=f"when it has failed: {_retry(invoice)}",
         )
     return Finding(
         "not queued",
-        is_well=False,
         found="no job was ever made for it",
         look_at="holdfast webhook list --status failed",
         mitigation=_resend(booking.id, job_type),
@@ -189,7 +200,6 @@ def _of_job(job: Job, booking_id: int, job_type: str) -> Finding:
     ):
         return Finding(
             "key invalid",
-            is_well=False,
             found=f"the mail service refuses our key, job {job.id} is {job.status}{_said(job)}",
             look_at="SMTP_USER and SMTP_PASSWORD of the workers",
             mitigation=f"set the right key and restart; when the job has failed: {_retry(job)}",
@@ -197,16 +207,15 @@ def _of_job(job: Job, booking_id: int, job_type: str) -> Finding:
     match job.status:
         case Status.FAILED:
             said = f"job {job.id}{_said(job)}"
-            return Finding("job failed", is_well=False, found=said, look_at=look_at, mitigation=_retry(job))
+            return Finding("job failed", found=said, look_at=look_at, mitigation=_retry(job))
         case Status.COMPLETED if job.result == DRY_RUN:
             switch = "set SEND_EMAILS=true" if not Settings.read().send_emails else "SEND_EMAILS is true now"
             again = f"{switch}, then: {_resend(booking_id, job_type)}"
-            return Finding("dry run", is_well=False, found=DRY_RUN, look_at=look_at, mitigation=again)
+            return Finding("dry run", found=DRY_RUN, look_at=look_at, mitigation=again)
         case Status.COMPLETED | Status.CANCELLED:
             again = _resend(booking_id, job_type)
             return Finding(
                 "not sent",
-                is_well=False,
                 found=f"job {job.id} is {job.status}",
                 look_at=look_at,
                 mitigation=again,

@@ -138,7 +138,7 @@ async def test_a_queue_that_nobody_processes_is_stuck(house: House) -> None:
     said = await operator(house, "queue", code=3)
 
     assert said.startswith("stuck: nobody processing")
-    assert "3 jobs wait" in said
+    assert "3 jobs in line" in said
     assert "safe to do: start a worker" in said
     assert "look at:" in said
 

@@ -3,6 +3,7 @@
 import asyncio
 import importlib
 import time
+from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -16,7 +17,7 @@ MADE_BY_PAYMENT = {"issue_invoice", "send_customer_confirmation", "send_internal
 
 
 @pytest.fixture
-def still(monkeypatch: pytest.MonkeyPatch) -> None:
+def still() -> Iterator[None]:
     """Let the kick find the process at work already, so that it does nothing."""
     with app.ticking:
         yield
