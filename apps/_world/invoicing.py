@@ -2,7 +2,7 @@
 
 It issues what it is asked to issue, twice if asked twice: the reference is the caller's to look up before posting.
 Kinds of trouble: `closed` (the register is), `forbidden` (403), `unavailable` (503), `silent` (no answer in time, nothing happens),
-`lost` (a document is issued, but the answer never arrives).
+`lost` (a document is issued, but the answer never arrives), `held` (it is issued, and the answer held back until the caller is gone).
 """
 
 import itertools
@@ -64,6 +64,8 @@ class Invoicing:
         document = {"id": number, "number": f"{body['type']} {YEAR}/{number}", **body}
         document["pdf_url"] = f"{self.url}/documents/{number}/pdf"
         self.documents.append(document)
+        if trouble == "held":
+            await given_up(request)
         return Unfinished() if trouble == "lost" else JSONResponse(document, 201)
 
     async def _trouble(self, request: Request, kind: str | None) -> Response | None:

@@ -1,6 +1,7 @@
 """A real SMTP server with a mailbox to look into.
 
 Kinds of trouble: `later` (451), `invalid` (550, the address is), `lost` (the message is taken, but the answer never arrives).
+It takes mail from everybody who says no password, and refuses whoever says a wrong one.
 """
 
 import socket
@@ -11,9 +12,11 @@ from email.message import EmailMessage
 from typing import Any, cast
 
 from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import AuthResult
 
 from apps._world.script import Script
 
+PASSWORD = "mail-key"  # noqa: S105 - of the world, on loopback
 ANSWERS = {"later": "451 try again later", "invalid": "550 no such mailbox", None: "250 OK"}
 
 
@@ -40,6 +43,10 @@ class Mailbox:
         return ANSWERS.get(trouble, ANSWERS[None])
 
 
+def _authenticate(_server: Any, _session: Any, _envelope: Any, _mechanism: str, given: Any) -> AuthResult:
+    return AuthResult(success=given.password == PASSWORD.encode(), handled=False)
+
+
 def _free_port() -> int:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
@@ -51,7 +58,9 @@ def simulated(script: Script | None = None) -> Iterator[Mailbox]:
     """Receive mail for as long as the block lasts."""
     mailbox = Mailbox(script)
     mailbox.port = _free_port()
-    controller = Controller(mailbox, hostname="127.0.0.1", port=mailbox.port)
+    controller = Controller(
+        mailbox, hostname="127.0.0.1", port=mailbox.port, authenticator=_authenticate, auth_require_tls=False
+    )
     controller.start()
     try:
         yield mailbox

@@ -287,3 +287,24 @@ async def test_an_app_sets_the_weight_of_a_tenant(app: Holdfast) -> None:
     assert Counter(job.tenant for job in claimed) == {"big": 12, "small": 4}
     with pytest.raises(BadInput, match="1 to 1000"):
         await app.aset_tenant_weight("big", 0)
+
+
+def test_the_log_says_what_an_attempt_failed_with(
+    app: Holdfast, holdfast_db: ScratchDatabase, caplog: pytest.LogCaptureFixture
+) -> None:
+    @app.task(retries=1, backoff=60)
+    async def broken() -> None:
+        raise RuntimeError("no " + "x" * 1000)
+
+    broken.enqueue()
+
+    with caplog.at_level(logging.INFO, "holdfast"):
+        drain(app)
+        holdfast_db.clock.advance(61)
+        drain(app)
+
+    told = {
+        line.message: vars(line) for line in caplog.records if line.message in {"job:retry", "job:failed"}
+    }
+    assert told.keys() == {"job:retry", "job:failed"}
+    assert all(one["error"] == ("RuntimeError: no " + "x" * 1000)[:500] for one in told.values())

@@ -1,0 +1,246 @@
+"""What an operator asks: is the queue stuck and why, and why did this e-mail not go out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from apps.booking_side_effects import bookings
+from apps.booking_side_effects.app import app
+from apps.booking_side_effects.logs import subject_of
+from apps.booking_side_effects.settings import Settings
+from apps.booking_side_effects.tasks import DRY_RUN, QUEUE, issue_invoice, send_invoice_ready
+from holdfast import Job, Status
+from holdfast.server import Check, Verdict, examine
+
+# Two calls of the cron: what waits longer than that is not being processed.
+LONG_WAIT = timedelta(minutes=2)
+OPERATOR = "python -m apps.booking_side_effects.operator"
+
+_LINE = """
+select count(*), min(coalesce(due_at, created_at)), holdfast.clock()
+  from holdfast.job
+ where queue = %s and status in ('PENDING', 'RETRY')
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """How many jobs wait, since when the first of them could have started, and when that was so."""
+
+    waiting: int
+    oldest: datetime | None
+    as_of: datetime
+
+    @property
+    def wait(self) -> timedelta:
+        """How long the first has waited for somebody."""
+        return max(self.as_of - (self.oldest or self.as_of), timedelta())
+
+
+async def look_at_line() -> Line:
+    """Count the jobs that wait."""
+    async with app.atransaction() as conn:
+        return Line(*await (await conn.execute(_LINE, (QUEUE,))).fetchone())
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An answer: what is so, the facts behind it, what to look at, and what can be done without harm."""
+
+    what: str
+    found: str
+    look_at: str = ""
+    mitigation: str = ""
+    is_well: bool = False
+
+    def __str__(self) -> str:
+        """Write it for a person."""
+        lines = [self.what, f"  found: {self.found}"]
+        lines += [f"  look at: {self.look_at}"] if self.look_at else []
+        return "\n".join([*lines, f"  safe to do: {self.mitigation}"] if self.mitigation else lines)
+
+
+# -- the queue -------------------------------------------------------------------------------------------------------------
+
+
+class Cause(NamedTuple):
+    """Why a queue can be stuck: the checks of Holdfast's that show it, what to look at, and what can be done without harm."""
+
+    what: str
+    checks: tuple[str, ...]
+    look_at: str
+    mitigation: str
+
+
+CAUSES = (
+    Cause(
+        "database",
+        ("database", "schema"),
+        "PostgreSQL's own log, and how many connections are left",
+        "bring the database back: nothing is lost, and workers go on by themselves",
+    ),
+    Cause(
+        "everything failed",
+        ("failures",),
+        "the error of a failed job: holdfast job list --status FAILED, then holdfast job show ID",
+        f"mend the cause, then: {OPERATOR} retry JOB --by YOU --reason WHY",
+    ),
+    Cause(
+        "processor error",
+        ("dead workers", "tasks"),
+        "the processors' logs, and holdfast worker list",
+        "start a worker, or call the cron route: it takes back what the dead held and fails unknown types",
+    ),
+    Cause(
+        "nobody processing",
+        ("paused queues",),
+        "who paused it and why: holdfast queue list",
+        f"holdfast queue resume {QUEUE}",
+    ),
+    Cause(
+        "nobody processing",
+        ("workers", "queues"),
+        "whether a worker runs (holdfast worker list), and what the cron service says of its last calls",
+        "start a worker, or call the cron route by hand: both are safe at any time",
+    ),
+    Cause(
+        "processor error",
+        ("oldest wait",),
+        "the processors' logs: claim:refused, job:lease_lost, database:unavailable",
+        "restart the workers with SIGTERM: they finish what runs and give back the rest",
+    ),
+)
+
+
+async def diagnose_queue() -> Finding:
+    """Say whether the queue is stuck, and why."""
+    checks = {check.name: check for check in examine(app)}
+    is_there = "schema" in checks and checks["schema"].verdict is Verdict.OK
+    return judge(checks, await look_at_line() if is_there else None)
+
+
+def judge(checks: Mapping[str, Check], line: Line | None) -> Finding:
+    """Name the first cause that there is; that nobody processes is one when jobs have waited for too long."""
+    is_late = line is not None and line.wait > LONG_WAIT
+    for cause in CAUSES:
+        for name in cause.checks:
+            if name in checks and _shows(checks[name], is_late=is_late):
+                found = checks[name].found
+                return Finding(f"stuck: {cause.what}", found, cause.look_at, cause.mitigation)
+    return Finding("not stuck", is_well=True, found=f"{line.waiting if line else 0} jobs wait")
+
+
+def _shows(check: Check, *, is_late: bool) -> bool:
+    match check.name:
+        case "paused queues":
+            return check.verdict is not Verdict.OK
+        case "workers" | "queues":
+            return is_late and check.verdict is Verdict.FAIL  # between two calls of the cron nobody is there
+        case "oldest wait":
+            return is_late
+        case _:
+            return check.verdict is Verdict.FAIL
+
+
+# -- an e-mail -------------------------------------------------------------------------------------------------------------
+
+
+async def diagnose_email(booking_id: int, job_type: str) -> Finding:
+    """Say why an e-mail did not go out, or that it did."""
+    async with app.atransaction() as conn:
+        booking = await bookings.find(conn, booking_id)
+    if booking is None:
+        return Finding("no such booking", found=f"there is no booking {booking_id}")
+    if (sent := booking.sent_at(job_type)) is not None:
+        return Finding(
+            "already sent",
+            is_well=True,
+            found=f"it was sent at {sent:%Y-%m-%d %H:%M:%S %Z} and will not be sent again",
+            look_at="the mailbox's spam folder, and the mail server's log",
+            mitigation=_resend(booking_id, job_type),
+        )
+    job = await _newest(booking_id, job_type)
+    if job is None:
+        return await _not_queued(booking, job_type)
+    return _of_job(job, booking_id, job_type)
+
+
+async def _newest(booking_id: int, job_type: str) -> Job | None:
+    found = await app.ajobs(f"subject:{subject_of(booking_id)} task:{job_type}", limit=1)
+    return found.jobs[0] if found.jobs else None
+
+
+async def _not_queued(booking: bookings.Booking, job_type: str) -> Finding:
+    if booking.status == "PENDING":
+        return Finding(
+            "not queued",
+            found=f"booking {booking.id} is not paid",
+            look_at="Stripe's dashboard, and holdfast webhook list",
+        )
+    if job_type == send_invoice_ready.name and (invoice := await _newest(booking.id, issue_invoice.name)):
+        return Finding(
+            "not queued",
+            found=f"there is no invoice: {issue_invoice.name} is {invoice.status}{_said(invoice)}",
+            look_at=f"holdfast job show {invoice.id}",
+            mitigation=f"when it has failed: {_retry(invoice)}",
+        )
+    return Finding(
+        "not queued",
+        found="no job was ever made for it",
+        look_at="holdfast webhook list --status failed",
+        mitigation=_resend(booking.id, job_type),
+    )
+
+
+def _of_job(job: Job, booking_id: int, job_type: str) -> Finding:
+    look_at = f"holdfast job show {job.id}"
+    if job.status is not Status.COMPLETED and (job.error or {}).get("type", "").endswith(
+        "AuthenticationError"
+    ):
+        return Finding(
+            "key invalid",
+            found=f"the mail service refuses our key, job {job.id} is {job.status}{_said(job)}",
+            look_at="SMTP_USER and SMTP_PASSWORD of the workers",
+            mitigation=f"set the right key and restart; when the job has failed: {_retry(job)}",
+        )
+    match job.status:
+        case Status.FAILED:
+            said = f"job {job.id}{_said(job)}"
+            return Finding("job failed", found=said, look_at=look_at, mitigation=_retry(job))
+        case Status.COMPLETED if job.result == DRY_RUN:
+            switch = "set SEND_EMAILS=true" if not Settings.read().send_emails else "SEND_EMAILS is true now"
+            again = f"{switch}, then: {_resend(booking_id, job_type)}"
+            return Finding("dry run", found=DRY_RUN, look_at=look_at, mitigation=again)
+        case Status.COMPLETED | Status.CANCELLED:
+            again = _resend(booking_id, job_type)
+            return Finding(
+                "not sent",
+                found=f"job {job.id} is {job.status}",
+                look_at=look_at,
+                mitigation=again,
+            )
+        case Status.WAITING:
+            return Finding(
+                "waits for the invoice", is_well=True, found=f"job {job.id} is {job.status}", look_at=look_at
+            )
+        case _:
+            due = f", next try at {job.due_at:%H:%M:%S %Z}" if job.due_at else ""
+            return Finding(
+                "on its way",
+                is_well=True,
+                found=f"job {job.id} is {job.status}{due}{_said(job)}",
+                look_at=look_at,
+            )
+
+
+def _said(job: Job) -> str:
+    return f": {job.error['type'].rpartition('.')[2]}: {job.error['message']}" if job.error else ""
+
+
+def _retry(job: Job) -> str:
+    return f"{OPERATOR} retry {job.id} --by YOU --reason WHY"
+
+
+def _resend(booking_id: int, job_type: str) -> str:
+    return f"{OPERATOR} resend {booking_id} {job_type} --by YOU --reason WHY"
