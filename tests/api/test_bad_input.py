@@ -177,4 +177,4 @@ def test_an_id_nobody_has_is_not_found(app: Holdfast) -> None:
 def test_an_argument_called_self_is_one_like_any_other(unsent: AnyTask) -> None:
     for enqueue in (unsent.job, unsent.enqueue):
         with pytest.raises(BadPayload, match="self"):
-            enqueue(**{"self": 1})
+            enqueue(self=1)

@@ -32,7 +32,6 @@ class Attempt:
         "_thread",
         "alone",
         "context",
-        "error",
         "job",
         "lane",
         "lost",
@@ -47,7 +46,6 @@ class Attempt:
         self.lane = lane
         self.context = execute.context_for(job, task)
         self.lost = False
-        self.error: str | None = None  # what it failed with, for the log
         self.alone = alone
         self.started = time.monotonic()
         self.settlement: dict[str, Any] = {}  # how it was told to end, unless it completed

@@ -11,7 +11,6 @@ from uuid import UUID
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Completed, Lost, Outcome, Recorded, Released, settlement
 from holdfast.domain.states import Status
-from holdfast.domain.outcome import Completed, Failed, Lost, Outcome, Recorded, Released, settlement
 from holdfast.runtime import tracing
 from holdfast.runtime.attempt import Attempt
 from holdfast.runtime.finisher import Finisher
@@ -22,8 +21,6 @@ from holdfast.runtime.registry import AnyTask
 from holdfast.runtime.threads import Threads
 from holdfast.store.claim import Fence
 from holdfast.store.finish import Settled
-
-LONGEST_ERROR = 500  # characters of an error in a log line; all of it stands in the attempt's record
 
 
 class Runner:
@@ -115,9 +112,6 @@ class Runner:
         else:
             attempt.settlement = settlement(outcome)
             self._finisher.settle(attempt, attempt.settlement)
-            if isinstance(outcome, Failed):
-                attempt.error = _told(outcome)
-            self._finisher.settle(attempt, settlement(outcome))
 
     def _acknowledge(self, attempt: Attempt) -> None:
         attempt.when_stopped(lambda: self._finisher.acknowledge(attempt.job.id))
@@ -222,10 +216,6 @@ def _facts(job: ClaimedJob) -> dict[str, object]:
     return {"job_id": str(job.id), "task": job.task, "attempt": job.attempt, "subject": job.subject}
 
 
-def _told(outcome: Failed) -> str:
-    return f"{outcome.error['type']}: {outcome.error['message']}"[:LONGEST_ERROR]
-
-
 def _end(attempt: Attempt, settled: Settled | None) -> str:
     if attempt.lost or (settled is not None and not settled.recorded):
         return "lost"
@@ -248,5 +238,3 @@ def _failure(attempt: Attempt, settled: Settled | None) -> dict[str, object]:
     if settled is None or settled.status != Status.RETRY:
         return told
     return {**told, "max_retries": attempt.job.max_retries, "retry_in": attempt.settlement.get("delay")}
-    error = {} if attempt.error is None else {"error": attempt.error}
-    events.info(event, extra={**_facts(attempt.job), "duration_ms": duration, **error})
