@@ -29,9 +29,7 @@ class Connections:
 
     async def send(self, request: bytes) -> bytes:
         """Send a request and read the body of its answer."""
-        reader, writer = (
-            self._idle.pop() if self._idle else await asyncio.open_connection("127.0.0.1", self._port)
-        )
+        reader, writer = await self._open()
         writer.write(request)
         head = await reader.readuntil(b"\r\n\r\n")
         length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
@@ -40,6 +38,14 @@ class Connections:
         if not head.split(None, 2)[1].startswith(b"2"):
             raise Refused(f"{head.splitlines()[0].decode()}: {body.decode(errors='replace')[:300]}")
         return body
+
+    async def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        while self._idle:
+            reader, writer = self._idle.pop()
+            if not reader.at_eof():  # a server hangs up on who asks nothing for a while
+                return reader, writer
+            writer.close()
+        return await asyncio.open_connection("127.0.0.1", self._port)
 
     def close(self) -> None:
         """Hang up."""

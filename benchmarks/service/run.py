@@ -239,8 +239,8 @@ def main() -> None:
     """Measure, write, print."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     parser = argparse.ArgumentParser(prog="scripts/bench --http", description=__doc__)
-    parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=10, help="of each sample (default 10)")
+    parser.add_argument("--repetitions", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=8, help="of each sample (default 8)")
     parser.add_argument("--rate", type=float, default=300, help="webhooks a second (default 300)")
     parser.add_argument("--streams", type=int, default=1000)
     options = parser.parse_args()

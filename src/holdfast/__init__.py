@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     )
     from holdfast.domain.approval import Answer, Approval, Decision, Invitation
     from holdfast.domain.backoff import Backoff, Delays
+    from holdfast.domain.encryption import Keys
     from holdfast.domain.errors import (
         ApprovalChanged,
         ApprovalClosed,
@@ -50,8 +51,11 @@ if TYPE_CHECKING:
         ScheduleExists,
         ScheduleNotFound,
         SchemaMismatch,
+        TenantBound,
+        TenantsNotApart,
         TooManyJobs,
         Unchangeable,
+        Undecipherable,
         UnknownTask,
         WaitTimedOut,
     )
@@ -122,6 +126,7 @@ __all__ = [
     "JobNotFound",
     "KeyNotFound",
     "KeyRefused",
+    "Keys",
     "LeaseLost",
     "LimitReached",
     "NoWorker",
@@ -145,9 +150,12 @@ __all__ = [
     "StepsChanged",
     "SuccessRate",
     "SyncContext",
+    "TenantBound",
+    "TenantsNotApart",
     "Ticked",
     "TooManyJobs",
     "Unchangeable",
+    "Undecipherable",
     "UnknownTask",
     "Usage",
     "WaitTimedOut",
@@ -206,6 +214,7 @@ _HOMES = {
     "JobNotFound": "holdfast.domain.errors",
     "KeyNotFound": "holdfast.domain.errors",
     "KeyRefused": "holdfast.domain.errors",
+    "Keys": "holdfast.domain.encryption",
     "LeaseLost": "holdfast.domain.errors",
     "LimitReached": "holdfast.domain.errors",
     "NoWorker": "holdfast.domain.alert",
@@ -231,7 +240,10 @@ _HOMES = {
     "StepsChanged": "holdfast.domain.step",
     "SuccessRate": "holdfast.domain.alert",
     "SyncContext": "holdfast.runtime.context",
+    "TenantBound": "holdfast.domain.errors",
+    "TenantsNotApart": "holdfast.domain.errors",
     "Unchangeable": "holdfast.domain.errors",
+    "Undecipherable": "holdfast.domain.errors",
     "UnknownTask": "holdfast.domain.errors",
     "Usage": "holdfast.domain.feed",
     "WaitTimedOut": "holdfast.domain.errors",

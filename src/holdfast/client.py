@@ -3,7 +3,7 @@
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 from uuid import UUID, uuid4
@@ -15,13 +15,16 @@ from holdfast.domain.errors import JobFailed as _JobFailed
 from holdfast.domain.errors import WaitTimedOut as _WaitTimedOut
 from holdfast.domain.job import Enqueued
 from holdfast.domain.remote import RemoteJob, Service
+from holdfast.domain.remote_events import EventReader as _EventReader
+from holdfast.domain.remote_events import EventsMissed, RemoteEvent
+from holdfast.domain.remote_events import topic as _topic
 
 try:
     import httpx as _httpx
 except ImportError as _error:
     raise _Configuration("the client needs httpx: pip install 'holdfast[client]'") from _error
 
-__all__ = ["AsyncClient", "Client", "Enqueued", "RemoteJob", "Service"]
+__all__ = ["AsyncClient", "Client", "Enqueued", "EventsMissed", "RemoteEvent", "RemoteJob", "Service"]
 
 _T = TypeVar("_T")
 _PASSING = frozenset({429, 502, 503, 504})
@@ -29,6 +32,10 @@ _TRIES = 6
 _LONGEST_PAUSE = 30.0
 _LONGEST_WAIT = 30.0
 _TIMEOUT = 10.0
+# The service says something every 15 seconds, if only that nothing happened.
+_LONGEST_SILENCE = 40.0
+# How long a stream is sought anew before its follower is told that it is away.
+_LONGEST_OUTAGE = 300.0
 
 
 class _Performing:
@@ -65,6 +72,38 @@ class _Performing:
         if said.isdigit():
             return min(float(said), _LONGEST_PAUSE)
         return min(0.1 * 2.0**number, _LONGEST_PAUSE) * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
+
+
+class _Following:
+    """A stream that is followed over as many connections as it takes: what is asked, and when to ask again."""
+
+    def __init__(self, topic: Mapping[str, str], after: str | None, patience: float) -> None:
+        self.reader = _EventReader(after)
+        self._topic = topic
+        self._patience = patience
+        self._lost_at: float | None = None
+        self._tries = 0
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What httpx is told to ask."""
+        self.reader.begin()
+        headers = {"Accept": "text/event-stream", **self.reader.headers()}
+        timeout = _httpx.Timeout(_TIMEOUT, read=_LONGEST_SILENCE)
+        return {
+            "method": "GET", "url": "/events", "params": dict(self._topic), "headers": headers, "timeout": timeout,
+        }  # fmt: skip
+
+    def pause(self, error: Exception | None = None, response: Any = None) -> float:
+        """Say how long to wait before coming again; raises when the service has been away for too long."""
+        if self.reader.has_begun:
+            self._lost_at, self._tries = None, 0
+        self._lost_at = time.monotonic() if self._lost_at is None else self._lost_at
+        if time.monotonic() - self._lost_at > self._patience:
+            said = f"answers {response.status_code}" if response is not None else f"does not answer: {error}"
+            raise _DatabaseUnavailable(f"the service {said}") from error
+        self._tries += 1
+        return _Performing._pause(min(self._tries, 10) - 1, response)  # noqa: SLF001 - of this module
 
 
 class Client(_Performing):
@@ -128,6 +167,34 @@ class Client(_Performing):
     ) -> dict[str, Any]:
         """Approve or deny."""
         return self._perform(_remote.decide(approval_id, decision, reason, version))
+
+    def events(
+        self,
+        *,
+        subject: str | None = None,
+        tenant: str | None = None,
+        job: UUID | str | None = None,
+        after: str | None = None,
+        patience: float = _LONGEST_OUTAGE,
+    ) -> Generator[RemoteEvent, None, None]:
+        """Follow a subject, a tenant or a job from now on, or behind the id `after`, until you stop.
+
+        A cut connection is resumed without gap or repeat. EventsMissed when that cannot be;
+        DatabaseUnavailable when the service stays away for longer than `patience` seconds.
+        """
+        following = _Following(_topic(subject, tenant, job), after, patience)
+        while True:
+            try:
+                with self._http.stream(**following.asked) as response:
+                    if response.is_success:
+                        for some in response.iter_bytes():
+                            yield from following.reader.read(some)
+                    elif response.status_code not in _PASSING:
+                        raise _remote.refusal(response.status_code, response.read())
+                pause = following.pause(response=response)
+            except _httpx.TransportError as error:
+                pause = following.pause(error)
+            time.sleep(pause)
 
     def _perform(self, ask: _remote.Ask[_T]) -> _T:
         key = str(uuid4())
@@ -220,6 +287,31 @@ class AsyncClient(_Performing):
     ) -> dict[str, Any]:
         """Approve or deny."""
         return await self._perform(_remote.decide(approval_id, decision, reason, version))
+
+    async def events(
+        self,
+        *,
+        subject: str | None = None,
+        tenant: str | None = None,
+        job: UUID | str | None = None,
+        after: str | None = None,
+        patience: float = _LONGEST_OUTAGE,
+    ) -> AsyncGenerator[RemoteEvent, None]:
+        """Follow a subject, a tenant or a job; see Client.events."""
+        following = _Following(_topic(subject, tenant, job), after, patience)
+        while True:
+            try:
+                async with self._http.stream(**following.asked) as response:
+                    if response.is_success:
+                        async for some in response.aiter_bytes():
+                            for event in following.reader.read(some):
+                                yield event
+                    elif response.status_code not in _PASSING:
+                        raise _remote.refusal(response.status_code, await response.aread())
+                pause = following.pause(response=response)
+            except _httpx.TransportError as error:
+                pause = following.pause(error)
+            await asyncio.sleep(pause)
 
     async def _perform(self, ask: _remote.Ask[_T]) -> _T:
         key = str(uuid4())

@@ -118,13 +118,27 @@ def sqlalchemy_connection(url: str) -> Iterator[Door]:
 def django_on(url: str) -> Iterator[Any]:
     """Point Django's own connection at this database."""
     set_up_django()
-    from django.db import connection, connections
+    from django.db import connection
 
+    with pointed("default", url):
+        yield connection
+
+
+def django_parts(url: str) -> dict[str, str]:
+    """Write an address as DATABASES does."""
     given = parts(url)
     wanted = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
-    connections["default"].settings_dict.update({name: given[part] for name, part in wanted.items()})
+    return {name: str(given.get(part, "")) for name, part in wanted.items()}
+
+
+@contextmanager
+def pointed(alias: str, url: str) -> Iterator[None]:
+    """Point one of Django's aliases at a database, for all threads."""
+    from django.db import connections
+
+    connections[alias].settings_dict.update(django_parts(url))
     try:
-        yield connection
+        yield
     finally:
         connections.close_all()
 

@@ -11,10 +11,14 @@ import pytest
 
 import holdfast
 import holdfast.client
+import holdfast.contrib.django
+import holdfast.contrib.sentry
+import holdfast.contrib.structlog
 import holdfast.server
 import holdfast.testing
 
-DOORS = [holdfast, holdfast.client, holdfast.server, holdfast.testing]
+CONTRIB = [holdfast.contrib.django, holdfast.contrib.sentry, holdfast.contrib.structlog]
+DOORS = [holdfast, holdfast.client, *CONTRIB, holdfast.server, holdfast.testing]
 each_door = pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
 
 
@@ -71,7 +75,18 @@ def test_errors_a_caller_can_act_on_are_exported() -> None:
 
 
 def test_importing_holdfast_needs_no_library_it_only_recognises() -> None:
-    recognised = ("sqlalchemy", "asyncpg", "django", "httpx", "requests", "aiohttp", "uvloop", "click")
+    recognised = (
+        "sqlalchemy",
+        "asyncpg",
+        "django",
+        "httpx",
+        "requests",
+        "aiohttp",
+        "uvloop",
+        "click",
+        "sentry_sdk",
+        "structlog",
+    )
     code = (
         f"import sys; from holdfast import *; print([name for name in {recognised} if name in sys.modules])"
     )

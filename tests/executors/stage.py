@@ -112,14 +112,20 @@ def post(
 ) -> httpx.Response:
     """Send a callback, signed as the script signs it, or wrongly where a test says so."""
     content = body_of(token, action, **facts) if body is None else body
-    nonce = nonce or uuid4().hex
-    timestamp = int(time.time() if at is None else at)
-    signed = {
+    signed = signed_headers(token, content, secret=secret, nonce=nonce, at=at)
+    return httpx.post(url, content=content, headers=signed if headers is None else headers, trust_env=False)
+
+
+def signed_headers(
+    token: Token, body: bytes, *, secret: str = SECRET, nonce: str | None = None, at: float | None = None
+) -> dict[str, str]:
+    """Sign a callback as the script does."""
+    nonce, timestamp = nonce or uuid4().hex, int(time.time() if at is None else at)
+    return {
         "webhook-id": nonce,
         "webhook-timestamp": str(timestamp),
-        "webhook-signature": sign(secret, token, nonce, timestamp, content),
+        "webhook-signature": sign(secret, token, nonce, timestamp, body),
     }
-    return httpx.post(url, content=content, headers=signed if headers is None else headers, trust_env=False)
 
 
 def plain_signature(body: bytes, secret: str = SECRET) -> str:

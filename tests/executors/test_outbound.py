@@ -1,8 +1,9 @@
 """Outbound calls: no name, address, redirect or answer leads them anywhere but outside."""
 
 import asyncio
+import random
 from collections.abc import AsyncIterator
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 
 import pytest
 from starlette.applications import Starlette
@@ -14,6 +15,8 @@ from apps._world.serving import given_up, served
 from holdfast import DispatchFailed, DispatchRefused
 from holdfast.domain.addresses import forbidden
 from holdfast.runtime.outbound import Outbound, Reply
+from world.connections import connected_to
+from world.often import times
 
 INSIDE = [
     "0.0.0.0", "10.0.0.1", "100.64.0.1", "100.100.100.200", "127.0.0.1", "127.255.255.254", "168.63.129.16", "169.254.169.254",
@@ -58,6 +61,55 @@ def send(
 def test_a_name_that_leads_inside_is_refused(address: str) -> None:
     with pytest.raises(DispatchRefused, match="HOLDFAST_OUTBOUND_ALLOW"):
         send("https://ci.example/x", address)
+
+
+NETWORKS = [
+    "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16", "198.18.0.0/15",
+    "224.0.0.0/4", "240.0.0.0/4", "fc00::/7", "fe80::/10", "64:ff9b::/96", "2002::/16", "::ffff:0:0/96", "ff00::/8",
+]  # fmt: skip
+SPELLINGS = [
+    "https://ci.example/x",
+    "https://ci.example:8443/",
+    "https://CI.example./x?y",
+    "https://ci.example#@127.0.0.1/",
+]
+
+
+def test_no_connection_is_made_to_what_is_forbidden() -> None:
+    """O1-O5: any address inside, alone, among others, or behind a name that says another one every time it is asked."""
+    chance = random.Random(23)
+    tried: list[str] = []
+    with connected_to() as reached:
+        for _ in range(times(100, 500)):
+            network = ip_network(chance.choice(NETWORKS))
+            address = str(network[chance.randrange(network.num_addresses)])
+            given = chance.choice(
+                [[address], ["192.0.2.77", address], [address, *OUTSIDE], [*OUTSIDE, address]]
+            )
+            tried += [*given]
+            with pytest.raises(DispatchRefused):
+                send(chance.choice(SPELLINGS), *given)
+
+    assert len(tried) >= times(100, 500)
+    assert reached == []
+
+
+def test_a_name_that_moves_inside_after_it_was_asked_is_not_followed() -> None:
+    """O3: what was looked at is what is connected to; nobody asks the name again."""
+    answers = iter([["127.0.0.2"], *[["169.254.169.254"]] * 50])
+
+    async def resolve(_host: str, _port: int) -> list[str]:
+        return next(answers)
+
+    with connected_to() as reached, pytest.raises(DispatchFailed):
+        asyncio.run(
+            Outbound(("127.0.0.2/32",), deadline=5, resolve=resolve).send(
+                "GET", "http://ci.internal:9/", headers={}
+            )
+        )
+
+    assert {address for address, _ in reached} == {"127.0.0.2"}
+    assert next(answers) == ["169.254.169.254"]
 
 
 def test_one_address_inside_among_others_is_enough_to_be_refused() -> None:

@@ -56,6 +56,7 @@ class Proxy:
         self.drops_notifications = False
         self.dropped = 0
         self.swallows = False
+        self._heard: bytearray | None = None
         threading.Thread(target=self._accept, daemon=True).start()
 
     def strike(self, action: Action, pattern: str, times: int = 1) -> Strike:
@@ -63,6 +64,19 @@ class Proxy:
         made = Strike(action, re.compile(pattern, re.IGNORECASE), times)
         self._strikes.append(made)
         return made
+
+    @contextmanager
+    def overheard(self) -> Iterator[bytearray]:
+        """Give all that clients say while the block lasts."""
+        self._heard = heard = bytearray()
+        try:
+            yield heard
+        finally:
+            self._heard = None
+
+    def hear(self, said: bytes) -> None:
+        if self._heard is not None:
+            self._heard += said
 
     def go_silent(self) -> None:
         """Pass nothing on any more, in no direction, and close nothing: what a dead peer behind a router looks like."""
@@ -138,6 +152,7 @@ class _Connection:
             while True:
                 kind, body = _read_message(self._client)
                 self._note(kind, body)
+                self._proxy.hear(body)
                 if kind in b"QS" and self._ends_here(kind):
                     return
                 self._send(self._server, kind + struct.pack("!I", len(body) + 4) + body)

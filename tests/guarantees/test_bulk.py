@@ -14,6 +14,7 @@ from guarantees.waiting import until
 from holdfast import Holdfast
 from holdfast.domain.search import parse
 from holdfast.runtime.bulk import asked, creating
+from holdfast.store.access import enter
 from service.asking import leave_failed, times_retried
 
 JOBS = 1100  # three chunks
@@ -24,6 +25,7 @@ def operation(stage: Stage, shop: Holdfast) -> UUID:
     shop.enqueue_many([tasks.note.job(n) for n in range(JOBS)])
     leave_failed(stage.owner, "note")
     with shop.link.transaction() as transaction:
+        transaction.perform(enter("*"))
         return asked(creating("retry", parse("task:note"), "ana", "again"), transaction.perform)
 
 

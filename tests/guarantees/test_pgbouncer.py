@@ -16,7 +16,9 @@ from guarantees import shop as tasks
 from guarantees.conftest import Stage
 from guarantees.waiting import until
 from holdfast import Holdfast
+from holdfast.domain.search import parse
 from holdfast.store.connection import Database
+from holdfast.store.search import find_jobs
 
 SETTINGS = """
 [databases]
@@ -88,6 +90,21 @@ def test_hundreds_of_jobs_go_through_a_transaction_pooler(stage: Stage, shop: Ho
     assert stage.value("select max(attempt) from holdfast.job where task = 'note'") == 1
     shop.close()
     stage.audit()
+
+
+def test_nobody_behind_a_pooler_sees_whom_another_entered_for(shop: Holdfast, pooled: str) -> None:
+    shop.connect_to(Database(pooled, "test", prepare=False))
+    jobs = [tasks.note.using(tenant=tenant).enqueue(1) for tenant in ("acme", "globex")]
+
+    for _ in range(6):  # more often than the pooler has connections
+        assert len(shop.link.perform(find_jobs(parse(""))).jobs) == len(jobs)
+        with psycopg.connect(pooled, autocommit=True, prepare_threshold=None) as connection:
+            assert connection.execute("select count(*) from holdfast.job").fetchone() == (0,)
+            with connection.transaction():
+                connection.execute("select holdfast.enter('acme')")
+                assert connection.execute("select tenant from holdfast.job").fetchall() == [("acme",)]
+            assert connection.execute("select count(*) from holdfast.job").fetchone() == (0,)
+    shop.close()
 
 
 def test_a_pooled_worker_cancels_by_its_heartbeat_though_it_hears_no_notification(

@@ -97,3 +97,21 @@ async def test_without_an_sdk_nothing_is_written_to_the_job(app: Holdfast) -> No
     await app.run_worker(until_idle=True, handle_signals=False)
 
     assert await handle.result() is None
+
+
+async def test_of_an_error_in_a_step_its_span_has_the_class_and_no_word(
+    app: Holdfast, spans: InMemorySpanExporter
+) -> None:
+    def receipt(card: str) -> None:
+        raise ValueError(f"{card} refused")
+
+    @app.task(retries=0, redact=["card"])
+    async def charge(ctx: Context, card: str) -> None:
+        await ctx.step("receipt", receipt, card)
+
+    await charge.aenqueue("4111-1111")
+    await app.run_worker(until_idle=True, handle_signals=False)
+
+    (step,) = named(spans, "step receipt")
+    assert (step.status.status_code, step.status.description) == (trace.StatusCode.ERROR, "ValueError")
+    assert "4111" not in "".join(span.to_json() for span in spans.get_finished_spans())

@@ -8,6 +8,7 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from holdfast.interfaces.cli import main
+from holdfast.interfaces.ending import staying
 from holdfast.testing import ScratchDatabase
 
 TESTS = Path(__file__).parent.parent
@@ -25,7 +26,8 @@ class Cli:
 
     def __call__(self, *arguments: str, code: int = 0, **environment: str) -> Result:
         given = ["--database-url", self.database.url, *arguments]
-        result = CliRunner(env={"HOLDFAST_APP": None, "NO_COLOR": "1", **environment}).invoke(main, given)
+        with staying():  # whatever threads earlier tests have left here
+            result = CliRunner(env={"HOLDFAST_APP": None, "NO_COLOR": "1", **environment}).invoke(main, given)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         assert result.exit_code == code, f"{arguments} ended with {result.exit_code}\n{result.output}"

@@ -7,6 +7,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from holdfast import Holdfast
 from holdfast.domain.search import parse
 from holdfast.store.search import find_jobs
 from holdfast.testing import ScratchDatabase, TestServer, drain
@@ -241,3 +242,25 @@ def test_all_that_match_are_retried_after_a_look(cli: Cli, holdfast_db: ScratchD
 )
 def test_what_is_meant_must_be_said(cli: Cli, arguments: tuple[str, ...], told: str) -> None:
     assert told in cli("job", *arguments, code=2).stderr
+
+
+def test_what_a_task_redacts_is_not_shown(cli: Cli, holdfast_db: ScratchDatabase) -> None:
+    app = holdfast_db.use(Holdfast())
+
+    @app.task(redact=["card.number"], retries=0)
+    def pay(card: dict[str, str]) -> None:
+        raise ValueError(f"{card['number']} refused")
+
+    job = pay.enqueue({"number": "4111-1111", "owner": "Ann"})
+    app.schedules.create("monthly", pay, every=3600, payload={"card": {"number": "4111-1111"}})
+    app.work(until_idle=True)
+    app.close()
+
+    told = [
+        cli(*words, *form).stdout
+        for words in (("job", "show", str(job.id)), ("job", "list"), ("schedule", "show", "monthly"))
+        for form in ((), ("-o", "json"))
+    ]
+
+    assert not [text for text in told if "4111" in text]
+    assert all("[redacted] refused" in text for text in told[:2])

@@ -5,7 +5,6 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID, uuid4
 
-import psycopg
 import pytest
 
 from holdfast import (
@@ -22,6 +21,7 @@ from holdfast import (
 )
 from holdfast.store.connection import Database
 from holdfast.store.databases import url_of
+from holdfast.store.inspect import find_job
 from holdfast.testing import ScratchDatabase, drain
 
 
@@ -175,13 +175,11 @@ def test_facts_that_change_after_the_approval_are_refused_in_every_later_attempt
     drain(app)
 
     assert handle.status() is Status.FAILED
-    with psycopg.connect(app.link.database.url) as connection:
-        error = connection.execute("select error from holdfast.job").fetchone()
-    assert error is not None
-    assert error[0]["type"].endswith("ApprovalChanged")
-    assert (
-        "made from the payload" in error[0]["message"] or "make them from the payload" in error[0]["message"]
-    )
+    job = app.link.perform(find_job(handle.id))
+    assert job is not None
+    assert job.error is not None
+    assert job.error["type"].endswith("ApprovalChanged")
+    assert "make them from the payload" in job.error["message"]
 
 
 def test_facts_may_hold_whatever_a_payload_may(app: Holdfast) -> None:

@@ -6,6 +6,7 @@ from itertools import count
 from typing import TypeAlias
 
 import httpx
+import psycopg
 import pytest
 
 from holdfast import Holdfast
@@ -15,6 +16,8 @@ from holdfast.runtime.access import new_key
 from holdfast.store.access import create_key
 from holdfast.testing import ScratchDatabase, TestServer
 from service.house import House
+from service.tenants import Service
+from sql.support import Machine
 
 Calling: TypeAlias = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
 
@@ -69,3 +72,15 @@ def house(holdfast_server: TestServer) -> Iterator[House]:
         app = database.use(Holdfast())
         yield House(database, app)
         app.close()
+
+
+@pytest.fixture(scope="module")
+def service(holdfast_server: TestServer) -> Iterator[Service]:
+    """Give a service of two tenants for a whole module."""
+    with (
+        holdfast_server.database() as database,
+        psycopg.connect(database.owner_url, autocommit=True) as owner,
+    ):
+        service = Service(database, Machine(owner))
+        yield service
+        service.app.close()

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import hmac
 import json
-import os
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -17,12 +16,6 @@ from holdfast.server import webhooks
 
 SECRET = "whsec_" + base64.b64encode(b"the secret of an honest sender").decode()
 OTHER = "whsec_" + base64.b64encode(b"the secret of somebody else!!!").decode()
-LONG = os.environ.get("HOLDFAST_LONG") == "1"
-
-
-def times(short: int, long: int) -> int:
-    """Say how often: as often as faults.md says in the long mode, a few times always."""
-    return long if LONG else short
 
 
 def event(event_id: str = "evt_1", kind: str = "checkout.session.completed", **about: Any) -> bytes:

@@ -14,9 +14,10 @@ from apps._world.serving import served
 from guarantees.waiting import until
 from holdfast.domain.approval import Invitation
 from holdfast.interfaces.http.asgi import asgi
-from service.test_approval_page import LONG, Office, office
+from service.test_approval_page import Office, office
 from sql.asking import votes
 from world.browser import Browser, browser
+from world.often import times
 
 __all__ = ["office"]  # the fixture
 
@@ -67,7 +68,7 @@ def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 def test_a_visit_shows_the_question_and_decides_nothing(site: Site, window: Browser) -> None:
     invitation = site.office.invite()
 
-    for _ in range(100 if LONG else 2):
+    for _ in range(times(2, 100)):
         window.visit(site.link(invitation))
         until("the secret is out of sight", lambda: window.address == site.page_of(invitation))
         window.until_text("Refund 900 €?")

@@ -1,8 +1,8 @@
 """The page where an approver without a login decides: only a click does, only with the secret, and only once."""
 
 import asyncio
+import base64
 import logging
-import os
 import re
 import secrets
 from collections.abc import AsyncIterator, Iterator
@@ -14,6 +14,7 @@ import httpx
 import psycopg
 import pytest
 
+from guarantees.proxy import Action, proxied
 from holdfast import Configuration, Holdfast
 from holdfast.domain.approval import Invitation
 from holdfast.domain.states import Status
@@ -22,8 +23,8 @@ from holdfast.testing import TestServer
 from holdfast.testing.scratch import Clock
 from sql.asking import approval, asked, decide, votes
 from sql.support import Machine
+from world.often import times
 
-LONG = bool(os.environ.get("HOLDFAST_LONG"))
 OWN = {"Sec-Fetch-Site": "same-origin", "Origin": "null"}  # as a browser sends our own forms
 
 
@@ -170,7 +171,7 @@ async def test_who_comes_second_is_told_who_was_first(visitor: httpx.AsyncClient
 async def test_of_clicks_at_once_one_counts_and_the_others_learn_who_it_was(
     visitor: httpx.AsyncClient, office: Office
 ) -> None:
-    for _ in range(500 if LONG else 5):
+    for _ in range(times(5, 500)):
         ann = office.invite()
         ben = office.app.approvals.mint_token(ann.approval_id, "ben")
 
@@ -201,7 +202,7 @@ async def test_no_visit_decides_whatever_it_brings(
     invitation = office.invite()
     path = f"/a/{invitation.approval_id}?code={invitation.token}&decision=approve&version={invitation.bound_hash}"
 
-    for _ in range(100 if LONG else 2):
+    for _ in range(times(2, 100)):
         answer = await visitor.request(method, path, headers=headers)
 
         assert answer.status_code == (200 if method in {"GET", "HEAD"} else 405)
@@ -246,7 +247,13 @@ async def test_the_page_lets_browsers_do_nothing_else(visitor: httpx.AsyncClient
 async def test_everybody_without_a_right_secret_sees_the_same_page(
     visitor: httpx.AsyncClient, office: Office
 ) -> None:
+    for _ in range(times(1, 80)):
+        await refuse_everybody(visitor, office)
+
+
+async def refuse_everybody(visitor: httpx.AsyncClient, office: Office) -> None:
     fresh, used, replaced = office.invite(), office.invite(), office.invite()
+    tenants = [office.invite(enqueued={"tenant": tenant}) for tenant in ("acme", "globex")]
     await press(visitor, used, "approve")
     office.app.approvals.mint_token(replaced.approval_id, "ann")
     stranger = "hfa_" + secrets.token_urlsafe(32)
@@ -261,6 +268,7 @@ async def test_everybody_without_a_right_secret_sees_the_same_page(
         (replaced.approval_id, replaced.token),
         (uuid4(), fresh.token),
         ("nonsense", fresh.token),
+        (tenants[0].approval_id, tenants[1].token),
     ]
 
     answers = [await visitor.post(f"/a/{one}", data={"code": code}) for one, code in tried]
@@ -290,7 +298,7 @@ async def test_guesses_are_limited_and_hit_nothing(visitor: httpx.AsyncClient, o
     prefix = invitation.token[:20]
     path = f"/a/{invitation.approval_id}"
 
-    for _ in range(100_000 if LONG else 30):
+    for _ in range(times(30, 100_000)):
         code = prefix + secrets.token_urlsafe(32)[: len(invitation.token) - len(prefix)]
         assert (await visitor.post(path, data={"code": code})).status_code == 404
     locked = await look(visitor, invitation)
@@ -349,6 +357,83 @@ async def test_a_secret_stands_in_no_log_and_nowhere_in_the_database(
 
     assert len(texts) > 10
     assert [text for text in texts + logged if invitation.token in text] == []
+
+
+async def test_a_secret_does_not_even_come_as_far_as_the_database(
+    visitor: httpx.AsyncClient, office: Office
+) -> None:
+    """What is not sent stands in no log of the server's, in no statistics of its statements, and in no dump of its memory."""
+    invitation = office.invite()
+    with proxied(office.app.link.database.url) as proxy:
+        app = Holdfast(proxy.url)
+        transport = httpx.ASGITransport(asgi(app, ["approvals"]))
+        async with httpx.AsyncClient(
+            transport=transport, base_url="https://jobs.test", headers=OWN
+        ) as client:
+            with proxy.overheard() as heard:
+                other = app.approvals.mint_token(invitation.approval_id, "ben")
+                await look(client, other)
+                await press(client, other, "approve", "seen by ben")
+        await app.link.aclose()
+
+    assert b"seen by ben" in heard
+    for secret in (other.token, other.token.removeprefix("hfa_")):
+        assert secret.encode() not in heard
+
+
+async def test_a_thief_of_the_database_has_no_secret(visitor: httpx.AsyncClient, office: Office) -> None:
+    """A7: what is stored, in every spelling that a form takes, opens nothing."""
+    invitation = office.invite()
+    stored = office.machine.value(
+        "select token_hash from holdfast.approver where approval_id = %s", invitation.approval_id
+    )
+    spellings = [
+        base64.urlsafe_b64encode(stored).decode().rstrip("="),
+        stored.hex(),
+        stored.hex()[:43],
+        f"\\x{stored.hex()}",
+    ]
+
+    answers = [
+        await visitor.post(
+            f"/a/{invitation.approval_id}", data={"code": f"hfa_{spelling}", "decision": "approve"}
+        )
+        for spelling in spellings
+    ]
+
+    assert [answer.status_code for answer in answers] == [404] * len(spellings)
+    assert office.decision(invitation) is None
+
+
+@pytest.mark.parametrize("cut", ["cut_before", "cut_after"])
+async def test_a_crash_in_a_decision_leaves_both_it_and_the_move_or_none(office: Office, cut: Action) -> None:
+    """A8: the connection breaks before the commit reaches the server, or before its answer comes back."""
+    with proxied(office.app.link.database.url) as proxy:
+        app = Holdfast(proxy.url)
+        transport = httpx.ASGITransport(asgi(app, ["approvals"]))
+        async with httpx.AsyncClient(
+            transport=transport, base_url="https://jobs.test", headers=OWN
+        ) as client:
+            for _ in range(times(3, 150)):
+                invitation = office.invite()
+                data = {
+                    "code": invitation.token,
+                    "decision": "deny",
+                    "reason": "no",
+                    "version": invitation.bound_hash,
+                }
+                strike = proxy.strike(cut, "^commit")
+                answer = await client.post(f"/a/{invitation.approval_id}", data=data)
+
+                assert answer.status_code == 503
+                strike.until_landed()
+                is_done = cut == "cut_after"
+                assert office.decision(invitation) == ("denied" if is_done else None)
+                assert (office.machine.status(invitation.job_id) is Status.FAILED) == is_done
+                assert len(votes(office.machine, invitation.approval_id)) == is_done
+                again = await client.post(f"/a/{invitation.approval_id}", data=data)
+                assert (again.status_code, office.decision(invitation)) == (200, "denied") or is_done
+        await app.link.aclose()
 
 
 # -- the database is away, and links ------------------------------------------------------------------------------------

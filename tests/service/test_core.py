@@ -10,6 +10,7 @@ import pytest
 from holdfast import Holdfast
 from service.asking import problem
 from service.conftest import Calling
+from world.often import times
 
 JOB = {"task": "greet", "payload": {"name": "Ann"}}
 
@@ -88,13 +89,15 @@ async def test_twenty_of_one_request_at_once_have_one_effect_and_one_answer(
     calling: Calling, owner: psycopg.Connection
 ) -> None:
     async with calling("enqueue") as client:
-        asked = [client.post("/api/v1/jobs", json=JOB, headers={"Idempotency-Key": "k"}) for _ in range(20)]
-        answers = await asyncio.gather(*asked)
+        for number in range(times(1, 1000)):
+            headers = {"Idempotency-Key": f"k-{number}"}
+            asked = [client.post("/api/v1/jobs", json=JOB, headers=headers) for _ in range(20)]
+            answers = await asyncio.gather(*asked)
 
-    assert {answer.status_code for answer in answers} == {201}
-    assert len({answer.text for answer in answers}) == 1
-    assert sum("idempotent-replayed" in answer.headers for answer in answers) == 19
-    assert owner.execute("select count(*) from holdfast.job").fetchone() == (2,)
+            assert {answer.status_code for answer in answers} == {201}
+            assert len({answer.text for answer in answers}) == 1
+            assert sum("idempotent-replayed" in answer.headers for answer in answers) == 19
+            assert owner.execute("select count(*) from holdfast.job").fetchone() == (number + 2,)
 
 
 async def test_another_request_under_the_same_key_is_refused(calling: Calling) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 from uuid import UUID, uuid4
@@ -10,6 +11,7 @@ import psycopg
 import pytest
 
 from holdfast import Holdfast
+from holdfast.runtime import webhooks
 from holdfast.server import Stripe, WebhookEvent
 from holdfast.testing import ScratchDatabase
 from interfaces.calling import Cli
@@ -45,6 +47,8 @@ async def paid(event: WebhookEvent, conn: Any) -> None:
 def booked(event: WebhookEvent, conn: Any) -> None:
     seen.append(event)
     provision.using(conn=conn).enqueue(event.id)
+    if broken:
+        raise RuntimeError(broken[0])
 
 
 for name, tenant in (("stripe", None), ("acme-stripe", "acme")):
@@ -145,9 +149,12 @@ async def test_a_replay_handles_it_again_once_a_request_and_is_in_the_audit(
     assert audit == [("key:test", "delivery.replay", str(delivery_id), "again", {"jobs": list(made)})]
 
 
-async def test_what_failed_can_be_replayed_when_the_handler_is_mended(calling: Calling, owner: Owner) -> None:
+@pytest.mark.parametrize("kind", ["paid", "booked"], ids=["async", "sync"])
+async def test_what_failed_can_be_replayed_when_the_handler_is_mended(
+    calling: Calling, owner: Owner, kind: str
+) -> None:
     broken.append("a mistake")
-    await bring("evt_1")
+    await bring("evt_1", kind)
     ((delivery_id,),) = owner.execute("select id from holdfast.webhook_delivery").fetchall()
     path = f"/api/v1/deliveries/{delivery_id}/replay"
     async with calling("operate", "read") as client:
@@ -161,6 +168,92 @@ async def test_what_failed_can_be_replayed_when_the_handler_is_mended(calling: C
     assert (mended.status_code, len(mended.json()["jobs"])) == (200, 1)
     status = owner.execute("select status, error, replays from holdfast.webhook_delivery").fetchone()
     assert status == ("handled", None, 1)
+
+
+@pytest.mark.parametrize("kind", ["paid", "booked"], ids=["async", "sync"])
+async def test_a_replay_is_done_whole_or_not_at_all(calling: Calling, owner: Owner, kind: str) -> None:
+    """A failed delivery's handler, its jobs, the audit and the kept answer: what fails behind the handler undoes it, too."""
+    broken.append("a mistake")
+    await bring("evt_1", kind)
+    broken.clear()
+    ((delivery_id,),) = owner.execute("select id from holdfast.webhook_delivery").fetchall()
+    path, headers = f"/api/v1/deliveries/{delivery_id}/replay", {"Idempotency-Key": "k"}
+    owner.execute(
+        "alter table holdfast.audit add constraint full_up check (action <> 'delivery.replay') not valid"
+    )
+    async with calling("operate") as client:
+        undone = await client.post(path, json={}, headers=headers)
+        left = owner.execute("select status, replays, jobs from holdfast.webhook_delivery").fetchone()
+        jobs = owner.execute("select count(*) from holdfast.job").fetchone()
+        owner.execute("alter table holdfast.audit drop constraint full_up")
+        answers = [await client.post(path, json={}, headers=headers) for _ in range(3)]
+
+    assert (undone.status_code >= 400, left, jobs) == (True, ("failed", 0, []), (0,))
+    assert {(answer.status_code, answer.text) for answer in answers} == {(200, answers[0].text)}
+    done = owner.execute(
+        "select status, replays, cardinality(jobs) from holdfast.webhook_delivery"
+    ).fetchone()
+    assert (done, owner.execute("select count(*) from holdfast.job").fetchone()) == (("handled", 1, 1), (1,))
+    assert [each.replay for each in seen] == [0, 1, 1]  # it failed, it was undone, it was done
+
+
+async def test_a_connection_that_was_lent_to_a_handler_is_in_nobodys_hands_afterwards(
+    calling: Calling, owner: Owner
+) -> None:
+    kept: list[Any] = []
+
+    def keep(_event: WebhookEvent, conn: Any) -> None:
+        kept.append(conn)
+        with pytest.raises(Exception, match="forbidden within a Transaction"):
+            conn.commit()  # the request's transaction is not the handler's to end
+
+    app.webhook("keeps", verify=Stripe(SECRET), on={"paid": keep})
+    try:
+        await bring("evt_1", endpoint="keeps")
+        ((delivery_id,),) = owner.execute("select id from holdfast.webhook_delivery").fetchall()
+        async with calling("operate") as client:
+            answers = [
+                await client.post(f"/api/v1/deliveries/{delivery_id}/replay", json={}) for _ in range(8)
+            ]
+    finally:
+        del app.webhooks["keeps"]
+
+    assert {answer.status_code for answer in answers} == {200}
+    with pytest.raises(AttributeError):
+        kept[-1].execute("select 1")
+
+
+async def test_a_replay_that_is_given_up_ends_its_handler_and_commits_nothing(
+    shop: Holdfast, owner: Owner
+) -> None:
+    ends: list[Exception] = []
+    is_inside = threading.Event()
+
+    def hang(event: WebhookEvent, conn: Any) -> None:
+        if event.replay:
+            provision.using(conn=conn).enqueue(event.id)
+            is_inside.set()
+            try:
+                conn.execute("select pg_sleep(60)")
+            except Exception as error:
+                ends.append(error)
+                raise
+
+    app.webhook("hangs", verify=Stripe(SECRET), on={"paid": hang})
+    try:
+        await bring("evt_1", endpoint="hangs")
+        ((delivery_id,),) = owner.execute("select id from holdfast.webhook_delivery").fetchall()
+        replaying = asyncio.create_task(webhooks.replay(shop, delivery_id, "ann"))
+        await asyncio.to_thread(is_inside.wait, 20)
+        replaying.cancel()
+        ended = await asyncio.gather(replaying, return_exceptions=True)
+        await shop.link.aclose()
+    finally:
+        del app.webhooks["hangs"]
+
+    assert isinstance(ended[0], asyncio.CancelledError | Exception)
+    assert len(ends) == 1
+    assert owner.execute("select count(*) from holdfast.job").fetchone() == (0,)
 
 
 async def test_a_tenants_key_sees_and_replays_its_own_endpoints_only(calling: Calling, owner: Owner) -> None:

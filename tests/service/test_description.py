@@ -36,3 +36,17 @@ async def test_the_page_needs_nothing_from_elsewhere(calling: Calling) -> None:
     assert "<script" not in page.text
     assert "http" not in page.text.replace("https", "http").partition("<main>")[0].replace("http-equiv", "")
     assert told.json()["openapi"] == "3.1.0"
+
+
+async def test_the_stream_is_described_with_what_it_takes(calling: Calling) -> None:
+    async with calling() as client:
+        told = (await client.get("/api/v1/openapi.json")).json()
+        page = (await client.get("/api/v1/docs")).text
+
+    stream = told["paths"]["/events"]["get"]
+    assert {(one["name"], one["in"]) for one in stream["parameters"]} == {
+        ("subject", "query"), ("tenant", "query"), ("job", "query"), ("after", "query"), ("Last-Event-ID", "header"),
+    }  # fmt: skip
+    assert [*stream["responses"]["200"]["content"]] == ["text/event-stream"]
+    assert {"401", "403", "404", "422", "429", "503"} <= {*stream["responses"]}
+    assert "follow_events" in page

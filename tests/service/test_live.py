@@ -1,16 +1,16 @@
 """Streams of events: who sees what, and that no cut, crash or slowness loses, repeats or leaks any."""
 
 import asyncio
-import os
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
 from itertools import chain, repeat
 from typing import Any
 from uuid import uuid4
 
+import psutil
 import psycopg
 import pytest
 
@@ -19,6 +19,7 @@ from holdfast import Context, Holdfast
 from holdfast.domain.access import Principal, Scope
 from holdfast.domain.live import event_body, job_news
 from holdfast.interfaces.http import live as http_live
+from holdfast.interfaces.http import serving as http_serving
 from holdfast.interfaces.http.asgi import asgi
 from holdfast.runtime import live
 from holdfast.runtime.access import create_key
@@ -27,6 +28,7 @@ from holdfast.testing import ScratchDatabase, TestServer, drain
 from service.processes import serving
 from service.streams import Stream, Told, streaming
 from service.threads import answering
+from world.often import LONG, times
 
 EVENTS = "/api/v1/events"
 
@@ -248,7 +250,7 @@ def test_moves_and_happenings_stay_in_their_order_though_a_clock_goes_back() -> 
 
 async def test_connections_cut_at_random_lose_and_repeat_nothing(world: World) -> None:
     chance, key = random.Random(4), world.key()
-    cuts, readers = 500 if os.environ.get("HOLDFAST_LONG") else 100, 10
+    cuts, readers = times(100, 500), 10
     done = asyncio.Event()
 
     async def happen() -> int:
@@ -509,3 +511,30 @@ async def test_the_connection_that_listens_is_shared_and_goes_with_the_last_stre
         await asyncio.to_thread(until, "somebody listens", lambda: listening() == 1)
 
     await asyncio.to_thread(until, "nobody listens", lambda: listening() == 0)
+
+
+async def test_e1_many_streams_at_once_hear_of_everything(holdfast_db: ScratchDatabase) -> None:
+    """A process serves a thousand of them, each within a second, in less than 200 MB."""
+    many = times(60, 1000)
+    http_serving.allow_many_files()
+    app = holdfast_db.use(Holdfast())
+    with serving(holdfast_db, "server", "--no-auth", "--parts", "live") as server:
+        async with AsyncExitStack() as opened:
+            streams = [
+                await opened.enter_async_context(streaming(server.url, f"{EVENTS}?subject=s{number % 10}"))
+                for number in range(many)
+            ]
+            assert {stream.status for stream in streams} == {200}
+            assert {(await stream.take(1))[0].name for stream in streams} == {"ready"}
+            world = World(app, server.url)
+            began = time.monotonic()
+            for number in range(10):
+                await asyncio.to_thread(world.publish, f"subject:s{number}", 1)
+            told = await asyncio.gather(*(stream.take(1) for stream in streams))
+            took = time.monotonic() - began
+            memory = psutil.Process(server.process.pid).memory_info().rss
+
+    app.close()
+    assert [numbers(each) for each in told] == [[1]] * many
+    assert memory < 200 * 2**20
+    assert not LONG or took < 2  # of which the ten projections are a part

@@ -1,10 +1,17 @@
-"""How many requests a caller may make, and that one caller's flood is not another's."""
+"""How many requests a caller may make, how many secrets they may guess, and that one caller's flood is not another's."""
+
+import asyncio
+
+import pytest
 
 from holdfast.domain.access import Scope
-from holdfast.interfaces.http.rates import MOST_BUCKETS, Rates
+from holdfast.interfaces.http import access as http_access
+from holdfast.interfaces.http.rates import LONGEST_WAIT, MOST_BUCKETS, KnownSecrets, Rates
 from holdfast.runtime import access
+from holdfast.runtime.access import new_key
+from holdfast.store import people
 from service.asking import problem
-from service.house import House
+from service.house import House, log_in
 
 
 class Clock:
@@ -67,3 +74,95 @@ async def test_too_many_requests_of_a_key_are_refused_and_other_callers_go_on(ho
     assert int(second.headers["retry-after"]) in range(90, 101)
     assert problem(other) == (403, "forbidden")
     assert problem(nobody) == (401, "unauthorized")
+
+
+# -- guesses ---------------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_done_at_once_is_owed_and_for_a_minute_at_most() -> None:
+    clock = Clock()
+    rates = Rates(5, clock)
+
+    for _ in range(30):  # all were being done when the first was found wrong
+        rates.charge("a")
+    waits = [rates.wait("a")]
+    for _ in range(10_000):
+        rates.charge("a")
+    waits.append(rates.wait("a"))
+    clock.now += LONGEST_WAIT
+
+    assert waits == [5, LONGEST_WAIT]
+    assert (rates.wait("a"), rates.wait("b")) == (None, None)
+
+
+def test_secrets_that_were_right_are_known_until_they_are_not_and_in_bounded_number() -> None:
+    known = KnownSecrets()
+    for number in range(MOST_BUCKETS + 10):
+        known.add(str(number).encode())
+    known.forget(b"500")
+
+    assert [name in known for name in (b"9", b"10", b"500", b"10009")] == [False, True, False, True]
+
+
+def guess() -> dict[str, str]:
+    return {"Authorization": f"Bearer {new_key().written}"}
+
+
+@pytest.fixture
+def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a guess come back after so long that none does in a test."""
+    monkeypatch.setattr(http_access, "WRONG_A_SECOND", 0.01)
+
+
+@pytest.mark.usefixtures("slowly")
+async def test_keys_are_guessed_so_often_and_no_more_from_one_place(house: House) -> None:
+    known = access.create_key(house.app, "known", scopes=[Scope.ENQUEUE])
+    async with house.browser(headers={}, address="2001:db8:1:2::1") as client:
+        before = await client.get("/api/v1/keys", headers={"Authorization": f"Bearer {known}"})
+        guesses = [await client.get("/api/v1/keys", headers=guess()) for _ in range(5)]
+        # Who was known before is not held up by whoever guesses beside them.
+        after = await client.get("/api/v1/keys", headers={"Authorization": f"Bearer {known}"})
+        nonsense = await client.get("/api/v1/keys", headers={"Authorization": "Bearer nonsense"})
+
+    assert [answer.status_code for answer in guesses] == [401, 429, 429, 429, 429]
+    assert problem(guesses[1]) == (429, "too-many-requests")
+    assert int(guesses[1].headers["retry-after"]) in range(90, 101)
+    assert (before.status_code, after.status_code) == (403, 403)
+    assert problem(nonsense) == (401, "unauthorized")  # the database is not asked
+
+
+@pytest.mark.usefixtures("slowly")
+async def test_the_place_of_a_guess_is_what_costs_something_to_leave(house: House) -> None:
+    """An IPv6 subscriber has as many addresses as there are, all in one network; the next house is not theirs."""
+    served = house.browser(headers={}, address="2001:db8:7:7::1", trusted_proxies="2001:db8:7:7::1/128")
+    places = ["2001:db8:9:9::1", "2001:db8:9:9::2", "2001:db8:9:9:ffff::3", "2001:db8:9:a::1", "198.51.100.7"]
+    async with served as client:
+        answers = [
+            await client.get("/api/v1/keys", headers={**guess(), "X-Forwarded-For": place})
+            for place in places
+        ]
+
+    assert [answer.status_code for answer in answers] == [401, 429, 429, 401, 401]
+
+
+async def test_guesses_at_once_are_owed(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_access, "WRONG_A_SECOND", 0.5)
+    async with house.browser(headers={}) as client:
+        await asyncio.gather(*(client.get("/api/v1/keys", headers=guess()) for _ in range(30)))
+        late = await client.get("/api/v1/keys", headers=guess())
+
+    assert problem(late) == (429, "too-many-requests")
+    assert int(late.headers["retry-after"]) > 10  # not the two seconds of one
+
+
+@pytest.mark.usefixtures("slowly")
+async def test_sessions_are_guessed_no_more_often_and_a_lost_one_is_a_guess(house: House) -> None:
+    name = house.person()
+    async with house.browser() as client:
+        await log_in(client, name)
+        inside = [(await client.get("/api/v1/keys")).status_code for _ in range(3)]
+        house.app.link.perform_once(people.disable_person(name))
+        outside = [(await client.get("/api/v1/keys")).status_code for _ in range(3)]
+
+    assert inside == [200, 200, 200]
+    assert outside == [401, 429, 429]

@@ -1,5 +1,6 @@
 """The server: what it serves and to whom, and how it ends."""
 
+import asyncio
 import re
 import signal
 import socket
@@ -136,6 +137,30 @@ def test_the_port_comes_from_the_environment_of_the_host_unless_ours_says_anothe
     assert re.search(r"^port +6000 ", ours, re.MULTILINE)
 
 
+def test_small_answers_do_not_wait_for_more_on_whatever_loop(shop: Holdfast) -> None:
+    """uvloop sees to it by itself; asyncio only for sockets that name their protocol, which a listener's do not."""
+    server = http_serving.Server(asgi(shop), listen("127.0.0.1", 0))
+
+    async def look() -> list[int]:
+        answering = asyncio.create_task(server.answer())
+        async with httpx.AsyncClient(base_url=server.address, trust_env=False) as client:
+            await client.get("/livez")
+            sockets = [each.transport.get_extra_info("socket") for each in server.server_state.connections]
+            found = [each.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for each in sockets]
+        server.stop()
+        await answering
+        return found
+
+    assert asyncio.run(look()) == [1]
+
+
+def is_hung_up(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1) == b""
+    except TimeoutError:
+        return False
+
+
 def goes_on(connection: socket.socket) -> bool:
     try:
         connection.sendall(b"a")
@@ -155,5 +180,5 @@ def test_who_connects_and_does_not_speak_is_hung_up_on(
             silent.settimeout(10)
             slow.settimeout(10)
 
-            assert silent.recv(1) == b""
+            assert is_hung_up(silent)
             until("the slow one is hung up on", lambda: not goes_on(slow))

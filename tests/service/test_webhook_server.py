@@ -18,8 +18,9 @@ import psycopg
 import pytest
 
 from holdfast.testing import ScratchDatabase
-from service.senders import SECRET, event, sending, stripe, times
+from service.senders import SECRET, event, sending, stripe
 from service.webhook_server import SLOWEST, app
+from world.often import times
 
 TESTS = Path(__file__).parent.parent
 SECRET_VARIABLE = "HOLDFAST_WEBHOOK_SECRET_STRIPE"

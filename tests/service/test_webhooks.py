@@ -16,7 +16,8 @@ from holdfast.server import GitHub, StandardWebhook, Stripe, WebhookEvent
 from holdfast.store.webhook import fail_webhook
 from holdfast.testing import ScratchDatabase, adrain, crash_at
 from service import senders
-from service.senders import SECRET, event, sending, times
+from service.senders import SECRET, event, sending
+from world.often import times
 
 PAID = "checkout.session.completed"
 Owner = psycopg.Connection[Any]
@@ -368,6 +369,20 @@ async def test_a_failure_told_late_does_not_hide_that_another_try_succeeded(
         await shop.link.aperform(fail_webhook(late, "RuntimeError: late"))
 
     assert deliveries(owner) == [("evt_1", "handled", 1, 1)]
+
+
+async def test_a_failure_is_kept_without_what_the_body_hides(shop: Holdfast, owner: Owner) -> None:
+    async def refuse(event: WebhookEvent, _conn: Any) -> None:
+        told = event.body["data"]["object"]
+        raise ValueError(f"{told['email']} has no {told['plan']} {told['pin']}")
+
+    shop.webhook("told", verify=Stripe(SECRET), on={"*": refuse}, redact=["data.object.pin"])
+    async with sending(shop, "told") as sender:
+        await sender.bring(email="ann@example.com", plan="gold", pin=987654)
+
+    assert owner.execute("select error from holdfast.webhook_delivery").fetchall() == [
+        ("ValueError: [redacted] has no gold [redacted]",)
+    ]
 
 
 @pytest.mark.parametrize(("tenant", "reaches"), [("acme", "acme"), (None, "*")])

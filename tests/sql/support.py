@@ -1,5 +1,6 @@
 """What the SQL tests say often: a job brought into a status, a worker, a claim, the rows that came of it."""
 
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -7,10 +8,12 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
+from psycopg import sql
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from holdfast.domain.states import Status
+from holdfast.store.databases import create_database, drop_database, url_of
 from holdfast.testing import ScratchDatabase
 
 Row = dict[str, Any]
@@ -224,3 +227,29 @@ def rows_read(machine: Machine) -> int:
         "select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables where relid = 'holdfast.job'::regclass"
     )
     return number
+
+
+def refused(machine: Machine, statement: str, *parameters: object) -> str | None:
+    """Try a statement; gives the SQLSTATE of its refusal."""
+    try:
+        with machine.connection.transaction(force_rollback=True):
+            machine.run(statement, *parameters)
+    except psycopg.Error as error:
+        return error.sqlstate
+    return None
+
+
+@contextmanager
+def database_for(admin_url: str, rights: str) -> Iterator[str]:
+    """Make a login with some rights and a database where it may create a schema; answers the login's address."""
+    name = f"holdfast_test_{secrets.token_hex(4)}"
+    owner_url = create_database(admin_url, name)
+    with psycopg.connect(owner_url, autocommit=True) as admin:
+        login = sql.Identifier(name)
+        admin.execute(sql.SQL("create role {} login {} password 'x'").format(login, sql.SQL(rights)))
+        admin.execute(sql.SQL("grant create on database {} to {}").format(login, login))
+        yield url_of(owner_url, user=name, password="x")
+    drop_database(admin_url, name)
+    with psycopg.connect(admin_url, autocommit=True) as admin:
+        admin.execute(sql.SQL("drop owned by {}").format(login))
+        admin.execute(sql.SQL("drop role {}").format(login))

@@ -135,6 +135,18 @@ def test_an_approval_and_a_claim_at_once_lose_nothing(gates: str) -> None:
         ) == [{"status": "RUNNING", "count": TRIES, "moves": 4}]
 
 
+def test_a_zombie_that_finishes_while_the_approval_comes_changes_nothing(gates: str) -> None:
+    """A10: the attempt that asked is over; what it still says, at whatever moment, is thrown away."""
+    finishes = Side("""
+        select coalesce(max('no, ' || c.status), 'yes')
+          from holdfast.complete(null, array[e.job_id], array[e.attempt], array[e.claim_id], array[null]::text[]) as c""")
+
+    told = race(gates, finishes, APPROVES)
+
+    assert set(told) == {("no, WAITING_FOR_APPROVAL", "decided", "no move")}
+    assert ends(gates) == {("approved", "WAITING_FOR_APPROVAL", 1): TRIES}
+
+
 # -- with the clock --------------------------------------------------------------------------------------------------------
 
 

@@ -1,10 +1,8 @@
 """Migrations: once each, in order, by one migrator at a time, with whatever rights it has; and a script that does the same."""
 
-import secrets
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 
 import psycopg
 import pytest
@@ -14,7 +12,7 @@ from holdfast.domain.errors import SchemaMismatch
 from holdfast.domain.states import Status
 from holdfast.embedded import Binaries, find_binaries, throwaway
 from holdfast.store.connection import Database
-from holdfast.store.databases import create_database, drop_database, url_of
+from holdfast.store.databases import create_database, url_of
 from holdfast.store.migrate import (
     SchemaState,
     _script,
@@ -26,7 +24,7 @@ from holdfast.store.migrate import (
     steps,
 )
 from holdfast.testing import ScratchDatabase, TestServer, snapshot
-from sql.support import Connection, Machine, machine_on
+from sql.support import Connection, Machine, database_for, machine_on
 
 
 def state_of(url: str) -> SchemaState:
@@ -200,22 +198,6 @@ def test_two_databases_of_a_fresh_server_are_migrated_at_once(fresh_server: str)
 # -- rights of the migrator ------------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def database_for(admin_url: str, rights: str) -> Iterator[str]:
-    """Make a login with some rights and a database where it may create a schema; answers the login's address."""
-    name = f"holdfast_test_{secrets.token_hex(4)}"
-    owner_url = create_database(admin_url, name)
-    with psycopg.connect(owner_url, autocommit=True) as admin:
-        login = sql.Identifier(name)
-        admin.execute(sql.SQL("create role {} login {} password 'x'").format(login, sql.SQL(rights)))
-        admin.execute(sql.SQL("grant create on database {} to {}").format(login, login))
-        yield url_of(owner_url, user=name, password="x")
-    drop_database(admin_url, name)
-    with psycopg.connect(admin_url, autocommit=True) as admin:
-        admin.execute(sql.SQL("drop owned by {}").format(login))
-        admin.execute(sql.SQL("drop role {}").format(login))
-
-
 def run_a_job(url: str) -> list[Status]:
     with machine_on(url) as machine:
         machine.register("t")
@@ -271,6 +253,46 @@ def test_a_login_that_may_make_roles_migrates_a_fresh_server_without_being_super
                 sql.SQL("reassign owned by holdfast_owner to {}").format(sql.Identifier(admin.info.user))
             )
         _forget_roles(url, fresh_server)
+
+
+def test_who_is_bound_to_no_tenant_sees_all_where_nobody_made_the_role_for_it_and_when_another_database_does(
+    fresh_server: str,
+) -> None:
+    roles = ("owner", "producer", "worker", "api", "viewer", "maint")
+    with (
+        psycopg.connect(fresh_server, autocommit=True) as admin,
+        database_for(fresh_server, "nocreaterole") as url,
+    ):
+        login = sql.Identifier(psycopg.conninfo.conninfo_to_dict(url)["user"])  # type: ignore[arg-type]
+        for role in roles:
+            admin.execute(sql.SQL("create role {}").format(sql.Identifier(f"holdfast_{role}")))
+        admin.execute(
+            sql.SQL("grant holdfast_owner to {0}; create role app login password 'x'").format(login)
+        )
+        admin.execute("grant holdfast_api to app")
+        migrate(Database(url, "test"))
+        with machine_on(url) as machine:
+            machine.run("set role holdfast_owner")
+            machine.register("t")
+            for tenant in ("acme", "globex"):
+                machine.enqueue(tenant=tenant)
+
+        before = what_is_seen(url_of(url, user="app", password="x"))
+        migrate(Database(create_database(fresh_server, "holdfast_test_other"), "test"))
+        after = what_is_seen(url_of(url, user="app", password="x"))
+
+    assert before == after == {"*": 2, "acme": 1}
+
+
+def what_is_seen(url: str) -> dict[str, int]:
+    """Count the jobs that a login sees for all tenants, and for one."""
+    seen = {}
+    with machine_on(url) as machine:
+        for tenant in ("*", "acme"):
+            with machine.connection.transaction():
+                machine.run("select holdfast.enter(%s)", tenant)
+                seen[tenant] = machine.count()
+    return seen
 
 
 def _forget_roles(url: str, admin_url: str) -> None:

@@ -3,25 +3,40 @@
 import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import psycopg
 import pytest
 from psycopg import sql
 
+from holdfast.domain.errors import NotAllowed
+from holdfast.domain.search import parse
 from holdfast.domain.states import Status
+from holdfast.store.access import database_clock
+from holdfast.store.call import Call, perform_alone_sync
 from holdfast.store.connection import Database
 from holdfast.store.databases import url_of
 from holdfast.store.migrate import migrate
+from holdfast.store.project import quotas, usage
+from holdfast.store.search import find_jobs
+from holdfast.store.tenants import tenant_weights
 from holdfast.testing import ScratchDatabase, TestServer
 from sql.support import Connection, Machine, machine_on
 
-ROLES = ("holdfast_producer", "holdfast_worker", "holdfast_api", "holdfast_viewer", "holdfast_maint")
+ROLES = (
+    "holdfast_producer",
+    "holdfast_worker",
+    "holdfast_api",
+    "holdfast_unbound",
+    "holdfast_viewer",
+    "holdfast_maint",
+)
 NOBODY = "nobody"
 
-_READERS = {"holdfast_worker", "holdfast_api", "holdfast_viewer"}
-_ENQUEUERS = {"holdfast_producer", "holdfast_worker", "holdfast_api"}
+_API = {"holdfast_api", "holdfast_unbound"}
+_READERS = {"holdfast_worker", *_API, "holdfast_viewer"}
+_ENQUEUERS = {"holdfast_producer", "holdfast_worker", *_API}
 _WORKER = {"holdfast_worker"}
-_API = {"holdfast_api"}
 _KEEPERS = {"holdfast_worker", "holdfast_maint"}
 
 # Every function that anybody but the owner may call. What is not named here is nobody's.
@@ -30,6 +45,7 @@ MAY_CALL: dict[str, set[str]] = {
     "enqueue_many": _ENQUEUERS,
     "declare_tasks": _ENQUEUERS,
     "job_outcome": _ENQUEUERS,
+    "job_report": _ENQUEUERS,
     "register_tasks": _WORKER,
     "register_worker": _WORKER,
     "claim": _WORKER,
@@ -60,6 +76,7 @@ MAY_CALL: dict[str, set[str]] = {
             "enqueue_children",
             "results_of",
             "acknowledge_stop",
+            "copies_payload_of",
         ),
         _WORKER,
     ),
@@ -95,10 +112,10 @@ MAY_CALL: dict[str, set[str]] = {
     "decide": _API,
     "decide_by_token": _API,
     "look_by_token": _API,
-    "mint_token": {"holdfast_worker", "holdfast_api"},
-    **dict.fromkeys(
-        ("find_key", "create_key", "enter", "begin_request", "keep_answer", "record_action"), _API
-    ),
+    "mint_token": {"holdfast_worker", *_API},
+    **dict.fromkeys(("find_key", "create_key", "begin_request", "keep_answer", "record_action"), _API),
+    **{key: {"holdfast_viewer", *_API} for key in ("seen_tenant", "may_see")},
+    **{key: set(ROLES) for key in ("enter", "has_roles", "may_act_as")},
     "create_operation": _API,
     "run_chunk": _WORKER,
     **dict.fromkeys(("begin_webhook", "end_webhook", "fail_webhook", "begin_replay", "leave"), _API),
@@ -121,12 +138,12 @@ MAY_CALL: dict[str, set[str]] = {
     ),
     "project": _KEEPERS,
     "publish": _ENQUEUERS,
-    "read_feed": {"holdfast_viewer", "holdfast_api"},
+    "read_feed": {"holdfast_viewer", *_API},
     "open_channel": _API,
     **dict.fromkeys(("follow_channel", "read_channels", "follow_job", "read_jobs"), _API),
     "set_quota": _API,
-    "bucket_floor": {"holdfast_viewer", "holdfast_api"},
-    "bucket_middle": {"holdfast_viewer", "holdfast_api"},
+    "bucket_floor": {"holdfast_viewer", *_API},
+    "bucket_middle": {"holdfast_viewer", *_API},
     "clock": _READERS,
     "uuid_at": _READERS,
     "is_terminal": _READERS,
@@ -135,7 +152,7 @@ MAY_CALL: dict[str, set[str]] = {
     "dispatch_sent": _WORKER,
     "dispatch_failed": _WORKER,
     "dispatch_cancelled": _WORKER,
-    "callback": {"holdfast_worker", "holdfast_api"},
+    "callback": {"holdfast_worker", *_API},
     "check_run": _ENQUEUERS,
 }
 
@@ -165,11 +182,11 @@ MAY_READ: dict[str, set[str]] = {
     "operation": _API,
     "operation_chunk": _API,
     "webhook_delivery": _API,
-    "job_overview": {"holdfast_viewer", "holdfast_api"},
-    "history_overview": {"holdfast_viewer", "holdfast_api"},
-    "tenant": {"holdfast_viewer", "holdfast_api"},
+    "job_overview": {"holdfast_viewer", *_API},
+    "history_overview": {"holdfast_viewer", *_API},
+    "tenant": {"holdfast_viewer", *_API},
     **{
-        key: {"holdfast_viewer", "holdfast_api"}
+        key: {"holdfast_viewer", *_API}
         for key in ("statistic", "timing", "duration", "tally", "usage", "quota", "projection")
     },
 }
@@ -485,6 +502,7 @@ def test_a_viewer_sees_no_payload_result_or_error_text(
     )
     with machine_on(holdfast_db.owner_url) as viewer:
         viewer.run("set role holdfast_viewer")
+        viewer.run("set holdfast.tenant = '*'")
 
         seen = (
             viewer.rows("select * from holdfast.job_overview"),
@@ -494,3 +512,28 @@ def test_a_viewer_sees_no_payload_result_or_error_text(
     assert "hunter2" not in str(seen)
     assert len(seen[0]) == 1
     assert len(seen[1]) == 3
+
+
+LOOKS: dict[str, tuple[Call[Any], set[str]]] = {
+    "usage": (usage(None, None, None, None), {"holdfast_api", "holdfast_viewer"}),
+    "quotas": (quotas(None), {"holdfast_api", "holdfast_viewer"}),
+    "weights": (tenant_weights(), {"holdfast_api", "holdfast_viewer"}),
+    "jobs": (find_jobs(parse("")), {"holdfast_api"}),
+    "clock": (database_clock(), {"holdfast_worker", "holdfast_api", "holdfast_viewer"}),
+}
+
+
+@pytest.mark.parametrize("role", [role for role in ROLES if role != "holdfast_unbound"])
+def test_a_login_of_each_role_looks_at_what_it_may_through_our_own_calls(
+    as_role: dict[str, Connection], role: str
+) -> None:
+    def may(call: Call[Any]) -> bool:
+        try:
+            perform_alone_sync(as_role[role], call)
+        except NotAllowed:
+            return False
+        return True
+
+    allowed = {what for what, (call, _) in LOOKS.items() if may(call)}
+
+    assert allowed == {what for what, (_, roles) in LOOKS.items() if role in roles}

@@ -473,6 +473,7 @@ def test_a_process_killed_before_the_commit_leaves_the_time_to_another(
     holdfast_db.clock.advance(HOUR)
     with psycopg.connect(holdfast_db.url) as dying:
         Timetable(Machine(dying)).settle()
+        dying.execute("select holdfast.enter('*')")
         assert Machine(dying).value("select count(*) from holdfast.job") == 1
         kept.machine.value("select pg_terminate_backend(%s)", dying.info.backend_pid)
         with pytest.raises(psycopg.OperationalError):

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from holdfast.domain.errors import Configuration
+
 
 class Scope(StrEnum):
     """What a caller may do."""
@@ -41,6 +43,11 @@ class Principal:
     name: str
     scopes: frozenset[Scope]
     tenant: str | None = None  # None: bound to none, reaches all
+
+    def __post_init__(self) -> None:
+        """Refuse what would say "all of them" to the database."""
+        if self.tenant in {"", "*"}:
+            raise Configuration(f"{self.tenant!r} is no tenant that somebody can be bound to")
 
     @property
     def sees(self) -> str:

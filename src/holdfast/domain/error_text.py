@@ -13,6 +13,7 @@ MESSAGE_BYTES: Final = 2_048
 TRACEBACK_BYTES: Final = 8_192
 MAX_CHAIN: Final = 20
 MAX_FRAMES: Final = 100
+CUT: Final = " … (cut)"
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 # "Failing row contains (…)" and bound parameters can hold payload data, over several lines.
@@ -21,7 +22,9 @@ _ROW_DATA = re.compile(
     r"(?=^(?:HINT|CONTEXT|QUERY|STATEMENT|LOCATION|LINE \d+):|^\[SQL:|^\[parameters:|^\(Background on|\Z)",
     re.MULTILINE | re.DOTALL,
 )
-_MACHINERY = re.compile(r"[/\\](?:asyncio|concurrent[/\\]futures|holdfast[/\\]runtime)[/\\][^/\\]+$")
+_MACHINERY = re.compile(
+    r"[/\\](?:asyncio|concurrent[/\\]futures|holdfast[/\\]runtime|holdfast[/\\]contrib[/\\]django)[/\\][^/\\]+$"
+)
 _CAUSE = "The above exception was the direct cause of the following exception:"
 _CONTEXT = "During handling of the above exception, another exception occurred:"
 
@@ -106,8 +109,7 @@ def _head(text: str, limit: int) -> str:
     whole = text.encode()
     if len(whole) <= limit:
         return text
-    note = " … (cut)"
-    return whole[: limit - len(note.encode())].decode(errors="ignore") + note
+    return whole[: limit - len(CUT.encode())].decode(errors="ignore") + CUT
 
 
 def _tail(text: str, limit: int) -> str:

@@ -93,6 +93,18 @@ class QuotaReached(HoldfastError):
     """The tenant has used up what its quota allows in this period; nothing was enqueued."""
 
 
+class TenantBound(HoldfastError):
+    """The caller is bound to a tenant, and this belongs to another or to all."""
+
+
+class TenantsNotApart(HoldfastError):
+    """This database has a single role, or this login not the rights, so that who is bound to a tenant cannot be kept to it."""
+
+
+class Undecipherable(HoldfastError):
+    """A payload is encrypted with a key that is not here, or was written for another job."""
+
+
 class NotRetryable(HoldfastError):
     """This job cannot be retried by hand now; the message says why."""
 

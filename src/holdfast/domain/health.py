@@ -165,7 +165,10 @@ def check_roles(server: ServerInfo, has_roles: bool, required: bool) -> Check:
     if not has_roles:
         advice = "run holdfast db migrate once as a login that may create roles, to separate the owner from the applications"
         return Check(
-            "roles", bad, "single-role set-up: the login that owns the schema does everything", advice
+            "roles",
+            bad,
+            "single-role set-up: the login that owns the schema does everything, and nobody can be bound to a tenant",
+            advice,
         )
     return Check(
         "roles", Verdict.OK, f"{server.login} has an application's rights, holdfast_owner owns the schema"

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -12,6 +12,7 @@ from uuid import UUID
 
 from holdfast.domain.errors import BadInput, Configuration
 from holdfast.domain.json_rules import MAX_DEPTH, is_too_deep
+from holdfast.domain.redaction import SHORTEST_WORD
 
 LONGEST_ID = 500
 LONGEST_TYPE = 200
@@ -147,6 +148,23 @@ def redacted(value: Any, paths: Sequence[str] = ()) -> Any:
     A path counts from the outermost object; `*` is any one field; lists are passed through.
     """
     return _redacted(value, [path.split(".") for path in paths])
+
+
+def hidden_texts(value: Any, paths: Sequence[str] = ()) -> list[str]:
+    """List what `redacted` hides, as it would stand in a text; the longest first."""
+    found = _texts(value, redacted(value, paths))
+    return sorted({text for text in found if len(text) >= SHORTEST_WORD}, key=len, reverse=True)
+
+
+def _texts(value: Any, shown: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _texts(inner, shown if shown is HIDDEN else shown[name])
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from _texts(inner, shown if shown is HIDDEN else shown[place])
+    elif shown is HIDDEN and isinstance(value, str | int | float):
+        yield str(value)
 
 
 def _redacted(value: Any, paths: list[list[str]]) -> Any:

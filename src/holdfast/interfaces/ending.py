@@ -7,14 +7,18 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FrameType
 from typing import NoReturn
 
 _PATIENCE = 0.5
+_stays: ContextVar[bool] = ContextVar("holdfast_stays", default=False)
 
 
 def leave(code: int) -> NoReturn:
     """End the process with this code, also when a task's thread is stuck: nobody can stop it, and its job is released."""
+    if _stays.get():
+        raise SystemExit(code)
     until = time.monotonic() + _PATIENCE
     others = [
         thread
@@ -28,6 +32,16 @@ def leave(code: int) -> NoReturn:
         sys.stderr.flush()
         os._exit(code)
     raise SystemExit(code)
+
+
+@contextmanager
+def staying() -> Iterator[None]:
+    """Let a command end and its process stay: a program has called it, whose own threads may go on."""
+    token = _stays.set(True)
+    try:
+        yield
+    finally:
+        _stays.reset(token)
 
 
 @contextmanager

@@ -8,13 +8,15 @@ import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import timedelta
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, overload
 
 from holdfast.domain.backoff import BackoffLike
+from holdfast.domain.encryption import Keys
 from holdfast.domain.errors import Configuration
 from holdfast.domain.failure import Rules
 from holdfast.domain.limits import Limit, Rate, gate_options, is_on
 from holdfast.domain.payload import PayloadCodec
+from holdfast.domain.redaction import checked_paths
 from holdfast.domain.schedule import Missed, Overlap
 from holdfast.domain.task import (
     CountedPer,
@@ -55,10 +57,13 @@ from holdfast.runtime.schedules import (
     Schedules,
     timing_of,
 )
+from holdfast.runtime.sealing import refuse_what_reads_payloads
 from holdfast.runtime.steering import Steering
+from holdfast.runtime.surrounding import Hook, Surrounding, Wrapper
 from holdfast.runtime.webhooks import Receiving, Webhook
 from holdfast.store import migrate
 from holdfast.store.connection import Database, find_database
+from holdfast.store.enqueue import declare_tasks
 
 if TYPE_CHECKING:
     from holdfast.runtime.tick import Ticked
@@ -68,11 +73,15 @@ R = TypeVar("R")
 OutsideExecutorT = TypeVar("OutsideExecutorT", bound=OutsideExecutor)
 
 
-class Holdfast(Enqueuing, Steering, Reading, Channels, Receiving):
+class Holdfast(Enqueuing, Steering, Reading, Channels, Receiving, Surrounding):
     """Durable jobs in one PostgreSQL database."""
 
-    def __init__(self, database_url: str | None = None) -> None:
+    def __init__(self, database_url: str | None = None, *, encryption: Keys | None = None) -> None:
+        self.encryption = encryption
         self.tasks: dict[str, AnyTask] = {}
+        self.queues: set[str] = set()  # that workers serve too, beside those that the tasks name
+        self.hooks: list[Hook] = []
+        self._wrappers: list[Wrapper] = []
         self.executors: dict[str, OutsideExecutor] = {}
         self.webhooks: dict[str, Webhook] = {}
         self._registered: set[str] = set()  # tasks that this database is known to have
@@ -114,6 +123,7 @@ class Holdfast(Enqueuing, Steering, Reading, Channels, Receiving):
         heartbeat_limit: float | timedelta = 600.0,
         run_limit: float | timedelta = 900.0,
         feed_fields: Sequence[str] = (),
+        redact: Sequence[str] = (),
         compensate: Callable[..., Any] | None = None,
         compensate_on_cancel: bool = False,
         compensation_retries: int = 10,
@@ -155,6 +165,7 @@ class Holdfast(Enqueuing, Steering, Reading, Channels, Receiving):
                     ),
                     **({"feed_fields": list(feed_fields)} if feed_fields else {}),
                     **({"keep_failed": True} if keep_failed else {}),
+                    **({"redact": checked_paths(own_name, redact)} if redact else {}),
                 },
             )
 
@@ -175,9 +186,12 @@ class Holdfast(Enqueuing, Steering, Reading, Channels, Receiving):
         if settings.executor == "thread" and is_async(function):
             raise Configuration(f"task {settings.name!r} is async: use executor='loop' or 'process'")
         refuse_unknown_fields(function, settings)
+        if self.encryption is not None:
+            refuse_what_reads_payloads(settings)
         codec = PayloadCodec.of(function, context_type=JobContext)
         kind: Any = ContextTask if takes_context(function) else Task
         task: AnyTask = kind(self, function, settings, codec)
+        task.body = self.wrapped(function)
         self.tasks[settings.name] = task
         return task
 
@@ -295,6 +309,17 @@ class Holdfast(Enqueuing, Steering, Reading, Channels, Receiving):
         self._registered.clear()
         self._flags_told.clear()
         self.link.use(database)
+
+    async def aopen(self) -> None:
+        """Tell the database of this app's tasks, so that HTTP and plain SQL can enqueue them; a worker's start does it too."""
+        await self.link.aperform(declare_tasks(self.declared(set(self.tasks))))
+
+    async def __aenter__(self) -> Self:
+        await self.aopen()
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.aclose()
 
     def close(self) -> None:
         """Close the connections of synchronous code, and stop holding claimed jobs."""

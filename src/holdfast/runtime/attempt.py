@@ -3,9 +3,10 @@
 import asyncio
 import contextvars
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from holdfast.domain.encryption import is_sealed
 from holdfast.domain.errors import LeaseLost
 from holdfast.domain.failure import Failure
 from holdfast.domain.job import ClaimedJob
@@ -16,6 +17,8 @@ from holdfast.runtime.lane import Lane
 from holdfast.runtime.loop import tell
 from holdfast.runtime.processes import ChildDied, ChildFailedToStart, ChildGaveNoAnswer, Processes
 from holdfast.runtime.registry import AnyTask
+from holdfast.runtime.sealing import aopened
+from holdfast.runtime.surrounding import Around, Hook
 from holdfast.runtime.threads import Threads
 
 if TYPE_CHECKING:
@@ -56,15 +59,31 @@ class Attempt:
         self._begun = False
         self._thread: Future[Any] | None = None
 
-    async def run_traced(self, threads: Threads, processes: Processes) -> Outcome:
-        """Run the task in a span of its own."""
+    async def run_watched(self, threads: Threads, processes: Processes, hooks: Sequence[Hook]) -> Outcome:
+        """Run the task in a span of its own, inside what its app puts around attempts."""
         with tracing.attempt(self.job) as span:
-            outcome = await self.run(threads, processes)
+            outcome = await self._run_inside(hooks, threads, processes)
             tracing.ended(span, outcome)
             return outcome
 
-    async def run(self, threads: Threads, processes: Processes) -> Outcome:  # noqa: C901, PLR0911 - one for each way to end
-        """Run the task and say how it ended; never raises."""
+    async def _run_inside(self, hooks: Sequence[Hook], threads: Threads, processes: Processes) -> Outcome:
+        if not hooks or self.context.stopped:
+            return await self.run(threads, processes)
+        current.set(self.context)
+        try:
+            around = Around(hooks, self.context)
+        except Exception as error:  # noqa: BLE001 - any code can stand in a hook
+            return execute.failed(self.context, error)
+        raised: list[BaseException] = []
+        outcome = await self.run(threads, processes, raised)
+        # Popped: a list that keeps an error is in its traceback, and nothing would be freed before the collector comes.
+        around.leave(raised.pop() if raised else None)
+        return outcome
+
+    async def run(  # noqa: C901, PLR0911 - one for each way to end
+        self, threads: Threads, processes: Processes, raised: list[BaseException] | None = None
+    ) -> Outcome:
+        """Run the task and say how it ended, and by which error if somebody wants to know; never raises."""
         self._begun = True
         if self.context.stopped:
             return self._after_cancel()
@@ -72,7 +91,10 @@ class Attempt:
         try:
             if self.alone or self._task.settings.executor == "process":
                 return await self._in_child(processes)
-            work = self._begin(threads)
+            payload = self.job.payload
+            if is_sealed(payload):
+                payload = await aopened(self._task.app.encryption, self._task.link, self.job)
+            work = self._begin(threads, payload)
             value = await work if self.job.timeout is None else await self._within(self.job.timeout, work)
             if self.context.must_close:
                 await execute.close(self.context, self._task)
@@ -81,26 +103,36 @@ class Attempt:
             if self.context.recorded is not None:
                 return self.context.recorded
             # Without a word from us it is the task's own doing, and must not leave the job RUNNING for ever.
-            return self._after_cancel() if self._told_to_end() else execute.failed(self.context, error)
+            return self._ended(error, raised)
         except LeaseLost as error:
             # A task that goes on when it is told to end is told so by its next step.
-            return self.context.recorded or (
-                self._after_cancel() if self._told_to_end() else execute.failed(self.context, error)
-            )
+            return self.context.recorded or self._ended(error, raised)
         except ChildDied as died:
+            _tell(raised, died)
             return Crashed(_crash(died))
         except (ChildFailedToStart, ChildGaveNoAnswer) as error:
+            _tell(raised, error)
             return _unusable_child(error)
         except GeneratorExit:
             raise  # the loop is closed: nobody waits for an outcome
         except BaseException as error:  # noqa: BLE001 - any code can stand in a task, sys.exit() too
-            return self.context.recorded or execute.failed(self.context, error)
+            return self.context.recorded or self._failed(error, raised)
 
-    def _begin(self, threads: Threads) -> Any:
+    def _ended(self, error: BaseException, raised: list[BaseException] | None) -> Outcome:
+        if not self._told_to_end():
+            return self._failed(error, raised)
+        _tell(raised, error)
+        return self._after_cancel()
+
+    def _failed(self, error: BaseException, raised: list[BaseException] | None) -> Outcome:
+        _tell(raised, error)
+        return execute.failed(self.context, error)
+
+    def _begin(self, threads: Threads, payload: str) -> Any:
         if self._task.settings.executor == "loop":
-            return execute.call(self._task, self.context, self.job.payload)
+            return execute.call(self._task, self.context, payload)
         run = contextvars.copy_context().run
-        self._thread = threads.submit(run, execute.call, self._task, self.context, self.job.payload)
+        self._thread = threads.submit(run, execute.call, self._task, self.context, payload)
         return asyncio.wrap_future(self._thread)
 
     async def _within(self, seconds: float, work: Awaitable[Any]) -> Any:
@@ -153,6 +185,11 @@ class Attempt:
         # One that has not begun sees it then: a coroutine cancelled before its first step would never run at all.
         if self.runs_in is not None and self._begun:
             self.runs_in.cancel()
+
+
+def _tell(raised: list[BaseException] | None, error: BaseException) -> None:
+    if raised is not None:
+        raised.append(error)
 
 
 def _unusable_child(error: ChildFailedToStart | ChildGaveNoAnswer) -> Failed:

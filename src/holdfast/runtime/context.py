@@ -101,7 +101,7 @@ class Context(JobContext):
         self, done: float, total: float | None = None, note: str | None = None
     ) -> Coroutine[Any, Any, None]:
         """Show how far the job has come."""
-        return self.carry_out(self.durable.progress(done, total, note))
+        return self.carry_out(self.durable.progress(done, total, self.scrubbed(note)))
 
     def sleep(self, time: timedelta | float | datetime) -> Coroutine[Any, Any, None]:
         """Let the job rest for a while, or until a moment, without a worker."""
@@ -217,7 +217,7 @@ class SyncContext(JobContext):
 
     def progress(self, done: float, total: float | None = None, note: str | None = None) -> None:
         """Show how far the job has come."""
-        self.carry_out(self.durable.progress(done, total, note))
+        self.carry_out(self.durable.progress(done, total, self.scrubbed(note)))
 
     def sleep(self, time: timedelta | float | datetime) -> None:
         """Let the job rest for a while, or until a moment, without a worker."""

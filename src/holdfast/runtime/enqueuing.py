@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
+from holdfast.domain.encryption import Keys
 from holdfast.domain.errors import BadInput, UnknownTask
 from holdfast.domain.job import Enqueued, NewJob
 from holdfast.runtime import tracing
@@ -13,6 +14,7 @@ from holdfast.runtime.handle import AsyncHandle, Handle
 from holdfast.runtime.link import Link
 from holdfast.runtime.logs import events
 from holdfast.runtime.registry import AnyTask
+from holdfast.runtime.sealing import sealed
 from holdfast.store.enqueue import chunks, enqueue_many
 from holdfast.store.foreign import aenqueue_through, enqueue_through
 
@@ -23,6 +25,7 @@ class Enqueuing(ABC):
     link: Link
     tasks: dict[str, AnyTask]
     _registered: set[str]  # tasks that this database is known to have
+    encryption: Keys | None
 
     @abstractmethod
     def declared(self, names: set[str]) -> str:
@@ -46,7 +49,7 @@ class Enqueuing(ABC):
     def enqueue_many(self, jobs: Iterable[NewJob], *, conn: Any = None) -> list[Handle[Any]]:
         """Enqueue jobs made by task.job(…): all or none; in the caller's transaction when conn is given."""
         with tracing.enqueuing(_new_jobs(jobs)) as wanted:
-            made = self._made(wanted, conn)
+            made = self._made(self.sealed(wanted), conn)
         return [
             Handle(self.link, one.job_id, one.created, self.decoder(job))
             for job, one in _paired(wanted, made)
@@ -70,7 +73,7 @@ class Enqueuing(ABC):
     async def aenqueue_many(self, jobs: Iterable[NewJob], *, conn: Any = None) -> list[AsyncHandle[Any]]:
         """Enqueue jobs made by task.job(…): all or none; in the caller's transaction when conn is given."""
         with tracing.enqueuing(_new_jobs(jobs)) as wanted:
-            made = await self._amade(wanted, conn)
+            made = await self._amade(self.sealed(wanted), conn)
         return [
             AsyncHandle(self.link, one.job_id, one.created, self.decoder(job))
             for job, one in _paired(wanted, made)
@@ -104,6 +107,11 @@ class Enqueuing(ABC):
         if not parts:
             return []
         return await self.link.aperform_together(lambda: (enqueue_many(part, declared) for part in parts))
+
+    def sealed(self, jobs: Sequence[NewJob]) -> list[NewJob]:
+        """Encrypt the payloads of new jobs, if this app encrypts."""
+        keys = self.encryption
+        return list(jobs) if keys is None else [sealed(keys, job) for job in jobs]
 
     def decoder(self, job: NewJob) -> Callable[[str], Any]:
         """Say how the job's result is read."""

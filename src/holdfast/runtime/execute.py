@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, assert_never, cast
+from typing import Any, assert_never
 from uuid import UUID
 
 from holdfast.domain.job import ClaimedJob
@@ -24,6 +25,8 @@ from holdfast.runtime import chance, compensation
 from holdfast.runtime.context import Context, JobContext, SyncContext, current
 from holdfast.runtime.logs import capture
 from holdfast.runtime.registry import AnyTask
+from holdfast.runtime.sealing import opened
+from holdfast.runtime.surrounding import Around
 
 
 def context_for(job: ClaimedJob, task: AnyTask) -> JobContext:
@@ -33,16 +36,14 @@ def context_for(job: ClaimedJob, task: AnyTask) -> JobContext:
 
 def call(task: AnyTask, context: JobContext, payload: str) -> Any:
     """Call the function with the stored arguments, or undo what it did; a coroutine for an async one."""
+    context.read(payload)
     args, kwargs = task.codec.arguments(task.codec.decode(payload))
     if context.compensates is not None:
-        return (
-            compensation.undo(task, context, args, kwargs)
-            if isinstance(context, Context)
-            else compensation.undo_sync(task, cast("SyncContext", context), args, kwargs)
-        )
+        undo = compensation.undo if isinstance(context, Context) else compensation.undo_sync
+        return task.app.wrapped(undo)(task, context, args, kwargs)
     if task.takes_context:
-        return task.function(context, *args, **kwargs)
-    return task.function(*args, **kwargs)
+        return task.body(context, *args, **kwargs)
+    return task.body(*args, **kwargs)
 
 
 WITHOUT_RESULT = Completed(None)
@@ -54,10 +55,21 @@ def completed(task: AnyTask, value: object) -> Completed:
 
 
 def failed(context: JobContext, error: BaseException) -> Outcome:
-    """Decide what an exception means for the job."""
+    """Decide what an exception means for the job; what the task redacts does not stand in its words."""
     settings = context.settings
-    return outcome_of(
+    outcome = outcome_of(
         error, settings.backoff, settings.rules, context.retry_count, chance.share(), datetime.now(UTC)
+    )
+    if not context.hidden_words:
+        return outcome
+    if isinstance(outcome, Failed):
+        return replace(
+            outcome, error=context.scrubbed(outcome.error), reason=context.scrubbed(outcome.reason)
+        )
+    return (
+        replace(outcome, reason=context.scrubbed(outcome.reason))
+        if isinstance(outcome, Cancelled)
+        else outcome
     )
 
 
@@ -67,14 +79,21 @@ def run_in_child(task: AnyTask, request: dict[str, Any]) -> dict[str, Any]:
     job = _job_in(request)
     context = context_for(job, task)
     current.set(context)
+    around: Around | None = None
+    raised: BaseException | None = None
     try:
-        value = call(task, context, job.payload)
+        around = Around(task.app.hooks, context)
+        value = call(task, context, opened(task.app.encryption, task.link, job))
         value = asyncio.run(_awaited(context, value, task)) if task.is_async else value
         if isinstance(context, SyncContext) and context.must_close and context.recorded is None:
             context.carry_out(context.durable.close())
         outcome: Outcome = context.recorded or completed(task, value)
     except BaseException as error:  # noqa: BLE001 - any code can stand in a task, sys.exit() too
         outcome = context.recorded or failed(context, error)
+        raised = None if context.recorded else error
+    if around is not None:
+        around.leave(raised)
+    del raised  # it holds this frame, which holds it
     return {"logs": context.log_lines, **outcome_as_json(outcome)}
 
 

@@ -3,23 +3,25 @@
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
 import holdfast.store.claim as claims
-from holdfast.domain.errors import BadInput, DatabaseUnavailable, HoldfastError, LeaseLost
+from holdfast.domain.errors import BadInput, DatabaseUnavailable, HoldfastError, LeaseLost, Undecipherable
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Failed, Released, outcome_of, settlement
 from holdfast.domain.payload import encode_result
+from holdfast.domain.redaction import hidden_words, scrubbed
 from holdfast.domain.states import Status
 from holdfast.runtime import chance
 from holdfast.runtime.heartbeat import Heartbeat
 from holdfast.runtime.identity import Identity
 from holdfast.runtime.logs import events
 from holdfast.runtime.projector import SLICE
+from holdfast.runtime.sealing import opened
 from holdfast.store import upkeep
 from holdfast.store.call import Call
 from holdfast.store.enqueue import register_tasks
@@ -166,13 +168,16 @@ class Claimed:
     @property
     def payload(self) -> dict[str, Any]:
         """The payload as plain JSON."""
-        stored: dict[str, Any] = json.loads(self._job.payload)
+        stored: dict[str, Any] = json.loads(self._opened())
         return stored
 
     @property
     def arguments(self) -> dict[str, Any]:
         """The payload as the task's typed arguments."""
-        return self._app.tasks[self.task].codec.decode(self._job.payload)
+        return self._app.tasks[self.task].codec.decode(self._opened())
+
+    def _opened(self) -> str:
+        return opened(self._app.encryption, self._app.link, self._job)
 
     def complete(self, result: Any = None) -> None:
         """Record success."""
@@ -208,8 +213,15 @@ class Claimed:
                 delay=0.0,
             )
         may_retry = outcome.recoverable if recoverable is None else recoverable
-        told = {**outcome.error, "recoverable": may_retry}
-        return Failed(told, may_retry, outcome.delay if in_ is None else in_, outcome.reason)
+        words = self._hidden_words(settings.options.get("redact", ()))
+        told = scrubbed({**outcome.error, "recoverable": may_retry}, words)
+        return Failed(told, may_retry, outcome.delay if in_ is None else in_, scrubbed(outcome.reason, words))
+
+    def _hidden_words(self, paths: Sequence[str]) -> list[str]:
+        try:
+            return hidden_words(self.payload, paths) if paths else []
+        except Undecipherable:  # nobody here has read what is hidden
+            return []
 
     def _settle(self, outcome: Failed | Released) -> Status:
         fence = {"id": str(self._job.id), "attempt": self._job.attempt, "claim_id": str(self._job.claim_id)}

@@ -51,10 +51,12 @@ class Identity:
         return Identity(self.queues, self.tasks, self.lease)
 
 
-def slots_of(tasks: Iterable[AnyTask], queues: dict[str, int] | None, concurrency: int) -> dict[str, int]:
-    """Give every queue its slots; unless told otherwise, all queues of the tasks, each with all there are."""
+def slots_of(
+    tasks: Iterable[AnyTask], queues: dict[str, int] | None, concurrency: int, also: Iterable[str] = ()
+) -> dict[str, int]:
+    """Give every queue its slots; unless told otherwise, all queues of the app and its tasks, each with all there are."""
     if queues is None:
-        queues = dict.fromkeys(sorted({task.settings.queue for task in tasks}), concurrency)
+        queues = dict.fromkeys(sorted({*also, *(task.settings.queue for task in tasks)}), concurrency)
         if OWN_QUEUE in queues:
             queues[OWN_QUEUE] = min(OWN_SLOTS, concurrency)
     if not queues or any(slots < 1 for slots in queues.values()):

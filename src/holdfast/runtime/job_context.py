@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
+from holdfast.domain import redaction
 from holdfast.domain.backoff import BackoffLike
 from holdfast.domain.errors import LeaseLost
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Recorded
+from holdfast.domain.redaction import hidden_words
 from holdfast.domain.task import backoff_rule
 from holdfast.runtime.durable import Durable
 
@@ -22,7 +24,17 @@ current: ContextVar["JobContext | None"] = ContextVar("holdfast_context", defaul
 class JobContext:
     """One attempt, as its task sees it."""
 
-    __slots__ = ("_durable", "_job", "_result", "_stopped", "_task", "log_lines", "settings")
+    __slots__ = (
+        "_durable",
+        "_hidden_words",
+        "_job",
+        "_payload_text",
+        "_result",
+        "_stopped",
+        "_task",
+        "log_lines",
+        "settings",
+    )
 
     def __init__(self, job: ClaimedJob, task: "AnyTask") -> None:
         self._job = job
@@ -32,6 +44,8 @@ class JobContext:
         self._stopped: bool = False  # set by the loop, read by a thread: a plain flag is enough
         self._durable: Durable | None = None
         self._result: str | None = None
+        self._hidden_words: list[str] | None = None
+        self._payload_text = job.payload
 
     @property
     def job_id(self) -> UUID:
@@ -98,6 +112,23 @@ class JobContext:
         """The job whose effects this one undoes."""
         told = self._extra("compensates")
         return UUID(told) if told else None
+
+    @property
+    def hidden_words(self) -> list[str]:
+        """What the task redacts of this job, as it would stand in a text."""
+        if self._hidden_words is None:
+            paths = self._task.settings.options.get("redact")
+            self._hidden_words = hidden_words(json.loads(self._payload_text), paths) if paths else []
+        return self._hidden_words
+
+    def read(self, payload: str) -> None:
+        """Take the payload as the task reads it: what an encrypted one hides is known from now on."""
+        self._payload_text = payload
+        self._hidden_words = None
+
+    def scrubbed(self, value: Any) -> Any:
+        """Give a text, or JSON with texts in it, without what the task redacts."""
+        return redaction.scrubbed(value, self.hidden_words) if self.hidden_words else value
 
     def _extra(self, name: str) -> Any:
         return json.loads(self._job.extras).get(name) if self._job.extras else None

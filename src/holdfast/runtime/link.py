@@ -56,6 +56,13 @@ class Link:
         self._sessions = None
         self._async_sessions = WeakKeyDictionary()
 
+    def find_with(self, find: Callable[[], Database | None]) -> None:
+        """Ask this function where the database is, when it is next needed."""
+        self.close()
+        self._find = find
+        self._database = self._sessions = None
+        self._async_sessions = WeakKeyDictionary()
+
     def perform(self, call: Call[T]) -> T:
         """Perform a call that may safely be repeated after a lost answer."""
         return self._patiently(lambda session: session.perform(call))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from holdfast.domain.error_text import storable
-from holdfast.runtime.context import current
+from holdfast.runtime.context import JobContext, current
 
 events = logging.getLogger("holdfast")
 
@@ -51,17 +51,18 @@ class CaptureHandler(logging.Handler):
             context.log_lines = []
         kept = context.log_lines
         if len(kept) < MOST_LINES:
-            kept.append(_line(record))
+            kept.append(_line(record, context))
         elif len(kept) == MOST_LINES:
             kept.append({"message": f"… more than {MOST_LINES} lines; the rest was not kept"})
 
 
-def _line(record: logging.LogRecord) -> dict[str, Any]:
+def _line(record: logging.LogRecord, context: JobContext) -> dict[str, Any]:
     return {
         "at": datetime.fromtimestamp(record.created, UTC).isoformat(),
         "level": record.levelname,
         "logger": record.name,
-        "message": storable(_message(record))[:LONGEST_LINE],
+        # Cut last: half of what is hidden would be left.
+        "message": storable(context.scrubbed(_message(record)))[:LONGEST_LINE],
     }
 
 
@@ -103,20 +104,22 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             told["exception"] = self.formatException(record.exc_info)
-        return json.dumps(told, default=str)
+        return json.dumps(_scrubbed(told), default=lambda value: _scrubbed(str(value)))
 
 
 class TextFormatter(logging.Formatter):
     """One line for a person: time, level, event, and its facts as key=value."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write a record; a line break in a value cannot forge another line."""
+        """Write a record; nothing in a value can forge another line, or speak to the terminal."""
         facts = {**_bound(), **{k: v for k, v in record.__dict__.items() if k not in _STANDARD}}
-        told = " ".join(f"{key}={_plain(value)}" for key, value in facts.items())
+        told = " ".join(f"{key}={_plain(_scrubbed(str(value)))}" for key, value in facts.items())
         at = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
-        line = f"{at} {record.levelname.lower():7} {_one_line(_message(record))} {told}".rstrip()
+        line = f"{at} {record.levelname.lower():7} {_one_line(_scrubbed(_message(record)))} {told}".rstrip()
         if record.exc_info:
-            line += "\n" + self.formatException(record.exc_info)
+            # Under its line and set in: what an error says cannot pass for an event.
+            told_by = str(_scrubbed(self.formatException(record.exc_info))).splitlines()
+            line += "".join(f"\n  {_visible(each)}" for each in told_by)
         return line
 
 
@@ -128,10 +131,29 @@ def _bound() -> dict[str, Any]:
     return {} if context is None else {"job_id": str(context.job_id), "attempt": context.attempt}
 
 
+def _scrubbed(told: Any) -> Any:
+    context = current.get()
+    return told if context is None else context.scrubbed(told)
+
+
 def _plain(value: object) -> str:
     text = str(value)
-    return json.dumps(text) if any(c.isspace() or ord(c) < ord(" ") for c in text) else text
+    return text if text.isprintable() and " " not in text else _quoted(text)
 
 
 def _one_line(text: str) -> str:
-    return text if text.isprintable() else json.dumps(text)
+    return text if text.isprintable() else _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{_visible(escaped)}"'
+
+
+def _visible(text: str) -> str:
+    """Write what cannot be seen, or moves what can, as an escape."""
+    return (
+        text
+        if text.isprintable()
+        else "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+    )

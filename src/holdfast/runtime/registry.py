@@ -12,6 +12,7 @@ from holdfast.domain.limits import fields_of
 from holdfast.domain.options import OnConflict, OnParentFailure, written_options
 from holdfast.domain.parameters import read_parameters
 from holdfast.domain.payload import PayloadCodec
+from holdfast.domain.redaction import first_names
 from holdfast.domain.task import KeyScope, TaskSettings
 from holdfast.runtime.context import JobContext
 from holdfast.runtime.handle import AsyncHandle, Handle, as_uuid
@@ -61,6 +62,7 @@ class _Task(Enqueues[P, R]):
     ) -> None:
         super().__init__(app, self)
         self.function = function
+        self.body = function  # what a worker calls: the function, in what its app wraps around all of them
         self.settings = settings
         self.codec = codec
         self.takes_context = takes_context(function)
@@ -190,7 +192,7 @@ def default_name(function: Callable[..., Any]) -> str:
 
 
 def refuse_unknown_fields(function: Callable[..., Any], settings: TaskSettings) -> None:
-    """Refuse unique=[…] and feed_fields=[…] that name what the payload will never have."""
+    """Refuse unique=[…], feed_fields=[…] and redact=[…] that name what the payload will never have, or contradict each other."""
     parameters = read_parameters(function, JobContext, {})
     unknown = [] if parameters.takes_extra else sorted(set(settings.unique_by or ()) - set(parameters.types))
     if unknown:
@@ -210,6 +212,19 @@ def refuse_unknown_fields(function: Callable[..., Any], settings: TaskSettings) 
     if silent:
         raise Configuration(
             f"task {settings.name!r} shows {', '.join(silent)} in its events (feed_fields=), which it does not take"
+        )
+    _refuse_unfit_redaction(settings, None if parameters.takes_extra else set(parameters.types))
+
+
+def _refuse_unfit_redaction(settings: TaskSettings, fields: set[str] | None) -> None:
+    hidden = first_names(settings.options.get("redact", ()))
+    if fields is not None and (unknown := sorted(hidden - fields - {"*"})):
+        raise Configuration(f"task {settings.name!r} redacts {', '.join(unknown)}, which it does not take")
+    # Both are read from the payload by the database, and stand in events and in the names of limits.
+    shown = {*settings.options.get("feed_fields", ()), *fields_of(settings.options)}
+    if told := sorted(shown if "*" in hidden else hidden & shown):
+        raise Configuration(
+            f"task {settings.name!r} redacts {', '.join(told)}, and shows it in its events, limits or rollout: choose one"
         )
 
 

@@ -5,7 +5,7 @@ import contextvars
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from holdfast.domain.job import ClaimedJob
@@ -18,6 +18,7 @@ from holdfast.runtime.lane import Lane
 from holdfast.runtime.logs import events
 from holdfast.runtime.processes import Processes
 from holdfast.runtime.registry import AnyTask
+from holdfast.runtime.surrounding import Hook
 from holdfast.runtime.threads import Threads
 from holdfast.store.claim import Fence
 from holdfast.store.finish import Settled
@@ -33,6 +34,7 @@ class Runner:
         finisher: Finisher,
         processes: Processes,
         concurrency: int,
+        hooks: Sequence[Hook],
     ) -> None:
         self._tasks = tasks
         self._lanes = lanes
@@ -42,7 +44,8 @@ class Runner:
         self._threads = Threads()
         self._attempts: set[Attempt] = set()
         self._running = 0
-        self._is_traced = tracing.is_on()
+        self._hooks = hooks
+        self._is_watched = self._asks_whether_watched()
         self.ended: Counter[str] = Counter()
         # Every attempt begins with what was set before the first: nothing leaks from one task into another.
         self._context = contextvars.copy_context()
@@ -50,11 +53,13 @@ class Runner:
     def take(self, lane: Lane, jobs: Iterable[ClaimedJob]) -> None:
         """Take what a lane claimed; it runs as slots become free."""
         lane.waiting.extend(jobs)
-        self._is_traced = (
-            tracing.is_on()
-        )  # a claim at a time: the answer costs as much as a tenth of a short job
+        self._is_watched = self._asks_whether_watched()
         lane.started_at = time.monotonic()
         self._start_waiting(lane)
+
+    def _asks_whether_watched(self) -> bool:
+        # Once a claim, and not once a job: the answer costs as much as a tenth of a short one.
+        return bool(self._hooks) or tracing.is_on()
 
     def take_alone(self, lane: Lane, job: ClaimedJob) -> None:
         """Take a suspect: it runs at once, in a process of its own."""
@@ -77,8 +82,11 @@ class Runner:
     async def _run(self, attempt: Attempt) -> None:
         if events.isEnabledFor(logging.INFO):
             events.info("job:processing", extra=_facts(attempt.job))
-        run = attempt.run_traced if self._is_traced else attempt.run
-        outcome = await run(self._threads, self._processes)
+        outcome = await (
+            attempt.run_watched(self._threads, self._processes, self._hooks)
+            if self._is_watched
+            else attempt.run(self._threads, self._processes)
+        )
         lane = attempt.lane
         lane.running -= 1
         self._running -= 1

@@ -61,7 +61,9 @@ class Ticker:
             ended = run(self._work())
             with suppress(HoldfastError):  # the next tick tries again
                 self._app.link.perform_once(upkeep.upkeep())
-            queues = sorted({task.settings.queue for task in self._app.all_tasks.values()})
+            queues = sorted(
+                {*self._app.queues, *(task.settings.queue for task in self._app.all_tasks.values())}
+            )
             remaining = self._app.link.perform(jobs_in_line(queues, MOST_REMAINING))
         finally:
             self._app.ticking.release()

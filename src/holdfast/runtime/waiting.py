@@ -80,7 +80,7 @@ def children(
     saved = yield from durable.recall(place)
     if saved is None:
         declared = app.declared({job.task for job in jobs})
-        ids = yield book.enqueue_children(durable.job, place, document(jobs), declared)
+        ids = yield book.enqueue_children(durable.job, place, document(app.sealed(jobs)), declared)
         failpoints.reach("step_saved")
     else:
         ids = [UUID(told) for told in json.loads(saved.value or "[]")]

@@ -11,7 +11,16 @@ from weakref import WeakValueDictionary
 from holdfast.domain.access import Principal
 from holdfast.domain.error_text import message_of, type_name
 from holdfast.domain.errors import BadInput, Configuration, DatabaseUnavailable, DeliveryNotFound
-from holdfast.domain.webhook import ANY_TYPE, Delivery, Outcome, WebhookEvent, check_paths, read_json
+from holdfast.domain.redaction import scrubbed
+from holdfast.domain.webhook import (
+    ANY_TYPE,
+    Delivery,
+    Outcome,
+    WebhookEvent,
+    check_paths,
+    hidden_texts,
+    read_json,
+)
 from holdfast.runtime.failpoints import reach
 from holdfast.runtime.logs import events
 from holdfast.runtime.registry import is_async
@@ -19,7 +28,7 @@ from holdfast.runtime.verifiers import Verifier
 from holdfast.store import webhook as store
 from holdfast.store.access import enter, record_action
 from holdfast.store.call import Call
-from holdfast.store.transaction import AsyncTransaction
+from holdfast.store.transaction import AsyncTransaction, Transaction
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
@@ -92,6 +101,8 @@ class Receiving:
             raise Configuration(
                 f"webhook {name!r}: on= maps types of events to functions, or {ANY_TYPE!r} to one for all"
             )
+        if tenant in {"", "*"}:
+            raise Configuration(f"webhook {name!r}: {tenant!r} is no tenant that somebody can be bound to")
         if largest < 1 or timeout <= 0 or per_second <= 0:
             raise Configuration(f"webhook {name!r}: largest, timeout and per_second are more than 0")
         made = Webhook(
@@ -164,14 +175,14 @@ class Receiver:
             taken = transaction.perform(store.begin_webhook(event, "handled"))
             if taken is None:
                 return Outcome.REPEATED
-            handler(replace(event, delivery_id=taken), transaction.connection)
-            transaction.perform(store.end_webhook(taken))
+            _run_sync(handler, replace(event, delivery_id=taken), transaction)
             reach("webhook_handled")
         reach("webhook_committed")
         return Outcome.HANDLED
 
     async def _keep_failure(self, event: WebhookEvent, error: Exception) -> None:
-        said = f"{type_name(error)}: {message_of(error, 1000)}"
+        hidden = hidden_texts(event.body, self._webhook.redact)
+        said = scrubbed(f"{type_name(error)}: {message_of(error, 1000)}", hidden)
         events.error(
             "webhook:failed", exc_info=error,
             extra={"endpoint": event.endpoint, "event_id": event.id, "type": event.type},
@@ -195,30 +206,26 @@ async def _run(handler: Handler, event: WebhookEvent, transaction: AsyncTransact
     return await transaction.perform(store.end_webhook(event.delivery_id))
 
 
+def _run_sync(handler: Handler, event: WebhookEvent, transaction: Transaction) -> list[UUID]:
+    handler(event, transaction.connection)
+    return transaction.perform(store.end_webhook(event.delivery_id))
+
+
 # -- replay ----------------------------------------------------------------------------------------------------------------
 
 
 async def replay_within(
     app: "Holdfast", transaction: AsyncTransaction, delivery: Delivery, actor: str
 ) -> list[UUID]:
-    """Call a delivery's handler again, in a transaction of the caller's; answers the jobs that it made.
-
-    A handler that is no coroutine cannot share that connection: it commits in a transaction of its own.
-    """
+    """Call a delivery's handler again, in a transaction of the caller's; answers the jobs that it made."""
     handler = _handler_of(app, delivery)
     raw = await transaction.perform(store.delivery_body(delivery.id))
-    if not is_async(handler):
-        return await asyncio.to_thread(_replay_sync, app, delivery, raw, handler, actor)
     number = await transaction.perform(store.begin_replay(delivery.id, actor))
     await transaction.perform(store.leave())
-    return await _run(handler, _event_of(delivery, raw, number), transaction)
-
-
-def _replay_sync(app: "Holdfast", delivery: Delivery, raw: bytes, handler: Handler, actor: str) -> list[UUID]:
-    with app.link.transaction() as transaction:
-        number = transaction.perform(store.begin_replay(delivery.id, actor))
-        handler(_event_of(delivery, raw, number), transaction.connection)
-        return transaction.perform(store.end_webhook(delivery.id))
+    event = _event_of(delivery, raw, number)
+    if is_async(handler):
+        return await _run(handler, event, transaction)
+    return await transaction.in_thread(lambda lent: _run_sync(handler, event, lent))
 
 
 async def replay(app: "Holdfast", delivery_id: UUID, actor: str, reason: str | None = None) -> list[UUID]:

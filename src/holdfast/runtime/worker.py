@@ -91,13 +91,17 @@ class Worker:
         self._claiming = AsyncSession(self._database, "holdfast claim")
         self._finishing = AsyncSession(self._database, "holdfast finish", deadline=30.0)
         self._identity = Identity(
-            slots_of(app.all_tasks.values(), queues, concurrency), tuple(sorted(app.all_tasks)), lease
+            slots_of(app.all_tasks.values(), queues, concurrency, app.queues),
+            tuple(sorted(app.all_tasks)),
+            lease,
         )
         self._finisher = Finisher(self._finishing, lambda: self._identity.id)
         self._processes = app.child_processes(self._child_limit + 1)
         self._lanes = self._make_lanes()
         self._suspects = Lane("suspects", [], 1, self._claim_suspect, looks_ahead=False, poll_seconds=poll)
-        self._runner = Runner(app.all_tasks, self._lanes, self._finisher, self._processes, concurrency)
+        self._runner = Runner(
+            app.all_tasks, self._lanes, self._finisher, self._processes, concurrency, app.hooks
+        )
         self._sweeper = Sweeper(self._database, lease, poll, self._wake_lanes, self._give_back_late)
         self._scheduler = Scheduler(app.declarations.by_name, self._sweeper.insist, poll)
         self._dispatcher = Dispatcher(self._database, app.executors, lambda: self._identity.id, poll)

@@ -12,6 +12,7 @@ from holdfast.store.errors import translated
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
+_Cursor = TypeVar("_Cursor", psycopg.Cursor[Any], psycopg.AsyncCursor[Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class Call(Generic[T]):
     read: Callable[[list[Row]], T]
     binary: bool = False
     prepare: bool | None = None  # None: once it has been asked often
+    looks: bool = True  # at tables itself: their rows are hidden from whoever has not said whose to see
 
 
 def nothing(_rows: list[Row]) -> None:
@@ -50,7 +52,7 @@ def function(
 ) -> Call[T]:
     """Call one of the machine's functions; a type beside an argument casts it, an empty one sends it as it is."""
     kinds = tuple(types) if types is not None else ("",) * len(arguments)
-    return Call(_function_sql(name, kinds), arguments, read, binary)
+    return Call(_function_sql(name, kinds), arguments, read, binary, looks=False)
 
 
 @cache
@@ -61,6 +63,43 @@ def _query_sql(name: str) -> str:
 def query(name: str, read: Callable[[list[Row]], T], **parameters: Any) -> Call[T]:
     """Run one of the reads in sql/queries."""
     return Call(_query_sql(name), parameters, read)
+
+
+def statement(name: str, read: Callable[[list[Row]], T], **parameters: Any) -> Call[T]:
+    """Run one of the statements in sql/queries that look at no table with rows of tenants."""
+    return Call(_query_sql(name), parameters, read, looks=False)
+
+
+def perform_alone_sync(connection: psycopg.Connection[Any], call: Call[T]) -> T:
+    """Perform a call in a transaction of its own, for nobody but ourselves: it sees the rows of all tenants."""
+    if not call.looks:
+        return perform_sync(connection, call)
+    with translated():
+        cursor = psycopg.ClientCursor(connection)
+        cursor.execute(_seeing_all(call), call.parameters)
+        return call.read(_last(cursor).fetchall())
+
+
+async def perform_alone(connection: psycopg.AsyncConnection[Any], call: Call[T]) -> T:
+    """Perform a call in a transaction of its own, for nobody but ourselves: it sees the rows of all tenants."""
+    if not call.looks:
+        return await perform(connection, call)
+    with translated():
+        cursor = psycopg.AsyncClientCursor(connection)
+        await cursor.execute(_seeing_all(call), call.parameters)
+        return call.read(await _last(cursor).fetchall())
+
+
+def _seeing_all(call: Call[Any]) -> str:
+    # Two statements in one message are one transaction, also behind a pooler; so neither a second round trip is needed nor a
+    # lock around a connection that tasks share.
+    return _query_sql("enter_all") + call.sql
+
+
+def _last(cursor: _Cursor) -> _Cursor:
+    while cursor.nextset():
+        pass
+    return cursor
 
 
 def perform_sync(connection: psycopg.Connection[Any], call: Call[T]) -> T:

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 from holdfast.domain.job import ClaimedJob
-from holdfast.store.call import Call, Row, function, nothing
+from holdfast.store.call import Call, Row, function, nothing, single
 
 # What an attempt shows with every write: the job and the claim that took it.
 Fence: TypeAlias = tuple[UUID, UUID]
@@ -37,6 +37,11 @@ def register_worker(
         "register_worker", worker_id, name, host, pid, version, json.dumps(queues), list(tasks), lease, its_clock,
         read=nothing, types=("", "", "", "", "", "jsonb", "text[]", "", ""),
     )  # fmt: skip
+
+
+def copies(job_id: UUID, origin: UUID) -> Call[bool]:
+    """Ask whether a job has its payload from another: a retry of it, or what undoes it."""
+    return function("copies_payload_of", job_id, origin, read=single)
 
 
 def _read_claimed(claim_id: UUID) -> Callable[[list[Row]], list[ClaimedJob]]:

@@ -17,7 +17,13 @@ from psycopg import conninfo
 from psycopg.pq import Conninfo
 
 from holdfast.domain.errors import Configuration, DatabaseUnavailable
-from holdfast.store.call import Call, perform, perform_sync, perform_together, perform_together_sync
+from holdfast.store.call import (
+    Call,
+    perform_alone,
+    perform_alone_sync,
+    perform_together,
+    perform_together_sync,
+)
 from holdfast.store.errors import translated
 
 T = TypeVar("T")
@@ -107,6 +113,13 @@ def find_database(
     return None
 
 
+def database_of(parts: Mapping[str, Any], source: str) -> Database:
+    """Give the database that another library's connection options lead to; those that are not libpq's are left out."""
+    known = {option.keyword.decode() for option in Conninfo.get_defaults()}
+    told = {name: str(value) for name, value in parts.items() if name in known and value not in {None, ""}}
+    return require_database(conninfo.make_conninfo("", **told), source=source)
+
+
 def _read_secret(variable: str, path: str) -> str:
     try:
         secret = Path(path).read_text("utf-8").strip()
@@ -119,9 +132,11 @@ def _read_secret(variable: str, path: str) -> str:
     return secret
 
 
-def require_database(given: str | None = None, environment: Mapping[str, str] = os.environ) -> Database:
+def require_database(
+    given: str | None = None, environment: Mapping[str, str] = os.environ, *, source: str = "given"
+) -> Database:
     """As find_database, with an error that names the fixes."""
-    found = find_database(given, environment)
+    found = find_database(given, environment, source=source)
     if found is None:
         raise Configuration(
             "no database is configured: pass database_url=…, set HOLDFAST_DATABASE_URL, DATABASE_URL or PGHOST, "
@@ -165,7 +180,7 @@ class AsyncSession:
         connection = await self.connection()
         timer = asyncio.get_running_loop().call_later(deadline or self._deadline, cut, connection)
         try:
-            return await perform(connection, call)
+            return await perform_alone(connection, call)
         except DatabaseUnavailable:
             await self._discard(connection)
             raise
@@ -232,7 +247,7 @@ class Session:
         connection = self.connection()
         try:
             with _watchdog.watch(connection, self._deadline):
-                return perform_sync(connection, call)
+                return perform_alone_sync(connection, call)
         except DatabaseUnavailable:
             self.close()
             raise

@@ -29,6 +29,8 @@ _OURS: dict[str, type[errors.HoldfastError]] = {
     "HF020": errors.ApprovalNotFound,
     "HF021": errors.ApprovalChanged,
     "HF013": errors.QuotaReached,
+    "HF015": errors.TenantBound,
+    "HF016": errors.TenantsNotApart,
 }
 _MISSING_SCHEMA = {"3F000", "42P01", "42883", "42703"}
 _BAD_JSON = {"22P02", "22P05", "22030", "22032", "54001"}
@@ -116,7 +118,7 @@ def _lease_lost(detail: str | None) -> errors.LeaseLost:
 
 def _limit_reached(said: str, detail: str | None) -> errors.LimitReached:
     told = json.loads(detail or "{}")
-    return errors.LimitReached(said, UUID(told["job"]), told["key"])
+    return errors.LimitReached(said, UUID(told["job"]) if told["job"] else None, told["key"])
 
 
 def _closed(detail: str | None) -> errors.ApprovalClosed:

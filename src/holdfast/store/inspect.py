@@ -1,13 +1,16 @@
 """Reading one job with its story."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from holdfast.domain.encryption import shown
 from holdfast.domain.job import AttemptRecord, Happening, Job, Progress, StepRecord, Transition
+from holdfast.domain.redaction import redacted
 from holdfast.domain.states import Status
 from holdfast.store.call import Call, Row, query
 
@@ -33,9 +36,14 @@ def _read_jobs(rows: list[Row]) -> list[Job]:
 
 
 def read_job(values: list[Any]) -> Job:
-    """Read a row of select_jobs."""
+    """Read a row of select_jobs, without what others may not see of it."""
+    *values, paths = values
     values[3] = Status(values[3])
-    return Job(*values)
+    job = Job(*values)
+    payload = shown(job.payload)
+    if paths is None and payload is job.payload:
+        return job
+    return replace(job, payload=redacted(payload, paths), result=redacted(job.result, paths))
 
 
 def find_job(job_id: UUID) -> Call[Job | None]:
@@ -86,9 +94,13 @@ def steps(
     at, name = after or (datetime.min.replace(tzinfo=UTC), "")
     return query(
         "steps",
-        lambda rows: [StepRecord(*row) for row in rows],
+        _read_steps,
         job_id=job_id, after=at, after_name=name, limit=limit, largest=largest,
     )  # fmt: skip
+
+
+def _read_steps(rows: list[Row]) -> list[StepRecord]:
+    return [StepRecord(*(*told, redacted(value, paths), size)) for *told, value, size, paths in rows]
 
 
 def activity(job_id: UUID) -> Call[list[Happening]]:

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import psycopg
 
-from holdfast.store.call import perform, perform_sync, query
+from holdfast.store.call import perform, perform_sync, statement
 from holdfast.store.connection import Database, cut
 from holdfast.store.errors import translated
 
@@ -56,7 +56,7 @@ class Listener:
     async def _ask(self, connection: psycopg.AsyncConnection[Any], question: str) -> None:
         timer = asyncio.get_running_loop().call_later(DEADLINE, cut, connection)
         try:
-            await perform(connection, query(question, list))
+            await perform(connection, statement(question, list))
         finally:
             timer.cancel()
 
@@ -75,8 +75,8 @@ def hears_itself(database: Database, patience: float = 3.0) -> bool:
         listening = psycopg.connect(**database.arguments("holdfast doctor"))
         speaking = psycopg.connect(**database.arguments("holdfast doctor"))
         with listening, speaking:
-            perform_sync(listening, query("listen_doctor", list))
-            perform_sync(speaking, query("notify_doctor", list, said=said))
+            perform_sync(listening, statement("listen_doctor", list))
+            perform_sync(speaking, statement("notify_doctor", list, said=said))
             return any(
                 notice.payload == said for notice in listening.notifies(timeout=patience, stop_after=1)
             )

@@ -14,7 +14,7 @@ import psycopg
 from psycopg import sql
 
 from holdfast.domain.errors import SchemaMismatch
-from holdfast.store.call import Call, Row, perform_sync, query
+from holdfast.store.call import Call, Row, perform_sync, statement
 from holdfast.store.connection import Database
 from holdfast.store.errors import translated
 
@@ -132,16 +132,16 @@ def _is_pending(step: Step, installed: dict[str, str]) -> bool:
 
 def read_state(connection: psycopg.Connection[Any]) -> SchemaState:
     """Look at the database."""
-    owner = perform_sync(connection, query("schema_owner", lambda rows: rows[0][0] if rows else None))
+    owner = perform_sync(connection, statement("schema_owner", lambda rows: rows[0][0] if rows else None))
     if owner is None:
         return compare({})
-    installed: dict[str, str] = perform_sync(connection, query("installed", _as_dict))
+    installed: dict[str, str] = perform_sync(connection, statement("installed", _as_dict))
     return compare(installed, owner)
 
 
 def schema_state() -> Call[SchemaState]:
     """Compare what a database that has the schema has installed with what this release has."""
-    return query("installed", lambda rows: compare(_as_dict(rows)))
+    return statement("installed", lambda rows: compare(_as_dict(rows)))
 
 
 def _as_dict(rows: list[Row]) -> dict[str, str]:
@@ -201,7 +201,7 @@ def _apply_patiently(connection: psycopg.Connection[Any]) -> Step | None:
 def _apply_next(connection: psycopg.Connection[Any]) -> Step | None:
     # A transaction a step: a new enum value must be committed before a later step may use it.
     with connection.transaction():
-        perform_sync(connection, query("migration_lock", lambda rows: rows))
+        perform_sync(connection, statement("migration_lock", lambda rows: rows))
         pending = read_state(connection).pending
         if not pending:
             return None

@@ -13,7 +13,7 @@ from holdfast.domain.health import (
     WorkerInfo,
 )
 from holdfast.domain.states import Status
-from holdfast.store.call import Call, Row, query, single
+from holdfast.store.call import Call, Row, query, single, statement
 
 _CAP = COUNT_CAP + 1
 
@@ -45,7 +45,7 @@ def jobs_in_line(queue_names: Sequence[str], cap: int) -> Call[int]:
 
 def server() -> Call[ServerInfo]:
     """Look at the server and at who we are to it."""
-    return query("server", lambda rows: ServerInfo(*_only(rows)))
+    return statement("server", lambda rows: ServerInfo(*_only(rows)))
 
 
 def homeless_tasks(queue_names: Sequence[str]) -> Call[list[HomelessTask]]:
@@ -62,7 +62,7 @@ def recent_ends(window: timedelta) -> Call[RecentEnds]:
 
 def storage() -> Call[Storage]:
     """Look at transactions, dead rows and history partitions."""
-    return query("storage", lambda rows: Storage(*_only(rows)))
+    return statement("storage", lambda rows: Storage(*_only(rows)))
 
 
 def _only(rows: list[Row]) -> Row:

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from holdfast.domain.redaction import redacted
 from holdfast.domain.schedule import Due, Plan, Schedule, ScheduleRun, Timing
 from holdfast.store.call import Call, Row, function, nothing, query, single
 
@@ -99,4 +101,9 @@ def schedule_runs(name: str, limit: int = 20) -> Call[list[ScheduleRun]]:
 
 
 def _read(rows: list[Row]) -> list[Schedule]:
-    return [Schedule(*row) for row in rows]
+    # Who looks at a schedule sees what they would see of its jobs.
+    return [
+        replace(one, payload=redacted(one.payload, paths))
+        for *told, paths in rows
+        for one in [Schedule(*told)]
+    ]

@@ -56,8 +56,7 @@ class Conditions:
             case IdTerm():
                 return self.say("j.id between {} and {}", term.first, term.last)
             case JsonTerm():
-                wanted = [self.say(f"j.{term.column} @> {{}}", Jsonb(one)) for one in _documents(term)]
-                return sql.SQL("({})").format(sql.SQL(" or ").join(wanted))
+                return self._member(term)
             case ErrorTerm():
                 pattern = _within(term.text)
                 return self.say(
@@ -87,6 +86,19 @@ class Conditions:
                 return self.say(f"j.{term.field} = {{}}", term.text)
             case _:
                 return self.say(f"j.{term.field} like {{}}", like)
+
+    def _member(self, term: JsonTerm) -> Text:
+        wanted = [self.say(f"j.{term.column} @> {{}}", Jsonb(one)) for one in _documents(term)]
+        fits = sql.SQL("({})").format(sql.SQL(" or ").join(wanted))
+        if term.column != "payload":
+            return fits
+        # What is hidden is not found either: who may ask often enough would know it.
+        shown = self.say(
+            "not exists (select from holdfast.task t, jsonb_array_elements_text(t.options -> 'redact') as hidden"
+            " where t.name = j.task and split_part(hidden, '.', 1) in ('*', {}))",
+            term.path[0],
+        )
+        return sql.SQL("({} and {})").format(fits, shown)
 
     def _word(self, term: WordTerm) -> Text:
         said = self.say(

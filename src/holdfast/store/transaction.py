@@ -1,14 +1,15 @@
 """Transactions in which a task writes beside us: its errors stay the driver's own, those of the commit become ours."""
 
+import asyncio
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
 import psycopg
 
 from holdfast.store.call import Call, perform, perform_sync
-from holdfast.store.connection import AsyncSession, Session
+from holdfast.store.connection import AsyncSession, Session, cut
 from holdfast.store.errors import translated
 
 T = TypeVar("T")
@@ -23,6 +24,18 @@ class AsyncTransaction:
     async def perform(self, call: Call[T]) -> T:
         """Perform one of our calls in it."""
         return await perform(self.connection, call)
+
+    async def in_thread(self, work: Callable[["Transaction"], T]) -> T:
+        """Let sync code work in this very transaction, in a thread; nobody else uses the connection meanwhile."""
+        working = asyncio.ensure_future(asyncio.to_thread(_lend, self.connection, work))
+        try:
+            return await asyncio.shield(working)
+        except asyncio.CancelledError:
+            # Nothing of it will be committed any more. The transaction ends when this is left, and two threads must not
+            # speak on one connection.
+            cut(self.connection)
+            await asyncio.wait([working])
+            raise
 
 
 class Transaction:
@@ -66,3 +79,17 @@ def open_sync(session: Session) -> Iterator[Transaction]:
         raise
     with translated():
         transaction.__exit__(None, None, None)
+
+
+def _lend(connection: psycopg.AsyncConnection[Any], work: Callable[[Transaction], T]) -> T:
+    """Give the connection a sync face for as long as the work lasts."""
+    handlers = connection.pgconn.notice_handler, connection.pgconn.notify_handler
+    lent: psycopg.Connection[Any] = psycopg.Connection(connection.pgconn)
+    lent.prepare_threshold = None  # prepared statements have names, and those belong to the owner
+    try:
+        with lent.transaction():  # inside the owner's, which alone commits
+            return work(Transaction(lent))
+    finally:
+        connection.pgconn.notice_handler, connection.pgconn.notify_handler = handlers
+        # Whoever kept it has nothing in their hands any more, and its end closes nothing.
+        del lent.pgconn

@@ -25,4 +25,4 @@ def erase_history(job_id: UUID) -> Call[None]:
 
 def _write(name: str, **parameters: Any) -> Call[None]:
     text = files("holdfast.store").joinpath("sql", "trespass", f"{name}.sql").read_text("utf-8")
-    return Call(text, parameters, nothing)
+    return Call(text, parameters, nothing, looks=False)

@@ -54,6 +54,7 @@ def operate(
     """Do something to all jobs that match, by a job that a worker carries out."""
     from holdfast.interfaces.cli.waiting import wait_for
     from holdfast.runtime.bulk import asked, creating
+    from holdfast.store.access import enter
     from holdfast.store.search import count_jobs
 
     if job_id is not None:
@@ -69,6 +70,7 @@ def operate(
         return
     confirm(f"{action.capitalize()} {_number(counted.number, counted.is_all)}?")
     with current().link.transaction() as transaction:
+        transaction.perform(enter("*"))
         made = asked(creating(action, which.search, actor, reason), transaction.perform)
     if then_wait:
         say(f"operation {made}")

@@ -7,10 +7,11 @@ from starlette.requests import HTTPConnection, Request
 
 from holdfast.domain.access import SESSION_PREFIX, Principal, Scope, read_key
 from holdfast.domain.errors import Configuration
+from holdfast.domain.people import home_of
 from holdfast.interfaces.http.cookies import find_cookie
 from holdfast.interfaces.http.hosts import SAFE_METHODS, Origins, is_local_http, is_loopback
 from holdfast.interfaces.http.problem import FORBIDDEN, TOO_MANY, Refusal
-from holdfast.interfaces.http.rates import Rates
+from holdfast.interfaces.http.rates import KnownSecrets, Rates
 from holdfast.store.access import find_key, use_key
 from holdfast.store.people import find_session
 
@@ -26,7 +27,35 @@ _BEARER = "bearer "
 _OF_KEYS = "key:"
 # What a stranger's secret is compared with: an unknown id costs what a wrong secret costs.
 _NOBODYS_DIGEST = bytes(32)
+# Secrets that nobody has, a second and address: who guesses them would otherwise ask as fast as the database answers.
+WRONG_A_SECOND = 5.0
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
+
+
+class Guesses:
+    """Counts, by where they come from, secrets that nobody has. Those that were right before are never held up by others' guesses."""
+
+    def __init__(self) -> None:
+        self._rates = Rates(WRONG_A_SECOND)
+        self._known = KnownSecrets()
+
+    def refuse_too_many(self, request: Request, digest: bytes) -> None:
+        """Refuse to look a secret up when too many wrong ones came from there; it is looked up when it has been right."""
+        wait = None if digest in self._known else self._rates.wait(_home(request))
+        if wait is not None:
+            raise Refusal(TOO_MANY, headers={"Retry-After": str(wait)})
+
+    def count(self, request: Request, digest: bytes, *, is_right: bool) -> None:
+        """Learn what a secret was."""
+        if is_right:
+            self._known.add(digest)
+        else:
+            self._known.forget(digest)
+            self._rates.charge(_home(request))
+
+
+def _home(request: Request) -> str:
+    return home_of(request.client.host if request.client else None)
 
 
 class Access:
@@ -45,6 +74,7 @@ class Access:
         self._asks = auth
         self.origins = Origins(settings.text("base_url") if settings else None)
         self._rates = Rates(settings.number("rate_limit", 0) if settings else 0)
+        self._guesses = Guesses()
 
     async def principal(self, request: Request, *, is_request: bool = True) -> Principal | None:
         """Say who makes this request; None is nobody.
@@ -57,7 +87,8 @@ class Access:
             return self._of_host(request, found)
         given = request.headers.get("authorization", "")
         if given.lower().startswith(_BEARER):
-            return await self._by_key(given[len(_BEARER) :])  # a wrong key is not helped out by a session
+            # A wrong key is not helped out by a session.
+            return await self._by_key(request, given[len(_BEARER) :], is_request=is_request)
         return await self._by_session(request, is_request=is_request)
 
     def spend(self, principal: Principal) -> None:
@@ -71,12 +102,15 @@ class Access:
         if not self.origins.is_own(request):
             raise Refusal(FORBIDDEN, "this must come from a page of this server")
 
-    async def _by_key(self, text: str) -> Principal | None:
+    async def _by_key(self, request: Request, text: str, *, is_request: bool) -> Principal | None:
         key = read_key(text.strip())
         if key is None:
             return None
+        if is_request:
+            self._guesses.refuse_too_many(request, key.digest)
         stored = await self._app.link.aperform(find_key(key.id))
         matches = key.matches(stored.digest if stored else _NOBODYS_DIGEST)
+        self._guesses.count(request, key.digest, is_right=matches and stored is not None)
         if stored is None or not matches:
             return None
         if stored.is_long_unused:
@@ -87,7 +121,10 @@ class Access:
         session = find_cookie(request, SESSION_PREFIX)
         if session is None:
             return None
+        if is_request:
+            self._guesses.refuse_too_many(request, session.digest)
         found = await self._app.link.aperform(find_session(session, is_request=is_request))
+        self._guesses.count(request, session.digest, is_right=found is not None)
         if found is not None and request.method not in SAFE_METHODS:
             self.require_own_page(request)
         return found

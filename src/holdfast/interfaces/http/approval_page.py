@@ -21,9 +21,9 @@ from holdfast.domain.access import Principal
 from holdfast.domain.approval import EXPIRED, Seen, Verdict
 from holdfast.domain.errors import DatabaseUnavailable
 from holdfast.interfaces.http.access import Access
-from holdfast.interfaces.http.forms import Unreadable, is_foreign, read_form
+from holdfast.interfaces.http.forms import is_foreign, read_form
 from holdfast.interfaces.http.html import headers, pages
-from holdfast.interfaces.http.problem import refusal_of
+from holdfast.interfaces.http.problem import Refusal, refusal_of
 from holdfast.store import approval as store
 from holdfast.store.access import record_action
 
@@ -99,7 +99,7 @@ async def _read(request: Request) -> Sent | None:
     try:
         approval_id = UUID(request.path_params["approval_id"])
         form = await read_form(request, _FIELDS)
-    except (ValueError, Unreadable):
+    except (ValueError, Refusal):
         return None
     code = _read_code(form.get("code", ""))
     if code is None:

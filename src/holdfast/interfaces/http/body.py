@@ -23,11 +23,11 @@ class TooSlow(Exception):
     """The body did not arrive in time."""
 
 
-async def read_body(request: Streams, largest: int = LARGEST_BODY, slowest: float = SLOWEST_BODY) -> bytes:
+async def read_body(request: Streams, largest: int = LARGEST_BODY, slowest: float | None = None) -> bytes:
     """Read the whole body, and no more than is allowed, whatever its headers say."""
     read = bytearray()
     try:
-        async with asyncio.timeout(slowest):
+        async with asyncio.timeout(SLOWEST_BODY if slowest is None else slowest):
             async for some in request.stream():
                 read += some
                 if len(read) > largest:

@@ -1,4 +1,4 @@
-"""What surrounds every door: whose word counts about where a request came from, which hosts are ours, and headers that keep browsers strict.
+"""What surrounds every door: whose word counts about where a request came from, where it ends, which hosts are ours, and strict headers.
 
 Pure ASGI: a stream passes through as it is.
 """
@@ -32,6 +32,7 @@ STRICT = {
     "Cache-Control": "no-store",
 }
 _A_YEAR = "max-age=31536000"
+LARGEST_HEADERS = 32 * 1024
 
 
 class Proxies:
@@ -86,6 +87,34 @@ def _bare(entry: str) -> str | None:
         return str(ip_address(text))
     except ValueError:
         return None
+
+
+class Framing:
+    """Refuses requests that another reader could end elsewhere than we do, or whose headers are larger than anybody needs.
+
+    A length beside chunks is allowed by HTTP and ignored; whoever stands before us may believe it, and then what is a body
+    to one is somebody's next request to the other.
+    """
+
+    def __init__(self, app: "ASGIApp") -> None:
+        self._app = app
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        """Pass on what can be read in one way."""
+        if scope["type"] == "http" and (wrong := _framing_problem(scope["headers"])) is not None:
+            refusal = Refusal(BAD_REQUEST, wrong, headers={"Connection": "close"})
+            await refusal.response(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
+def _framing_problem(headers: Sequence[tuple[bytes, bytes]]) -> str | None:
+    names = {name for name, _ in headers}
+    if b"transfer-encoding" in names and b"content-length" in names:
+        return "a request has a length or chunks, not both"
+    if sum(len(name) + len(value) for name, value in headers) > LARGEST_HEADERS:
+        return f"the headers have more than {LARGEST_HEADERS:,} bytes"
+    return None
 
 
 class Hosts:
@@ -148,7 +177,7 @@ class StrictHeaders:
 def guards(settings: "Settings", *, auth: bool) -> list[Middleware]:
     """Make what surrounds the doors, the outermost first."""
     made = [Middleware(Proxies, trusted=trusted_proxies(settings))] if auth else []
-    made.append(Middleware(StrictHeaders))
+    made += [Middleware(StrictHeaders), Middleware(Framing)]
     allowed = allowed_hosts(settings)
     if not auth:
         made.append(Middleware(Hosts, allowed=LOOPBACK_NAMES, takes_own_address=False))

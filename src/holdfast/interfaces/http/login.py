@@ -4,25 +4,22 @@ import math
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, assert_never
-from urllib.parse import parse_qsl
 
 from jinja2 import Environment, PackageLoader
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from holdfast.domain.access import DEVICE_PREFIX, SESSION_PREFIX
-from holdfast.interfaces.http import body as bodies
-from holdfast.interfaces.http import problem as problems
 from holdfast.interfaces.http.access import Access
 from holdfast.interfaces.http.cookies import find_cookie, forget_session, keep_cookie
+from holdfast.interfaces.http.forms import read_form
 from holdfast.interfaces.http.problem import Refusal, refusal_of
 from holdfast.runtime.sessions import Arrival, LoggedIn, Refused, Sessions, TooManyTries
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
 
-LARGEST_FORM = 16 * 1024
 _FIELDS = frozenset({"name", "password", "next"})
 _HTML = {
     "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -46,7 +43,7 @@ class Door:
     async def log_in(self, request: Request) -> Response:
         """Let somebody in, or not."""
         self._access.require_own_page(request)
-        form = await read_form(request)
+        form = await read_form(request, _FIELDS)
         next_to = next_path(form.get("next"))
         arrival = Arrival(
             form.get("name", ""),
@@ -77,25 +74,6 @@ class Door:
         there = RedirectResponse(_within(request, "/login"), HTTPStatus.SEE_OTHER)
         forget_session(request, there)
         return there
-
-
-async def read_form(request: Request) -> Mapping[str, str]:
-    """Read the fields of a form; not by Starlette, whose limits did not count for this kind of body once."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/x-www-form-urlencoded":
-        raise Refusal(problems.WRONG_MEDIA_TYPE, "Content-Type must be application/x-www-form-urlencoded")
-    try:
-        raw = await bodies.read_body(request, LARGEST_FORM)
-        pairs = parse_qsl(raw.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=10)
-    except bodies.TooLarge:
-        raise Refusal(problems.TOO_LARGE) from None
-    except (bodies.TooSlow, ClientDisconnect):
-        raise Refusal(problems.TOO_SLOW) from None
-    except ValueError:
-        raise Refusal(problems.BAD_REQUEST, "the form cannot be read") from None
-    if len(dict(pairs)) < len(pairs) or not {name for name, _ in pairs} <= _FIELDS:
-        raise Refusal(problems.INVALID, "the form has fields twice, or others than name, password and next")
-    return dict(pairs)
 
 
 def next_path(asked: str | None) -> str:

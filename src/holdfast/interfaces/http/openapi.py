@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
+from holdfast.domain.access import Scope
 from holdfast.interfaces.http import problem as problems
-from holdfast.interfaces.http.operation import Operation
+from holdfast.interfaces.http.live import EventsQuery
+from holdfast.interfaces.http.operation import Operation, Query
 from holdfast.interfaces.http.problem import Problem, ProblemType
 
 if TYPE_CHECKING:
@@ -38,6 +40,20 @@ _IDEMPOTENCY_KEY = {
     "description": "Repeats of one request under one key are done once and answered the same, for 24 hours.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
 }
+_EVENTS_TAG = "events"
+_EVENTS = (
+    "Follow one of `subject`, `tenant` and `job`; a caller that is bound to a tenant may leave out all three."
+    " `data` of every event but `ready` and `reset` is a JSON object with `kind`, `job_id`, `at` and `data`."
+    " `reset` says that events between are gone: load anew what you show. A stream may be cut at any time; come again with the"
+    " last id, and nothing is missed or told twice."
+)
+_LAST_EVENT_ID = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "required": False,
+    "description": "The id of the last event that came; it counts more than `after`.",
+    "schema": {"type": "string"},
+}
 
 
 def describe(operations: Iterable[Operation], version: str) -> dict[str, Any]:
@@ -47,6 +63,7 @@ def describe(operations: Iterable[Operation], version: str) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for operation in found:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation, schemas)
+    paths["/events"] = {"get": _events(schemas)}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -57,7 +74,9 @@ def describe(operations: Iterable[Operation], version: str) -> dict[str, Any]:
         },
         "servers": [{"url": "/api/v1"}],
         "security": [{"key": []}],
-        "tags": [{"name": tag} for tag in dict.fromkeys(operation.tag for operation in found)],
+        "tags": [
+            {"name": tag} for tag in dict.fromkeys([*(operation.tag for operation in found), _EVENTS_TAG])
+        ],
         "paths": paths,
         "components": {
             "schemas": dict(sorted(components.items())),
@@ -85,7 +104,7 @@ def _described(operation: Operation, schemas: dict[_Key, Any]) -> dict[str, Any]
         "summary": operation.summary,
         "tags": [operation.tag],
         "x-scope": str(operation.scope),
-        "parameters": [*_path_parameters(operation), *_query_parameters(operation)],
+        "parameters": [*_path_parameters(operation), *_query_parameters(operation.query)],
         "responses": _responses(operation, schemas),
     }
     if operation.repeats_are_kept:
@@ -103,10 +122,10 @@ def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
     ]
 
 
-def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
-    if operation.query is None:
+def _query_parameters(query: type[Query] | None) -> list[dict[str, Any]]:
+    if query is None:
         return []
-    schema = TypeAdapter(operation.query).json_schema(ref_template=REFERENCE)
+    schema = TypeAdapter(query).json_schema(ref_template=REFERENCE)
     required = schema.get("required", [])
     return [
         {"name": name, "in": "query", "required": name in required, "schema": _without_null(inner)}
@@ -135,11 +154,40 @@ def _responses(operation: Operation, schemas: dict[_Key, Any]) -> dict[str, Any]
     told = {
         str(int(operation.status)): {"description": HTTPStatus(operation.status).phrase, "content": answer}
     }
+    return told | _problems(kinds, schemas)
+
+
+def _problems(kinds: Iterable[ProblemType], schemas: dict[_Key, Any]) -> dict[str, Any]:
     by_status: dict[int, list[ProblemType]] = {}
     for kind in sorted(kinds, key=lambda kind: (kind.status, kind.name)):
         by_status.setdefault(int(kind.status), []).append(kind)
     content = {problems.MEDIA_TYPE: {"schema": schemas["", "problem"]}}
+    told: dict[str, Any] = {}
     for status, some in sorted(by_status.items()):
         names = "; ".join(f"{kind.title} ({kind.name})" for kind in some)
         told[str(status)] = {"description": names, "content": content}
     return told
+
+
+# -- the stream, which is no operation: it has no transaction and no end ---------------------------------------------------
+
+
+def _events(schemas: dict[_Key, Any]) -> dict[str, Any]:
+    stream = {
+        "description": "A stream without end: `ready`, then an event for all that happens, and comments in silence.",
+        "headers": {
+            "Cache-Control": {"schema": {"type": "string", "const": "no-store"}},
+            "X-Accel-Buffering": {"schema": {"type": "string", "const": "no"}},
+        },
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    }
+    kinds = {*_ALWAYS, problems.NOT_FOUND, problems.INVALID}
+    return {
+        "operationId": "follow_events",
+        "summary": "Follow what happens to a subject, a tenant or a job, as server-sent events.",
+        "description": _EVENTS,
+        "tags": [_EVENTS_TAG],
+        "x-scope": str(Scope.READ),
+        "parameters": [*_query_parameters(EventsQuery), _LAST_EVENT_ID],
+        "responses": {"200": stream} | _problems(kinds, schemas),
+    }

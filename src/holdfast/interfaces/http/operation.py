@@ -88,13 +88,6 @@ class ApiCall:
             await transaction.perform(enter(self.principal.sees))
             return await transaction.perform(call)
 
-    @property
-    def own_transaction(self) -> AsyncTransaction:
-        """The one in which all of this request happens."""
-        if self.transaction is None:
-            raise AssertionError("an operation declared with transaction=False has none of its own")
-        return self.transaction
-
     async def record(
         self, action: str, target: str | None = None, reason: str | None = None, **data: Any
     ) -> None:

@@ -70,6 +70,8 @@ _OF_ERROR: tuple[tuple[type[errors.HoldfastError], ProblemType], ...] = (
     (errors.LimitReached, LIMIT_REACHED),
     (errors.QuotaReached, QUOTA_REACHED),
     (errors.ApprovalRefused, FORBIDDEN),
+    (errors.TenantBound, FORBIDDEN),
+    (errors.TenantsNotApart, FORBIDDEN),
     (errors.ApprovalClosed, CONFLICT),
     (errors.IllegalMove, CONFLICT),
     (errors.NotRetryable, CONFLICT),
@@ -121,7 +123,9 @@ class Refusal(Exception):
             errors=None if self.fields is None else list(self.fields), **self.members,
         )  # fmt: skip
         body = problem.model_dump(mode="json", exclude_none=True)
-        headers = {"Cache-Control": "no-store", **self.headers}
+        # What is left of a body is not read: nothing that follows it on this connection could be understood.
+        ending = {"Connection": "close"} if self.type in {TOO_LARGE, TOO_SLOW} else {}
+        headers = {"Cache-Control": "no-store", **ending, **self.headers}
         return JSONResponse(body, self.type.status, headers, media_type=MEDIA_TYPE)
 
 

@@ -133,13 +133,17 @@ def listen(host: str, port: int, *, tries: int = 1) -> socket.socket:
     """Take a port; with several tries the next ones too, when it is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        listener = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
         if error.errno == errno.EADDRINUSE and tries > 1:
             return listen(host, port + 1, tries=tries - 1)
         raise Configuration(
             f"cannot listen on {host}:{port}: {error.strerror}; pass another --port or --host"
         ) from error
+    # Accepted sockets inherit it. asyncio would set it only on sockets that name TCP by number, as these do not;
+    # an event behind another would then wait for the reader's delayed acknowledgement.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 def address_of(listener: socket.socket) -> str:

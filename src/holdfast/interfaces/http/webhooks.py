@@ -118,9 +118,9 @@ async def _read_body(request: Request, largest: int) -> bytes:
         _refuse_announced(request, largest)
         return await bodies.read_body(request, largest, SLOWEST_BODY)
     except bodies.TooLarge:
-        raise Refusal(problems.TOO_LARGE, headers={"Connection": "close"}) from None
+        raise Refusal(problems.TOO_LARGE) from None
     except (bodies.TooSlow, ClientDisconnect):
-        raise Refusal(problems.TOO_SLOW, headers={"Connection": "close"}) from None
+        raise Refusal(problems.TOO_SLOW) from None
 
 
 def _refuse_announced(request: Request, largest: int) -> None:

@@ -713,7 +713,7 @@ declare
 begin
   update holdfast.webhook_delivery d
      set status = 'handled', error = null, replays = d.replays + 1, replayed_by = p_actor, ended_at = holdfast.clock()
-   where d.id = p_id
+   where d.id = p_id and holdfast.may_touch(d.tenant)
   returning d.endpoint, d.tenant, d.replays into v_endpoint, v_tenant, v_replays;
   if found then
     perform holdfast.act_for_endpoint(v_endpoint, v_tenant);
@@ -730,6 +730,7 @@ CREATE FUNCTION holdfast.begin_request(p_tenant text, p_key text, p_digest bytea
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
+  perform holdfast.require_own(nullif(p_tenant, ''), 'an answer');
   delete from holdfast.request r where r.tenant = p_tenant and r.key = p_key and r.at < holdfast.clock() - interval '24 hours';
   insert into holdfast.request (tenant, key, digest) values (p_tenant, p_key, p_digest) on conflict do nothing;
   if not found then
@@ -851,12 +852,51 @@ begin
 end $$;
 
 --
+-- Name: bind_to_tenants(regclass, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.bind_to_tenants(p_table regclass, p_own text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_everybody text := case when holdfast.can_step_out() then 'holdfast_viewer' else 'holdfast_viewer, holdfast_api' end;
+  v_says text := format('%s; * for %s', p_own, v_everybody);
+begin
+  if not holdfast.has_roles() then
+    return;   -- whoever owns everything is bound by nothing
+  end if;
+  if (select c.relrowsecurity from pg_class c where c.oid = p_table)
+     and v_says = (select obj_description(p.oid, 'pg_policy') from pg_policy p where p.polrelid = p_table and p.polname = 'own_rows') then
+    return;
+  end if;
+  execute format('drop policy if exists own_rows on %s', p_table);
+  execute format('drop policy if exists all_rows on %s', p_table);
+  execute format('drop policy if exists all_rows_when_asked on %s', p_table);
+  execute format('create policy own_rows on %s for select to holdfast_api, holdfast_viewer using (%s)', p_table, p_own);
+  execute format('create policy all_rows_when_asked on %s for select to %s using (holdfast.seen_tenant() = ''*'')', p_table, v_everybody);
+  if holdfast.can_step_out() then
+    execute format('create policy all_rows on %s for select to holdfast_unbound using (true)', p_table);
+  end if;
+  execute format('comment on policy own_rows on %s is %L', p_table, v_says);
+  execute format('alter table %s enable row level security', p_table);
+end $$;
+
+--
 -- Name: bound_hash(uuid, jsonb, text, text, jsonb, text[], integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
 CREATE FUNCTION holdfast.bound_hash(p_job uuid, p_payload jsonb, p_name text, p_question text, p_facts jsonb, p_approvers text[], p_quorum integer) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN encode(sha256(convert_to((jsonb_build_object('job', p_job, 'payload', p_payload, 'name', p_name, 'question', p_question, 'facts', p_facts, 'approvers', to_jsonb(p_approvers), 'quorum', p_quorum))::text, 'UTF8'::name)), 'hex'::text);
+
+--
+-- Name: bound_tenant(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.bound_tenant() RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN NULLIF(NULLIF(current_setting('holdfast.tenant'::text, true), ''::text), '*'::text);
 
 --
 -- Name: broken_rule(holdfast.job_status, uuid, timestamp with time zone, timestamp with time zone, text, timestamp with time zone, timestamp with time zone, uuid, jsonb, jsonb, integer, integer, text, text, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -914,7 +954,7 @@ begin
     from holdfast.dispatch d
    where d.job_id = p_job and d.attempt = p_attempt and d.claim_id = p_claim_id and d.executor = p_executor
      for no key update;
-  if not found then
+  if not found or not holdfast.may_touch(v_job.tenant) then
     return 'not_found';
   end if;
   select * into v_kept from holdfast.callback_nonce n where n.job_id = p_job and n.nonce = p_nonce;
@@ -933,6 +973,17 @@ begin
   end if;
   return v_answer;
 end $$;
+
+--
+-- Name: can_step_out(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.can_step_out() RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select holdfast.has_roles() and holdfast.may_act_as('holdfast_api', 'holdfast_unbound')
+$$;
 
 --
 -- Name: cancel(uuid, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1009,6 +1060,14 @@ begin
 end $$;
 
 --
+-- Name: channel_tenant(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.channel_tenant(p_channel text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN starts_with(p_channel, 'tenant:'::text) THEN substr(p_channel, 8) ELSE NULL::text END;
+
+--
 -- Name: check_run(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1024,7 +1083,7 @@ begin
   if current_setting('transaction_read_only') = 'on' then
     return false;   -- the next sweep finds it
   end if;
-  select * into v_job from holdfast.job j where j.id = p_job and j.status = 'RUNNING' for no key update skip locked;
+  select * into v_job from holdfast.job j where j.id = p_job and j.status = 'RUNNING' and holdfast.may_touch(j.tenant) for no key update skip locked;
   if not found then
     return false;
   end if;
@@ -1594,6 +1653,21 @@ begin
 end $$;
 
 --
+-- Name: copies_payload_of(uuid, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.copies_payload_of(p_job uuid, p_origin uuid) RETURNS boolean
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  with recursive source as (
+    select j.retry_of, j.compensates from holdfast.job j where j.id = p_job
+    union
+    select j.retry_of, j.compensates from source s join holdfast.job j on j.id = any (array[s.retry_of, s.compensates]))
+  select exists (select from source s where p_origin in (s.retry_of, s.compensates))
+$$;
+
+--
 -- Name: count_running(text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1632,6 +1706,8 @@ CREATE FUNCTION holdfast.create_key(p_id text, p_digest bytea, p_name text, p_te
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
+  perform holdfast.require_own(p_tenant, 'a key');
+  perform holdfast.require_bounds(p_tenant);
   perform pg_advisory_xact_lock(hashtextextended('holdfast:key:' || coalesce(p_tenant, '') || ':' || p_name, 0));
   if (select count(*) from holdfast.api_key k
        where k.name = p_name and k.tenant is not distinct from p_tenant and holdfast.key_counts(k)) >= 2 then
@@ -1653,6 +1729,7 @@ CREATE FUNCTION holdfast.create_operation(p_id uuid, p_tenant text, p_action tex
 declare
   v_chunks int := (cardinality(p_jobs) + 499) / 500;
 begin
+  perform holdfast.require_own(p_tenant, 'an operation');
   insert into holdfast.operation (id, tenant, action, search, actor, reason, total)
   values (p_id, p_tenant, p_action, p_search, p_actor, p_reason, cardinality(p_jobs))
   on conflict (id) do nothing;
@@ -1678,6 +1755,8 @@ CREATE FUNCTION holdfast.create_person(p_name text, p_password text, p_role text
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
+  perform holdfast.require_unbound('a person');
+  perform holdfast.require_bounds(p_tenant);
   insert into holdfast.person (name, password, role, tenant, created_by)
   values (p_name, p_password, p_role, p_tenant, p_actor)
   on conflict (name) do nothing;
@@ -1698,6 +1777,10 @@ CREATE FUNCTION holdfast.create_schedule(p_definition jsonb, p_replace boolean D
 declare
   v_is holdfast.schedule;
 begin
+  perform holdfast.require_own(p_definition -> 'options' ->> 'tenant', format('schedule %L', p_definition ->> 'name'));
+  if holdfast.bound_tenant() is not null and exists (select from holdfast.schedule s where s.name = p_definition ->> 'name') then
+    perform holdfast.find_schedule(p_definition ->> 'name');
+  end if;
   perform holdfast.put_schedule(p_definition, false, p_replace);
   select * into strict v_is from holdfast.schedule s where s.name = p_definition ->> 'name';
   if v_is.declared
@@ -1833,7 +1916,7 @@ CREATE FUNCTION holdfast.delete_schedule(p_name text) RETURNS boolean
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
-  delete from holdfast.schedule s where s.name = p_name;
+  delete from holdfast.schedule s where s.name = p_name and holdfast.may_touch(s.options ->> 'tenant');
   return found;
 end $$;
 
@@ -1848,6 +1931,7 @@ CREATE FUNCTION holdfast.disable_person(p_name text) RETURNS boolean
 declare
   v_was_enabled boolean;
 begin
+  perform holdfast.require_unbound('a person');
   select p.disabled_at is null into v_was_enabled from holdfast.person p where p.name = p_name for update;
   if not found then
     perform holdfast.refuse_stranger(p_name);
@@ -2045,6 +2129,7 @@ declare
   v_ids uuid[];
   v_count bigint;
 begin
+  perform holdfast.require_own(p_tenant, format('event %L', p_name));
   if coalesce(p_name, '') = '' or length(p_name) > 500 then
     raise exception 'an event needs a name of 1 to 500 characters' using errcode = 'HF005';
   end if;
@@ -2084,6 +2169,7 @@ CREATE FUNCTION holdfast.enable_person(p_name text) RETURNS boolean
 declare
   v_was_disabled boolean;
 begin
+  perform holdfast.require_unbound('a person');
   select p.disabled_at is not null into v_was_disabled from holdfast.person p where p.name = p_name for update;
   if not found then
     perform holdfast.refuse_stranger(p_name);
@@ -2297,6 +2383,10 @@ begin
   if jsonb_typeof(p_jobs) is distinct from 'array' then
     raise exception 'enqueue_many takes an array of jobs, not %', coalesce(jsonb_typeof(p_jobs), 'null') using errcode = 'HF005';
   end if;
+  if holdfast.bound_tenant() is not null then
+    p_jobs := holdfast.own_jobs(p_jobs);
+    v_jobs := p_jobs;
+  end if;
   if p_declared is not null then
     perform holdfast.declare_tasks(p_declared);
   end if;
@@ -2400,6 +2490,7 @@ begin
   execute format('create table holdfast.%I (like holdfast.job_history including all)', v_name);
   execute format('alter table holdfast.job_history attach partition holdfast.%I for values from (%L) to (%L)', v_name, v_from, v_to);
   perform holdfast.guard_history_partition(('holdfast.' || v_name)::regclass);
+  perform holdfast.bind_to_tenants(('holdfast.' || v_name)::regclass, 'false');
   return true;
 end $$;
 
@@ -2434,11 +2525,24 @@ end $$;
 --
 
 CREATE FUNCTION holdfast.enter(p_tenant text) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
-  select set_config('holdfast.tenant', p_tenant, true)
-$$;
+declare
+  v_role text := case when p_tenant = '*' then 'holdfast_unbound' else 'holdfast_api' end;
+begin
+  if coalesce(p_tenant, '') = '' then
+    raise exception 'enter needs a tenant, or * for all' using errcode = 'HF005';
+  end if;
+  perform set_config('holdfast.tenant', p_tenant, true);
+  -- Roles belong to the cluster, rights to the database: another database's migration may have made a role that has none here.
+  if holdfast.has_roles() and holdfast.may_act_as(session_user, v_role) and has_schema_privilege(v_role, 'holdfast', 'usage') then
+    perform set_config('role', v_role, true);
+  elsif p_tenant <> '*' then
+    raise exception 'this database cannot keep tenants apart for %: who is bound to a tenant is not served', session_user
+      using errcode = 'HF016', hint = 'Log in with holdfast_api, in a database that was migrated by a login that may create roles.';
+  end if;
+end $$;
 
 --
 -- Name: error_class(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2652,6 +2756,55 @@ CREATE FUNCTION holdfast.find_person(p_name text, p_device bytea) RETURNS TABLE(
 $$;
 
 --
+-- Name: schedule; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.schedule (
+    name holdfast.name NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    task holdfast.name NOT NULL,
+    payload holdfast."json_object" DEFAULT '{}'::jsonb NOT NULL,
+    options holdfast."json_object" DEFAULT '{}'::jsonb NOT NULL,
+    cron text,
+    every interval,
+    tz text DEFAULT 'UTC'::text NOT NULL,
+    anchor timestamp with time zone NOT NULL,
+    missed holdfast.missed_policy DEFAULT 'one'::text NOT NULL,
+    overlap holdfast.overlap_policy DEFAULT 'allow'::text NOT NULL,
+    declared boolean NOT NULL,
+    settled_to timestamp with time zone NOT NULL,
+    next_at timestamp with time zone,
+    paused_at timestamp with time zone,
+    paused_by text,
+    reason text,
+    withdrawn_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT schedule_goes_forward CHECK ((next_at > settled_to)),
+    CONSTRAINT schedule_has_a_cron_line_or_an_interval CHECK (((cron IS NULL) <> (every IS NULL))),
+    CONSTRAINT schedule_interval_is_positive CHECK ((every > '00:00:00'::interval))
+)
+WITH (fillfactor='70');
+
+--
+-- Name: find_schedule(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.find_schedule(p_name text) RETURNS holdfast.schedule
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_schedule holdfast.schedule;
+begin
+  select * into v_schedule from holdfast.schedule s where s.name = p_name and holdfast.may_touch(s.options ->> 'tenant') for no key update;
+  if not found then
+    perform holdfast.no_schedule(p_name);
+  end if;
+  return v_schedule;
+end $$;
+
+--
 -- Name: find_session(bytea, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2717,37 +2870,6 @@ begin
    where s.name = p_name;
   return v_fired;
 end $$;
-
---
--- Name: schedule; Type: TABLE; Schema: holdfast; Owner: -
---
-
-CREATE TABLE holdfast.schedule (
-    name holdfast.name NOT NULL,
-    version integer DEFAULT 1 NOT NULL,
-    task holdfast.name NOT NULL,
-    payload holdfast."json_object" DEFAULT '{}'::jsonb NOT NULL,
-    options holdfast."json_object" DEFAULT '{}'::jsonb NOT NULL,
-    cron text,
-    every interval,
-    tz text DEFAULT 'UTC'::text NOT NULL,
-    anchor timestamp with time zone NOT NULL,
-    missed holdfast.missed_policy DEFAULT 'one'::text NOT NULL,
-    overlap holdfast.overlap_policy DEFAULT 'allow'::text NOT NULL,
-    declared boolean NOT NULL,
-    settled_to timestamp with time zone NOT NULL,
-    next_at timestamp with time zone,
-    paused_at timestamp with time zone,
-    paused_by text,
-    reason text,
-    withdrawn_at timestamp with time zone,
-    created_at timestamp with time zone NOT NULL,
-    updated_at timestamp with time zone NOT NULL,
-    CONSTRAINT schedule_goes_forward CHECK ((next_at > settled_to)),
-    CONSTRAINT schedule_has_a_cron_line_or_an_interval CHECK (((cron IS NULL) <> (every IS NULL))),
-    CONSTRAINT schedule_interval_is_positive CHECK ((every > '00:00:00'::interval))
-)
-WITH (fillfactor='70');
 
 --
 -- Name: fire_slot(holdfast.schedule, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -2861,7 +2983,7 @@ CREATE FUNCTION holdfast.follow_job(p_job uuid) RETURNS TABLE(tenant text, seq i
          coalesce((select max(h.seq) from holdfast.job_history h where h.job_id = j.id), 0),
          coalesce((select max(a.id) from holdfast.activity a where a.job_id = j.id), 0)
     from holdfast.job j
-   where j.id = p_job
+   where j.id = p_job and holdfast.may_touch(j.tenant)
 $$;
 
 --
@@ -3272,6 +3394,19 @@ CREATE FUNCTION holdfast.has_callers() RETURNS boolean
 $$;
 
 --
+-- Name: has_roles(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.has_roles() RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select n.nspowner::regrole::text = 'holdfast_owner' and to_regrole('holdfast_api') is not null
+    from pg_namespace n
+   where n.nspname = 'holdfast'
+$$;
+
+--
 -- Name: has_slot(uuid, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3406,7 +3541,7 @@ CREATE FUNCTION holdfast.hold_facts(p_job uuid, p_held text) RETURNS jsonb
   select case split_part(p_held, ':', 1)
     when 'limit' then (
       select jsonb_build_object('key', substr(p_held, 7), 'most', (select l.most from holdfast.limits_of(j) as l where l.key = substr(p_held, 7)),
-               'taken', count(s.n), 'by', min(s.job_id::text) filter (where s.n = 1))
+               'taken', count(s.n), 'by', min(s.job_id::text) filter (where s.n = 1 and holdfast.bound_tenant() is null))
         from holdfast.slot s
        where s.key = substr(p_held, 7) and s.n is not null)
     when 'rate' then (
@@ -3424,7 +3559,7 @@ CREATE FUNCTION holdfast.hold_facts(p_job uuid, p_held text) RETURNS jsonb
        where f.name = (select t.options ->> 'flag' from holdfast.task t where t.name = j.task))
     end
     from holdfast.job j
-   where j.id = p_job
+   where j.id = p_job and holdfast.may_touch(j.tenant)
 $$;
 
 --
@@ -3634,7 +3769,7 @@ begin
   select j.status, j.result::text, j.error::text,
          j.status = 'RUNNING' and (select holdfast.run_fault(d) is not null from holdfast.dispatch d where d.id = j.holder)
     into status, result, error, v_fault
-    from holdfast.job j where j.id = p_id;
+    from holdfast.job j where j.id = p_id and holdfast.may_touch(j.tenant);
   if v_fault and holdfast.check_run(p_id) then
     select j.status, j.result::text, j.error::text into status, result, error from holdfast.job j where j.id = p_id;
   end if;
@@ -3655,6 +3790,27 @@ CREATE FUNCTION holdfast.job_outcomes(p_ids uuid[]) RETURNS TABLE(id uuid, statu
 $$;
 
 --
+-- Name: job_report(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.job_report(p_id uuid) RETURNS jsonb
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select jsonb_build_object(
+           'task', j.task, 'queue', j.queue, 'priority', j.priority, 'status', j.status, 'payload', j.payload, 'result', j.result,
+           'created_at', j.created_at, 'finished_at', j.finished_at, 'due_at', j.due_at,
+           'starts', (select coalesce(jsonb_agg(jsonb_build_object('at', h.at, 'by', h.actor) order by h.seq), '[]')
+                        from holdfast.job_history h
+                       where h.job_id = j.id and h.to_status = 'RUNNING'),
+           'errors', (select coalesce(jsonb_agg(a.error order by a.attempt), '[]')
+                        from holdfast.attempt a
+                       where a.job_id = j.id and a.error is not null))
+    from holdfast.job j
+   where j.id = p_id and holdfast.may_touch(j.tenant)
+$$;
+
+--
 -- Name: join_limits(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3670,6 +3826,7 @@ declare
   v_limit record;
   v_many bigint;
   v_other uuid;
+  v_known boolean;
 begin
   insert into holdfast.slot (job_id, key)
   select j.id, l.key
@@ -3698,9 +3855,12 @@ begin
              order by s.n
              limit v_limit.most) as o;
     if v_many >= v_limit.most then
-      raise exception 'the limit of % (at most %) is reached: job % is in the way', v_limit.key, v_limit.most, v_other
-        using errcode = 'HF012', detail = jsonb_build_object('job', v_other, 'key', v_limit.key)::text,
-              hint = 'Wait for that job''s end, or cancel it. Nothing was enqueued.';
+      -- Tenants may share a limit: whose job it is that fills it is said to who may know.
+      v_known := (select holdfast.may_touch(j.tenant) from holdfast.job j where j.id = v_other);
+      raise exception 'the limit of % (at most %) is reached: % in the way', v_limit.key, v_limit.most,
+          case when v_known then format('job %s is', v_other) else 'other jobs are' end
+        using errcode = 'HF012', detail = jsonb_build_object('job', case when v_known then v_other end, 'key', v_limit.key)::text,
+              hint = case when v_known then 'Wait for that job''s end, or cancel it.' else 'Try again later.' end || ' Nothing was enqueued.';
     end if;
   end loop;
 end $$;
@@ -3751,13 +3911,13 @@ begin
   with parent as materialized (
     select p.id, p.status
       from (select distinct u.needs from unnest(v_needs) as u (needs) order by u.needs) as n
-      join holdfast.job p on p.id = any (array[n.needs])
+      join holdfast.job p on p.id = any (array[n.needs]) and holdfast.may_touch(p.tenant)
      order by p.id
        for no key update of p)
   select array_agg(p.id::uuid) filter (where not holdfast.is_terminal(p.status)) into v_open from parent p;
   select u.nth, u.needs, p.status into v_wrong
     from unnest(v_nths, v_needs, v_policies) as u (nth, needs, policy)
-    left join holdfast.job p on p.id = any (array[u.needs])
+    left join holdfast.job p on p.id = any (array[u.needs]) and holdfast.may_touch(p.tenant)
    where p.id is null or (p.status in ('FAILED', 'CANCELLED') and u.policy = 'cancel')
    limit 1;
   if found then
@@ -3902,6 +4062,7 @@ CREATE FUNCTION holdfast.keep_answer(p_tenant text, p_key text, p_status integer
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
+  select holdfast.require_own(nullif(p_tenant, ''), 'an answer');
   update holdfast.request r set status = p_status, answer = p_answer where r.tenant = p_tenant and r.key = p_key
 $$;
 
@@ -4148,6 +4309,7 @@ CREATE FUNCTION holdfast.limit_queue(p_queue text, p_most integer) RETURNS void
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
+  perform holdfast.require_unbound(format('queue %L', p_queue));
   if p_most not between 1 and 100000 then
     raise exception 'a queue can be limited to 1 to 100,000 jobs at once, not %', p_most
       using errcode = 'HF005', hint = 'To let nothing run, pause it: holdfast queue pause ' || p_queue;
@@ -4195,7 +4357,8 @@ CREATE FUNCTION holdfast.list_keys(p_bound text, p_id text, p_after text, p_limi
 declare
   v_after record;
 begin
-  select k.created_at, k.id into v_after from holdfast.api_key k where k.id = p_after and (p_bound is null or k.tenant = p_bound);
+  select k.created_at, k.id into v_after from holdfast.api_key k
+   where k.id = p_after and (p_bound is null or k.tenant = p_bound) and holdfast.may_touch(k.tenant);
   if p_after is not null and not found then
     raise exception 'no key has the id %', quote_literal(p_after) using errcode = 'HF005';
   end if;
@@ -4203,7 +4366,7 @@ begin
     select k.id, k.name::text, k.tenant::text, k.scopes, k.created_at, k.created_by, k.expires_at, k.revoked_at, k.used_at,
            holdfast.key_counts(k)
       from holdfast.api_key k
-     where (p_bound is null or k.tenant = p_bound)
+     where (p_bound is null or k.tenant = p_bound) and holdfast.may_touch(k.tenant)
        and (p_id is null or k.id = p_id)
        and (p_after is null or (k.created_at, k.id) < (v_after.created_at, v_after.id))
      order by k.created_at desc, k.id desc
@@ -4221,6 +4384,7 @@ CREATE FUNCTION holdfast.list_people() RETURNS TABLE(name text, role text, tenan
   select p.name, p.role, p.tenant::text, p.created_at, p.created_by, p.disabled_at, p.signed_in_at,
          (select count(*) from holdfast.session s where s.person = p.name and holdfast.session_counts(s))
     from holdfast.person p
+   where holdfast.may_touch(p.tenant)
    order by p.name
 $$;
 
@@ -4255,7 +4419,7 @@ declare
   v_job holdfast.job;
 begin
   select * into v_job from holdfast.job j where j.id = p_id for no key update;
-  if not found then
+  if not found or not holdfast.may_touch(v_job.tenant) then
     raise exception 'no job has the id %', p_id using errcode = 'HF009';
   end if;
   return v_job;
@@ -4272,7 +4436,7 @@ CREATE FUNCTION holdfast.lock_key(p_id text, p_bound text) RETURNS holdfast.api_
 declare
   v_key holdfast.api_key;
 begin
-  select * into v_key from holdfast.api_key k where k.id = p_id and (p_bound is null or k.tenant = p_bound) for update;
+  select * into v_key from holdfast.api_key k where k.id = p_id and (p_bound is null or k.tenant = p_bound) and holdfast.may_touch(k.tenant) for update;
   if not found then
     raise exception 'no key has the id %', quote_literal(p_id) using errcode = 'HF071';
   end if;
@@ -4354,6 +4518,42 @@ begin
   execute format('alter table %s enable always trigger %I', p_table, p_name || '_is_kept');
   execute format('alter table %s enable always trigger %I', p_table, p_name || '_is_not_truncated');
 end $$;
+
+--
+-- Name: may_act_as(name, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.may_act_as(p_who name, p_role text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select to_regrole(p_role) is not null
+     and pg_has_role(p_who, to_regrole(p_role), case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end)
+$$;
+
+--
+-- Name: seen_tenant(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.seen_tenant() RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN NULLIF(current_setting('holdfast.tenant'::text, true), ''::text);
+
+--
+-- Name: may_see(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.may_see(p_tenant text) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN COALESCE((holdfast.seen_tenant() = ANY (ARRAY['*'::text, p_tenant])), false);
+
+--
+-- Name: may_touch(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.may_touch(p_tenant text) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN COALESCE((holdfast.bound_tenant() = p_tenant), (holdfast.bound_tenant() IS NULL));
 
 --
 -- Name: might_conflict(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -4457,6 +4657,7 @@ CREATE FUNCTION holdfast.mute_rule(p_rule text, p_muted boolean) RETURNS boolean
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
+  perform holdfast.require_unbound('an alert''s rule');
   update holdfast.alert_rule r set enabled = not p_muted where r.name = p_rule;
   return found;
 end $$;
@@ -4565,6 +4766,7 @@ CREATE FUNCTION holdfast.notify(p_messages jsonb, p_declared jsonb DEFAULT NULL:
 declare
   v_message record;
 begin
+  perform holdfast.require_unbound('a message');
   if p_declared is not null then
     perform holdfast.declare_tasks(p_declared);
   end if;
@@ -4715,7 +4917,10 @@ declare
   v_gate holdfast.approval;
 begin
   select * into v_gate from holdfast.approval a where a.id = p_approval;
-  perform from holdfast.job j where j.id = v_gate.job_id for no key update;
+  perform from holdfast.job j where j.id = v_gate.job_id and holdfast.may_touch(j.tenant) for no key update;
+  if not found then
+    return null;
+  end if;
   select * into v_gate from holdfast.approval a where a.id = p_approval for no key update;
   if v_gate.decided_at is null and v_gate.expires_at <= holdfast.clock() then
     perform holdfast.settle_expiry(v_gate);
@@ -4733,7 +4938,9 @@ CREATE FUNCTION holdfast.open_channel(p_channel text) RETURNS void
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
   insert into holdfast.channel as c (name, last_id, last_at, listened_at)
-  values (p_channel, (select p.channel_floor from holdfast.projection p), holdfast.clock(), holdfast.clock())
+  select p_channel, p.channel_floor, holdfast.clock(), holdfast.clock()
+    from holdfast.projection p
+   where holdfast.channel_tenant(p_channel) is null or holdfast.may_touch(holdfast.channel_tenant(p_channel))
   on conflict (name) do update
      set listened_at = excluded.listened_at
    where c.listened_at is null or c.listened_at < excluded.listened_at - interval '1 hour'
@@ -4882,6 +5089,34 @@ CREATE FUNCTION holdfast.overdue_approvals(p_rule holdfast.alert_rule, p_now tim
 $$;
 
 --
+-- Name: own_jobs(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.own_jobs(p_jobs jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $_$
+declare
+  v_own jsonb := jsonb_build_object('tenant', holdfast.bound_tenant());
+  v_nth bigint;
+  v_one jsonb;
+begin
+  select e.nth, e.one into v_nth, v_one
+    from jsonb_array_elements(p_jobs) with ordinality as e (one, nth)
+   where not holdfast.may_touch(case when e.one ->> 'tenant' is null and not coalesce(e.one -> 'payload' ? '$encrypted', false)
+                                     then holdfast.bound_tenant() else e.one ->> 'tenant' end)
+      or (e.one ->> 'parent' is not null and not exists (
+            select from holdfast.job j where j.id = (e.one ->> 'parent')::uuid and holdfast.may_touch(j.tenant)))
+   order by e.nth
+   limit 1;
+  if found then
+    perform holdfast.require_own(null, format(case when v_one ->> 'tenant' is null and v_one -> 'payload' ? '$encrypted'
+                                                   then 'job %s, which is encrypted for no tenant,' else 'job %s' end, v_nth));
+  end if;
+  return (select coalesce(jsonb_agg(e.one || v_own order by e.nth), '[]') from jsonb_array_elements(p_jobs) with ordinality as e (one, nth));
+end $_$;
+
+--
 -- Name: parked_place(timestamp with time zone, timestamp with time zone, integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -4953,6 +5188,7 @@ CREATE FUNCTION holdfast.pause_queue(p_queue text, p_actor text DEFAULT NULL::te
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
+  perform holdfast.require_unbound(format('queue %L', p_queue));
   insert into holdfast.queue (name, paused_at, paused_by, reason, resume_at)
   values (p_queue, holdfast.clock(), coalesce(p_actor, session_user), p_reason, holdfast.clock() + p_resume_in)
   on conflict (name) do update
@@ -4969,13 +5205,11 @@ CREATE FUNCTION holdfast.pause_schedule(p_name text, p_actor text DEFAULT NULL::
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
+  perform holdfast.find_schedule(p_name);
   update holdfast.schedule s
      set paused_at = coalesce(s.paused_at, holdfast.clock()), paused_by = coalesce(p_actor, session_user), reason = p_reason,
          updated_at = holdfast.clock()
    where s.name = p_name;
-  if not found then
-    perform holdfast.no_schedule(p_name);
-  end if;
 end $$;
 
 --
@@ -4987,6 +5221,7 @@ CREATE FUNCTION holdfast.pause_task(p_task text, p_actor text DEFAULT NULL::text
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
+  perform holdfast.require_unbound(format('task %L', p_task));
   update holdfast.task t
      set paused_at = coalesce(t.paused_at, holdfast.clock()), paused_by = coalesce(p_actor, session_user), pause_reason = p_reason,
          resume_at = holdfast.clock() + p_resume_in
@@ -5281,6 +5516,7 @@ CREATE FUNCTION holdfast.publish(p_channel text, p_kind text, p_data jsonb DEFAU
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
+  perform holdfast.require_own(holdfast.channel_tenant(p_channel), format('channel %L', p_channel));
   if jsonb_typeof(p_data) is distinct from 'object' then
     raise exception 'event % has data that is no JSON object but %', quote_literal(p_kind), coalesce(jsonb_typeof(p_data), 'missing') using errcode = 'HF005';
   end if;
@@ -5320,13 +5556,17 @@ CREATE FUNCTION holdfast.put_notification(p_id uuid, p_kind text, p_channel text
     AS $$
 declare
   v_job uuid := holdfast.new_id();
+  v_tenant text := current_setting('holdfast.tenant', true);
 begin
   insert into holdfast.notification (id, kind, channel, recipient, alert_id, approval_id, subject, body, priority, job_id, created_at)
   values (p_id, p_kind, p_channel, p_recipient, p_alert, p_approval, p_subject, p_body, p_priority, v_job, holdfast.clock())
   on conflict (id) do nothing;   -- the answer to the first call was lost
   if found then
+    -- The message is ours, whoever's deed it tells of.
+    perform set_config('holdfast.tenant', '', true);
     perform holdfast.enqueue_many(jsonb_build_array(jsonb_build_object('id', v_job, 'task', 'holdfast.notify.' || p_channel,
               'payload', jsonb_build_object('notification', p_id), 'priority', p_priority, 'requested_by', 'holdfast')));
+    perform set_config('holdfast.tenant', coalesce(v_tenant, ''), true);
   end if;
 end $$;
 
@@ -5474,8 +5714,9 @@ CREATE FUNCTION holdfast.read_channels(p_channels text[], p_tenants text[], p_af
                limit least(p_limit, 1000)) as f) as e
     left join lateral (
       select e.kind, e.job_id, e.at, e.data
-       where a.tenant = '*' or a.channel = 'tenant:' || a.tenant
-          or exists (select from holdfast.job j where j.id = e.job_id and j.tenant = a.tenant)) as own on true
+       where holdfast.may_touch(nullif(a.tenant, '*'))
+         and (a.tenant = '*' or a.channel = 'tenant:' || a.tenant
+              or exists (select from holdfast.job j where j.id = e.job_id and j.tenant = a.tenant))) as own on true
    where coalesce(e.bytes_before, 0) < 65536
    order by a.place, e.id
 $$;
@@ -5491,6 +5732,9 @@ CREATE FUNCTION holdfast.read_feed(p_channel text, p_after bigint DEFAULT 0, p_l
   select f.id, f.kind, f.job_id, f.at, f.data
     from holdfast.feed f
    where f.channel = p_channel and f.id > p_after
+     -- Other channels have events of several tenants: a bound reader sees those of its own jobs.
+     and (holdfast.may_touch(holdfast.channel_tenant(p_channel))
+          or exists (select from holdfast.job j where j.id = f.job_id and j.tenant = holdfast.bound_tenant()))
    order by f.id
    limit least(p_limit, 10000)
 $$;
@@ -5566,7 +5810,7 @@ CREATE FUNCTION holdfast.read_jobs(p_jobs uuid[], p_seqs integer[], p_notes bigi
                         from holdfast.task t
                        where t.name = j.task and jsonb_typeof(t.options -> 'feed_fields') = 'array')))
     from unnest(p_jobs, p_seqs) with ordinality as a (job, seq, place)
-    join holdfast.job j on j.id = a.job
+    join holdfast.job j on j.id = a.job and holdfast.may_touch(j.tenant)
     cross join lateral (
       select h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
         from holdfast.job_history h
@@ -5576,7 +5820,7 @@ CREATE FUNCTION holdfast.read_jobs(p_jobs uuid[], p_seqs integer[], p_notes bigi
   union all
   select a.place::int, 0, n.id, n.kind, a.job, n.at, jsonb_build_object('task', j.task) || coalesce(n.data, '{}')
     from unnest(p_jobs, p_notes) with ordinality as a (job, note, place)
-    join holdfast.job j on j.id = a.job
+    join holdfast.job j on j.id = a.job and holdfast.may_touch(j.tenant)
     cross join lateral (
       select v.id, v.kind, v.at, v.data
         from holdfast.activity v
@@ -5602,6 +5846,7 @@ CREATE FUNCTION holdfast.record_action(p_actor text, p_address text, p_action te
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
+  select holdfast.require_own(p_tenant, 'the audit');
   insert into holdfast.audit (actor, address, action, target, tenant, reason, data)
   values (p_actor, p_address, p_action, p_target, p_tenant, p_reason, p_data)
 $$;
@@ -6007,6 +6252,52 @@ begin
 end $$;
 
 --
+-- Name: require_bounds(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.require_bounds(p_tenant text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if p_tenant in ('', '*') then
+    raise exception '% is no tenant that somebody can be bound to', quote_literal(p_tenant) using errcode = 'HF005';
+  end if;
+  if p_tenant is not null and not holdfast.has_roles() then
+    raise exception 'this database has a single role, and cannot keep tenants apart: nobody can be bound to one'
+      using errcode = 'HF016', hint = 'Migrate it once by a login that may create roles.';
+  end if;
+end $$;
+
+--
+-- Name: require_own(text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.require_own(p_tenant text, p_what text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if not holdfast.may_touch(p_tenant) then
+    raise exception '% is not for the tenant that the caller is bound to', p_what using errcode = 'HF015';
+  end if;
+end $$;
+
+--
+-- Name: require_unbound(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.require_unbound(p_what text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if holdfast.bound_tenant() is not null then
+    raise exception '% belongs to no tenant: who is bound to one cannot change it', p_what using errcode = 'HF015';
+  end if;
+end $$;
+
+--
 -- Name: results_of(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -6032,6 +6323,7 @@ CREATE FUNCTION holdfast.resume_queue(p_queue text) RETURNS boolean
 declare
   v_was_paused boolean;
 begin
+  perform holdfast.require_unbound(format('queue %L', p_queue));
   select q.paused_at is not null into v_was_paused from holdfast.queue q where q.name = p_queue for update;
   update holdfast.queue q
      set paused_at = null, paused_by = null, reason = null, resume_at = null
@@ -6050,12 +6342,8 @@ CREATE FUNCTION holdfast.resume_schedule(p_name text) RETURNS boolean
     AS $$
 declare
   v_now timestamptz := holdfast.clock();
-  v_was_paused boolean;
+  v_was_paused boolean := (holdfast.find_schedule(p_name)).paused_at is not null;
 begin
-  select s.paused_at is not null into v_was_paused from holdfast.schedule s where s.name = p_name for no key update;
-  if not found then
-    perform holdfast.no_schedule(p_name);
-  end if;
   update holdfast.schedule s
      set paused_at = null, paused_by = null, reason = null, settled_to = greatest(s.settled_to, v_now), next_at = null, updated_at = v_now
    where s.name = p_name and v_was_paused;
@@ -6073,6 +6361,7 @@ CREATE FUNCTION holdfast.resume_task(p_task text) RETURNS boolean
 declare
   v_was_paused boolean;
 begin
+  perform holdfast.require_unbound(format('task %L', p_task));
   select t.paused_at is not null into v_was_paused from holdfast.task t where t.name = p_task for no key update;
   if not found then
     raise exception 'no task is called %', quote_literal(p_task) using errcode = 'HF004', hint = 'holdfast task list shows them.';
@@ -6387,10 +6676,7 @@ declare
   v_slot timestamptz := v_now;
   v_created boolean;
 begin
-  select * into v_schedule from holdfast.schedule s where s.name = p_name for no key update;
-  if not found then
-    perform holdfast.no_schedule(p_name);
-  end if;
+  v_schedule := holdfast.find_schedule(p_name);
   if exists (select from holdfast.job j where j.id = p_id) then
     return p_id;
   end if;
@@ -6515,6 +6801,7 @@ CREATE FUNCTION holdfast.set_flag(p_flag text, p_enabled boolean, p_percent inte
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
+  perform holdfast.require_unbound(format('flag %L', p_flag));
   if p_percent not between 0 and 100 then
     raise exception 'a flag is on for 0 to 100 %%, not %', p_percent using errcode = 'HF005';
   end if;
@@ -6536,6 +6823,7 @@ CREATE FUNCTION holdfast.set_password(p_name text, p_password text) RETURNS void
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
+  perform holdfast.require_unbound('a person');
   update holdfast.person p set password = p_password where p.name = p_name;
   if not found then
     perform holdfast.refuse_stranger(p_name);
@@ -6553,6 +6841,7 @@ CREATE FUNCTION holdfast.set_quota(p_tenant text, p_task text, p_period text, p_
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
+  perform holdfast.require_unbound('a quota');
   if p_soft is null and p_hard is null then
     delete from holdfast.quota q
      where (q.tenant, q.period, q.measure) = (p_tenant, p_period, p_measure) and q.task is not distinct from p_task;
@@ -6575,6 +6864,8 @@ CREATE FUNCTION holdfast.set_role(p_name text, p_role text, p_tenant text) RETUR
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
+  perform holdfast.require_unbound('a person');
+  perform holdfast.require_bounds(p_tenant);
   update holdfast.person p set role = p_role, tenant = p_tenant where p.name = p_name;
   if not found then
     perform holdfast.refuse_stranger(p_name);
@@ -6590,6 +6881,7 @@ CREATE FUNCTION holdfast.set_tenant_weight(p_tenant text, p_weight integer) RETU
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
+  perform holdfast.require_unbound('a tenant''s weight');
   if p_tenant is null or p_tenant = '' or length(p_tenant) > 200 then
     raise exception 'a tenant has 1 to 200 characters' using errcode = 'HF005';
   end if;
@@ -6707,7 +6999,7 @@ begin
   if found then
     if v_old.task is distinct from p_wanted ->> 'task' or v_old.payload is distinct from p_wanted -> 'payload'
        or v_old.tenant is distinct from p_wanted ->> 'tenant' then
-      raise exception 'job id % is taken by another job (task %)', p_id, v_old.task
+      raise exception 'job id % is taken by another job%', p_id, case when holdfast.may_touch(v_old.tenant) then format(' (task %s)', v_old.task) else '' end
         using errcode = 'HF007', hint = 'An id belongs to one job: make a new one.';
     end if;
     job_id := p_id;
@@ -7708,6 +8000,7 @@ CREATE FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time zone) RE
              WHEN ((w.tags IS NOT NULL) AND (NOT holdfast.are_strings(w.tags))) THEN holdfast.bad_input(w.nth, 'tags must be a list of strings'::text)
              WHEN (jsonb_typeof(w.metadata) <> 'object'::text) THEN holdfast.bad_input(w.nth, 'metadata must be a JSON object'::text)
              WHEN ((((''::text = w.queue) OR (''::text = w.tenant)) OR (''::text = w.subject)) OR (''::text = w.key)) THEN holdfast.bad_input(w.nth, 'queue, tenant, subject and key must not be empty: leave out what it does not have'::text)
+             WHEN (w.tenant = '*'::text) THEN holdfast.bad_input(w.nth, '* is no tenant: it stands for all of them'::text)
              WHEN ((GREATEST(length(w.queue), length(w.tenant)) > 200) OR (GREATEST(length(w.subject), length(w.key), length(w.label)) > 500)) THEN holdfast.bad_input(w.nth, 'a queue or tenant may have 200 characters, a subject, key or label 500'::text)
              WHEN (w.key_scope <> ALL (ARRAY['active'::text, 'success'::text, 'ever'::text])) THEN holdfast.bad_input(w.nth, format('key scope %L is not one of active, success, ever'::text, w.key_scope))
              WHEN ((w.after IS NOT NULL) AND (NOT holdfast.are_strings(w.after))) THEN holdfast.bad_input(w.nth, 'after must be a list of job ids'::text)
@@ -8048,7 +8341,10 @@ CREATE VIEW holdfast.history_overview AS
     attempt,
     at,
     actor
-   FROM holdfast.job_history h;
+   FROM holdfast.job_history h
+  WHERE (EXISTS ( SELECT
+           FROM holdfast.job j
+          WHERE (((j.id)::uuid = h.job_id) AND holdfast.may_see((j.tenant)::text))));
 
 --
 -- Name: installed; Type: TABLE; Schema: holdfast; Owner: -
@@ -8102,7 +8398,8 @@ CREATE VIEW holdfast.job_overview AS
     tags,
     retry_of,
     (error ->> 'type'::text) AS error_type
-   FROM holdfast.job j;
+   FROM holdfast.job j
+  WHERE holdfast.may_see((tenant)::text);
 
 --
 -- Name: left_over; Type: TABLE; Schema: holdfast; Owner: -
@@ -9672,6 +9969,1460 @@ ALTER TABLE ONLY holdfast.sleeper
     ADD CONSTRAINT sleeper_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES holdfast.worker(id) ON DELETE CASCADE;
 
 --
+-- Name: activity; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.activity ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: alert; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.alert ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: alert_rule; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.alert_rule ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: activity all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.activity FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: alert all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.alert FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: alert_rule all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.alert_rule FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: api_key all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.api_key FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: approval all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.approval FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: approval_decision all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.approval_decision FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: approver all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.approver FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: attempt all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.attempt FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: audit all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.audit FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: callback_nonce all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.callback_nonce FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: channel all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.channel FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: checkpoint all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.checkpoint FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: dependency all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.dependency FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: device all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.device FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: dispatch all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.dispatch FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: duration all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.duration FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: event all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.event FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: feed all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.feed FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: job all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.job FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: job_history all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.job_history FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: job_history_rest all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.job_history_rest FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: left_over all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.left_over FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: login_try all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.login_try FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: notification all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.notification FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: operation all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.operation FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: operation_chunk all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.operation_chunk FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: person all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.person FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: progress all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.progress FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: published all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.published FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: quota all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.quota FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: rate_slot all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.rate_slot FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: rate_wait all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.rate_wait FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: request all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.request FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: ring all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.ring FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: schedule all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.schedule FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: schedule_run all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.schedule_run FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: session all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.session FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: slot all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.slot FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: statistic all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.statistic FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: step all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.step FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: tally all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.tally FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: tenant all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.tenant FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: timing all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.timing FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: turn all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.turn FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: usage all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.usage FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: wait all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.wait FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: webhook_delivery all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.webhook_delivery FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: activity all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.activity FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: alert all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.alert FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: alert_rule all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.alert_rule FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: api_key all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.api_key FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: approval all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.approval FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: approval_decision all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.approval_decision FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: approver all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.approver FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: attempt all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.attempt FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: audit all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.audit FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: callback_nonce all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.callback_nonce FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: channel all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.channel FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: checkpoint all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.checkpoint FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: dependency all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.dependency FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: device all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.device FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: dispatch all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.dispatch FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: duration all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.duration FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: event all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.event FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: feed all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.feed FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: job all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.job FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: job_history all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.job_history FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: job_history_rest all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.job_history_rest FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: left_over all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.left_over FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: login_try all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.login_try FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: notification all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.notification FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: operation all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.operation FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: operation_chunk all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.operation_chunk FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: person all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.person FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: progress all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.progress FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: published all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.published FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: quota all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.quota FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: rate_slot all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.rate_slot FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: rate_wait all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.rate_wait FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: request all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.request FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: ring all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.ring FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: schedule all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.schedule FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: schedule_run all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.schedule_run FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: session all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.session FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: slot all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.slot FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: statistic all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.statistic FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: step all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.step FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: tally all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.tally FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: tenant all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.tenant FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: timing all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.timing FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: turn all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.turn FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: usage all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.usage FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: wait all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.wait FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: webhook_delivery all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.webhook_delivery FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: api_key; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.api_key ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: approval; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.approval ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: approval_decision; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.approval_decision ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: approver; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.approver ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: attempt; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.attempt ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: audit; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.audit ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: callback_nonce; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.callback_nonce ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: channel; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.channel ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: checkpoint; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.checkpoint ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: dependency; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.dependency ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: device; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.device ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: dispatch; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.dispatch ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: duration; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.duration ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: event; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.event ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: feed; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.feed ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: job; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.job ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: job_history; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.job_history ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: job_history_rest; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.job_history_rest ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: left_over; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.left_over ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: login_try; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.login_try ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: notification; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.notification ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: operation; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.operation ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: operation_chunk; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.operation_chunk ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: activity own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.activity FOR SELECT TO holdfast_api, holdfast_viewer USING ((EXISTS ( SELECT
+   FROM holdfast.job j
+  WHERE ((j.id)::uuid = activity.job_id))));
+
+--
+-- Name: POLICY own_rows ON activity; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.activity IS 'exists (select from holdfast.job j where j.id = activity.job_id); * for holdfast_viewer';
+
+--
+-- Name: alert own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.alert FOR SELECT TO holdfast_api, holdfast_viewer USING (((EXISTS ( SELECT
+   FROM holdfast.job j
+  WHERE ((j.id)::uuid = alert.job_id))) OR (EXISTS ( SELECT
+   FROM holdfast.alert_rule r
+  WHERE ((r.name)::text = (alert.rule)::text)))));
+
+--
+-- Name: POLICY own_rows ON alert; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.alert IS 'exists (select from holdfast.job j where j.id = alert.job_id) or exists (select from holdfast.alert_rule r where r.name = alert.rule); * for holdfast_viewer';
+
+--
+-- Name: alert_rule own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.alert_rule FOR SELECT TO holdfast_api, holdfast_viewer USING (((tenant)::text = holdfast.seen_tenant()));
+
+--
+-- Name: POLICY own_rows ON alert_rule; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.alert_rule IS 'tenant = holdfast.seen_tenant(); * for holdfast_viewer';
+
+--
+-- Name: api_key own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.api_key FOR SELECT TO holdfast_api, holdfast_viewer USING (((tenant)::text = holdfast.seen_tenant()));
+
+--
+-- Name: POLICY own_rows ON api_key; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.api_key IS 'tenant = holdfast.seen_tenant(); * for holdfast_viewer';
+
+--
+-- Name: approval own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.approval FOR SELECT TO holdfast_api, holdfast_viewer USING ((EXISTS ( SELECT
+   FROM holdfast.job j
+  WHERE ((j.id)::uuid = approval.job_id))));
+
+--
+-- Name: POLICY own_rows ON approval; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.approval IS 'exists (select from holdfast.job j where j.id = approval.job_id); * for holdfast_viewer';
+
+--
+-- Name: approval_decision own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.approval_decision FOR SELECT TO holdfast_api, holdfast_viewer USING ((EXISTS ( SELECT
+   FROM holdfast.approval a
+  WHERE (a.id = approval_decision.approval_id))));
+
+--
+-- Name: POLICY own_rows ON approval_decision; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.approval_decision IS 'exists (select from holdfast.approval a where a.id = approval_decision.approval_id); * for holdfast_viewer';
+
+--
+-- Name: approver own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.approver FOR SELECT TO holdfast_api, holdfast_viewer USING ((EXISTS ( SELECT
+   FROM holdfast.approval a
+  WHERE (a.id = approver.approval_id))));
+
+--
+-- Name: POLICY own_rows ON approver; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.approver IS 'exists (select from holdfast.approval a where a.id = approver.approval_id); * for holdfast_viewer';
+
+--
+-- Name: attempt own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.attempt FOR SELECT TO holdfast_api, holdfast_viewer USING ((EXISTS ( SELECT
+   FROM holdfast.job j
+  WHERE ((j.id)::uuid = attempt.job_id))));
+
+--
+-- Name: POLICY own_rows ON attempt; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.attempt IS 'exists (select from holdfast.job j where j.id = attempt.job_id); * for holdfast_viewer';
+
+--
+-- Name: audit own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.audit FOR SELECT TO holdfast_api, holdfast_viewer USING ((tenant = holdfast.seen_tenant()));
+
+--
+-- Name: POLICY own_rows ON audit; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.audit IS 'tenant = holdfast.seen_tenant(); * for holdfast_viewer';
+
+--
+-- Name: callback_nonce own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.callback_nonce FOR SELECT TO holdfast_api, holdfast_viewer USING ((EXISTS ( SELECT
+   FROM holdfast.job j
+  WHERE ((j.id)::uuid = callback_nonce.job_id))));
+
+--
+-- Name: POLICY own_rows ON callback_nonce; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.callback_nonce IS 'exists (select from holdfast.job j where j.id = callback_nonce.job_id); * for holdfast_viewer';
+
+--
+-- Name: channel own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.channel FOR SELECT TO holdfast_api, holdfast_viewer USING ((holdfast.channel_tenant(name) = holdfast.seen_tenant()));
+
+--
+-- Name: POLICY own_rows ON channel; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.channel IS 'holdfast.channel_tenant(name) = holdfast.seen_tenant(); * for holdfast_viewer';
+
+--
+-- Name: checkpoint own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.checkpoint FOR SELECT TO holdfast_api, holdfast_viewer USING ((EXISTS ( SELECT
+   FROM holdfast.job j
+  WHERE ((j.id)::uuid = checkpoint.job_id))));
+
+--
+-- Name: POLICY own_rows ON checkpoint; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.checkpoint IS 'exists (select from holdfast.job j where j.id = checkpoint.job_id); * for holdfast_viewer';
+
+--
+-- Name: dependency own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.dependency FOR SELECT TO holdfast_api, holdfast_viewer USING ((EXISTS ( SELECT
+   FROM holdfast.job j
+  WHERE ((j.id)::uuid = dependency.job_id))));
+
+--
+-- Name: POLICY own_rows ON dependency; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.dependency IS 'exists (select from holdfast.job j where j.id = dependency.job_id); * for holdfast_viewer';
+
+--
+-- Name: device own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.device FOR SELECT TO holdfast_api, holdfast_viewer USING (false);
+
+--
+-- Name: POLICY own_rows ON device; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.device IS 'false; * for holdfast_viewer';
+
+--
+-- Name: dispatch own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.dispatch FOR SELECT TO holdfast_api, holdfast_viewer USING ((EXISTS ( SELECT
+   FROM holdfast.job j
+  WHERE ((j.id)::uuid = dispatch.job_id))));
+
+--
+-- Name: POLICY own_rows ON dispatch; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.dispatch IS 'exists (select from holdfast.job j where j.id = dispatch.job_id); * for holdfast_viewer';
+
+--
+-- Name: duration own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.duration FOR SELECT TO holdfast_api, holdfast_viewer USING (false);
+
+--
+-- Name: POLICY own_rows ON duration; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.duration IS 'false; * for holdfast_viewer';
+
+--
+-- Name: event own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.event FOR SELECT TO holdfast_api, holdfast_viewer USING (((tenant)::text = holdfast.seen_tenant()));
+
+--
+-- Name: POLICY own_rows ON event; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.event IS 'tenant = holdfast.seen_tenant(); * for holdfast_viewer';
+
+--
+-- Name: feed own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.feed FOR SELECT TO holdfast_api, holdfast_viewer USING ((holdfast.channel_tenant(channel) = holdfast.seen_tenant()));
+
+--
+-- Name: POLICY own_rows ON feed; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.feed IS 'holdfast.channel_tenant(channel) = holdfast.seen_tenant(); * for holdfast_viewer';
+
+--
+-- Name: job own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.job FOR SELECT TO holdfast_api, holdfast_viewer USING ((((tenant)::text = holdfast.seen_tenant()) AND (tenant IS NOT NULL)));
+
+--
+-- Name: POLICY own_rows ON job; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.job IS 'tenant = holdfast.seen_tenant() and tenant is not null; * for holdfast_viewer';
+
+--
+-- Name: job_history own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.job_history FOR SELECT TO holdfast_api, holdfast_viewer USING ((EXISTS ( SELECT
+   FROM holdfast.job j
+  WHERE ((j.id)::uuid = job_history.job_id))));
+
+--
+-- Name: POLICY own_rows ON job_history; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.job_history IS 'exists (select from holdfast.job j where j.id = job_history.job_id); * for holdfast_viewer';
+
+--
+-- Name: job_history_rest own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.job_history_rest FOR SELECT TO holdfast_api, holdfast_viewer USING (false);
+
+--
+-- Name: POLICY own_rows ON job_history_rest; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.job_history_rest IS 'false; * for holdfast_viewer';
+
+--
+-- Name: left_over own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.left_over FOR SELECT TO holdfast_api, holdfast_viewer USING ((EXISTS ( SELECT
+   FROM holdfast.job j
+  WHERE ((j.id)::uuid = left_over.job_id))));
+
+--
+-- Name: POLICY own_rows ON left_over; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.left_over IS 'exists (select from holdfast.job j where j.id = left_over.job_id); * for holdfast_viewer';
+
+--
+-- Name: login_try own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.login_try FOR SELECT TO holdfast_api, holdfast_viewer USING (false);
+
+--
+-- Name: POLICY own_rows ON login_try; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.login_try IS 'false; * for holdfast_viewer';
+
+--
+-- Name: notification own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.notification FOR SELECT TO holdfast_api, holdfast_viewer USING (((EXISTS ( SELECT
+   FROM holdfast.alert a
+  WHERE (a.id = notification.alert_id))) OR (EXISTS ( SELECT
+   FROM holdfast.approval a
+  WHERE (a.id = notification.approval_id)))));
+
+--
+-- Name: POLICY own_rows ON notification; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.notification IS 'exists (select from holdfast.alert a where a.id = notification.alert_id) or exists (select from holdfast.approval a where a.id = notification.approval_id); * for holdfast_viewer';
+
+--
+-- Name: operation own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.operation FOR SELECT TO holdfast_api, holdfast_viewer USING (((tenant)::text = holdfast.seen_tenant()));
+
+--
+-- Name: POLICY own_rows ON operation; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.operation IS 'tenant = holdfast.seen_tenant(); * for holdfast_viewer';
+
+--
+-- Name: operation_chunk own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.operation_chunk FOR SELECT TO holdfast_api, holdfast_viewer USING ((EXISTS ( SELECT
+   FROM holdfast.operation o
+  WHERE (o.id = operation_chunk.operation_id))));
+
+--
+-- Name: POLICY own_rows ON operation_chunk; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.operation_chunk IS 'exists (select from holdfast.operation o where o.id = operation_chunk.operation_id); * for holdfast_viewer';
+
+--
+-- Name: person own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.person FOR SELECT TO holdfast_api, holdfast_viewer USING (((tenant)::text = holdfast.seen_tenant()));
+
+--
+-- Name: POLICY own_rows ON person; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.person IS 'tenant = holdfast.seen_tenant(); * for holdfast_viewer';
+
+--
+-- Name: progress own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.progress FOR SELECT TO holdfast_api, holdfast_viewer USING ((EXISTS ( SELECT
+   FROM holdfast.job j
+  WHERE ((j.id)::uuid = progress.job_id))));
+
+--
+-- Name: POLICY own_rows ON progress; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.progress IS 'exists (select from holdfast.job j where j.id = progress.job_id); * for holdfast_viewer';
+
+--
+-- Name: published own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.published FOR SELECT TO holdfast_api, holdfast_viewer USING ((holdfast.channel_tenant(channel) = holdfast.seen_tenant()));
+
+--
+-- Name: POLICY own_rows ON published; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.published IS 'holdfast.channel_tenant(channel) = holdfast.seen_tenant(); * for holdfast_viewer';
+
+--
+-- Name: quota own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.quota FOR SELECT TO holdfast_api, holdfast_viewer USING (((tenant)::text = holdfast.seen_tenant()));
+
+--
+-- Name: POLICY own_rows ON quota; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.quota IS 'tenant = holdfast.seen_tenant(); * for holdfast_viewer';
+
+--
+-- Name: rate_slot own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.rate_slot FOR SELECT TO holdfast_api, holdfast_viewer USING ((EXISTS ( SELECT
+   FROM holdfast.job j
+  WHERE ((j.id)::uuid = rate_slot.job_id))));
+
+--
+-- Name: POLICY own_rows ON rate_slot; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.rate_slot IS 'exists (select from holdfast.job j where j.id = rate_slot.job_id); * for holdfast_viewer';
+
+--
+-- Name: rate_wait own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.rate_wait FOR SELECT TO holdfast_api, holdfast_viewer USING (false);
+
+--
+-- Name: POLICY own_rows ON rate_wait; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.rate_wait IS 'false; * for holdfast_viewer';
+
+--
+-- Name: request own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.request FOR SELECT TO holdfast_api, holdfast_viewer USING ((tenant = holdfast.seen_tenant()));
+
+--
+-- Name: POLICY own_rows ON request; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.request IS 'tenant = holdfast.seen_tenant(); * for holdfast_viewer';
+
+--
+-- Name: ring own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.ring FOR SELECT TO holdfast_api, holdfast_viewer USING (false);
+
+--
+-- Name: POLICY own_rows ON ring; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.ring IS 'false; * for holdfast_viewer';
+
+--
+-- Name: schedule own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.schedule FOR SELECT TO holdfast_api, holdfast_viewer USING ((((options)::jsonb ->> 'tenant'::text) = holdfast.seen_tenant()));
+
+--
+-- Name: POLICY own_rows ON schedule; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.schedule IS 'options ->> ''tenant'' = holdfast.seen_tenant(); * for holdfast_viewer';
+
+--
+-- Name: schedule_run own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.schedule_run FOR SELECT TO holdfast_api, holdfast_viewer USING ((EXISTS ( SELECT
+   FROM holdfast.schedule s
+  WHERE ((s.name)::text = (schedule_run.schedule)::text))));
+
+--
+-- Name: POLICY own_rows ON schedule_run; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.schedule_run IS 'exists (select from holdfast.schedule s where s.name = schedule_run.schedule); * for holdfast_viewer';
+
+--
+-- Name: session own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.session FOR SELECT TO holdfast_api, holdfast_viewer USING (false);
+
+--
+-- Name: POLICY own_rows ON session; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.session IS 'false; * for holdfast_viewer';
+
+--
+-- Name: slot own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.slot FOR SELECT TO holdfast_api, holdfast_viewer USING ((EXISTS ( SELECT
+   FROM holdfast.job j
+  WHERE ((j.id)::uuid = slot.job_id))));
+
+--
+-- Name: POLICY own_rows ON slot; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.slot IS 'exists (select from holdfast.job j where j.id = slot.job_id); * for holdfast_viewer';
+
+--
+-- Name: statistic own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.statistic FOR SELECT TO holdfast_api, holdfast_viewer USING (false);
+
+--
+-- Name: POLICY own_rows ON statistic; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.statistic IS 'false; * for holdfast_viewer';
+
+--
+-- Name: step own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.step FOR SELECT TO holdfast_api, holdfast_viewer USING ((EXISTS ( SELECT
+   FROM holdfast.job j
+  WHERE ((j.id)::uuid = step.job_id))));
+
+--
+-- Name: POLICY own_rows ON step; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.step IS 'exists (select from holdfast.job j where j.id = step.job_id); * for holdfast_viewer';
+
+--
+-- Name: tally own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.tally FOR SELECT TO holdfast_api, holdfast_viewer USING (false);
+
+--
+-- Name: POLICY own_rows ON tally; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.tally IS 'false; * for holdfast_viewer';
+
+--
+-- Name: tenant own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.tenant FOR SELECT TO holdfast_api, holdfast_viewer USING (((name)::text = holdfast.seen_tenant()));
+
+--
+-- Name: POLICY own_rows ON tenant; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.tenant IS 'name = holdfast.seen_tenant(); * for holdfast_viewer';
+
+--
+-- Name: timing own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.timing FOR SELECT TO holdfast_api, holdfast_viewer USING (false);
+
+--
+-- Name: POLICY own_rows ON timing; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.timing IS 'false; * for holdfast_viewer';
+
+--
+-- Name: turn own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.turn FOR SELECT TO holdfast_api, holdfast_viewer USING (false);
+
+--
+-- Name: POLICY own_rows ON turn; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.turn IS 'false; * for holdfast_viewer';
+
+--
+-- Name: usage own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.usage FOR SELECT TO holdfast_api, holdfast_viewer USING ((tenant = holdfast.seen_tenant()));
+
+--
+-- Name: POLICY own_rows ON usage; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.usage IS 'tenant = holdfast.seen_tenant(); * for holdfast_viewer';
+
+--
+-- Name: wait own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.wait FOR SELECT TO holdfast_api, holdfast_viewer USING ((EXISTS ( SELECT
+   FROM holdfast.job j
+  WHERE ((j.id)::uuid = wait.job_id))));
+
+--
+-- Name: POLICY own_rows ON wait; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.wait IS 'exists (select from holdfast.job j where j.id = wait.job_id); * for holdfast_viewer';
+
+--
+-- Name: webhook_delivery own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.webhook_delivery FOR SELECT TO holdfast_api, holdfast_viewer USING (((tenant)::text = holdfast.seen_tenant()));
+
+--
+-- Name: POLICY own_rows ON webhook_delivery; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.webhook_delivery IS 'tenant = holdfast.seen_tenant(); * for holdfast_viewer';
+
+--
+-- Name: person; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.person ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: progress; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.progress ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: published; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.published ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: quota; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.quota ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: rate_slot; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.rate_slot ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: rate_wait; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.rate_wait ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: request; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.request ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: ring; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.ring ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: schedule; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.schedule ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: schedule_run; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.schedule_run ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: session; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.session ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: slot; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.slot ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: statistic; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.statistic ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: step; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.step ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: tally; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.tally ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: tenant; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.tenant ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: timing; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.timing ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: turn; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.turn ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: usage; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.usage ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: wait; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.wait ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: webhook_delivery; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.webhook_delivery ENABLE ROW LEVEL SECURITY;
+
+--
 -- Name: SCHEMA holdfast; Type: ACL; Schema: -; Owner: -
 --
 
@@ -9680,6 +11431,7 @@ GRANT USAGE ON SCHEMA holdfast TO holdfast_worker;
 GRANT USAGE ON SCHEMA holdfast TO holdfast_api;
 GRANT USAGE ON SCHEMA holdfast TO holdfast_viewer;
 GRANT USAGE ON SCHEMA holdfast TO holdfast_maint;
+GRANT USAGE ON SCHEMA holdfast TO holdfast_unbound;
 
 --
 -- Name: FUNCTION acknowledge_stop(p_worker uuid, p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
@@ -9722,6 +11474,7 @@ REVOKE ALL ON FUNCTION holdfast.clock() FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.clock() TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.clock() TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.clock() TO holdfast_viewer;
+GRANT ALL ON FUNCTION holdfast.clock() TO holdfast_unbound;
 
 --
 -- Name: FUNCTION new_id(); Type: ACL; Schema: holdfast; Owner: -
@@ -9734,6 +11487,7 @@ REVOKE ALL ON FUNCTION holdfast.new_id() FROM PUBLIC;
 --
 
 GRANT SELECT ON TABLE holdfast.job TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.job TO holdfast_unbound;
 
 --
 -- Name: FUNCTION admit_one(p_job holdfast.job, p_now timestamp with time zone, p_full text[]); Type: ACL; Schema: holdfast; Owner: -
@@ -9759,6 +11513,7 @@ REVOKE ALL ON FUNCTION holdfast.admit_waiters(p_held text, p_many integer) FROM 
 
 GRANT SELECT ON TABLE holdfast.projection TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.projection TO holdfast_viewer;
+GRANT SELECT ON TABLE holdfast.projection TO holdfast_unbound;
 
 --
 -- Name: FUNCTION adopt_restored(p_cursor holdfast.projection); Type: ACL; Schema: holdfast; Owner: -
@@ -9835,6 +11590,7 @@ GRANT ALL ON FUNCTION holdfast.begin_delivery(p_job uuid, p_attempt integer, p_c
 
 REVOKE ALL ON FUNCTION holdfast.begin_replay(p_id uuid, p_actor text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.begin_replay(p_id uuid, p_actor text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.begin_replay(p_id uuid, p_actor text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION begin_request(p_tenant text, p_key text, p_digest bytea); Type: ACL; Schema: holdfast; Owner: -
@@ -9842,6 +11598,7 @@ GRANT ALL ON FUNCTION holdfast.begin_replay(p_id uuid, p_actor text) TO holdfast
 
 REVOKE ALL ON FUNCTION holdfast.begin_request(p_tenant text, p_key text, p_digest bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.begin_request(p_tenant text, p_key text, p_digest bytea) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.begin_request(p_tenant text, p_key text, p_digest bytea) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION begin_session(p_name text, p_password text, p_new_password text, p_digest bytea, p_instead_of bytea, p_device bytea, p_address text, p_buckets text[], p_tries integer[], p_periods interval[]); Type: ACL; Schema: holdfast; Owner: -
@@ -9849,12 +11606,14 @@ GRANT ALL ON FUNCTION holdfast.begin_request(p_tenant text, p_key text, p_digest
 
 REVOKE ALL ON FUNCTION holdfast.begin_session(p_name text, p_password text, p_new_password text, p_digest bytea, p_instead_of bytea, p_device bytea, p_address text, p_buckets text[], p_tries integer[], p_periods interval[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.begin_session(p_name text, p_password text, p_new_password text, p_digest bytea, p_instead_of bytea, p_device bytea, p_address text, p_buckets text[], p_tries integer[], p_periods interval[]) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.begin_session(p_name text, p_password text, p_new_password text, p_digest bytea, p_instead_of bytea, p_device bytea, p_address text, p_buckets text[], p_tries integer[], p_periods interval[]) TO holdfast_unbound;
 
 --
 -- Name: TABLE approval; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.approval TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.approval TO holdfast_unbound;
 
 --
 -- Name: FUNCTION begin_waiting(p_job holdfast.job, p_gate holdfast.approval, p_logs jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -9868,12 +11627,25 @@ REVOKE ALL ON FUNCTION holdfast.begin_waiting(p_job holdfast.job, p_gate holdfas
 
 REVOKE ALL ON FUNCTION holdfast.begin_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_status text, p_body bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.begin_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_status text, p_body bytea) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.begin_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_status text, p_body bytea) TO holdfast_unbound;
+
+--
+-- Name: FUNCTION bind_to_tenants(p_table regclass, p_own text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.bind_to_tenants(p_table regclass, p_own text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION bound_hash(p_job uuid, p_payload jsonb, p_name text, p_question text, p_facts jsonb, p_approvers text[], p_quorum integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.bound_hash(p_job uuid, p_payload jsonb, p_name text, p_question text, p_facts jsonb, p_approvers text[], p_quorum integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION bound_tenant(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.bound_tenant() FROM PUBLIC;
 
 --
 -- Name: FUNCTION broken_rule(p_status holdfast.job_status, p_holder uuid, p_claim_order timestamp with time zone, p_due_at timestamp with time zone, p_held_by text, p_deadline_at timestamp with time zone, p_finished_at timestamp with time zone, p_approval_id uuid, p_error jsonb, p_result jsonb, p_retry_count integer, p_max_retries integer, p_key text, p_key_scope text, p_key_held boolean); Type: ACL; Schema: holdfast; Owner: -
@@ -9888,6 +11660,7 @@ REVOKE ALL ON FUNCTION holdfast.broken_rule(p_status holdfast.job_status, p_hold
 REVOKE ALL ON FUNCTION holdfast.bucket_floor(p_bucket integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.bucket_floor(p_bucket integer) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.bucket_floor(p_bucket integer) TO holdfast_viewer;
+GRANT ALL ON FUNCTION holdfast.bucket_floor(p_bucket integer) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION bucket_middle(p_bucket integer); Type: ACL; Schema: holdfast; Owner: -
@@ -9896,6 +11669,7 @@ GRANT ALL ON FUNCTION holdfast.bucket_floor(p_bucket integer) TO holdfast_viewer
 REVOKE ALL ON FUNCTION holdfast.bucket_middle(p_bucket integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.bucket_middle(p_bucket integer) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.bucket_middle(p_bucket integer) TO holdfast_viewer;
+GRANT ALL ON FUNCTION holdfast.bucket_middle(p_bucket integer) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION bucket_of(p_span interval); Type: ACL; Schema: holdfast; Owner: -
@@ -9910,6 +11684,13 @@ REVOKE ALL ON FUNCTION holdfast.bucket_of(p_span interval) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.callback(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_action text, p_nonce text, p_body_hash bytea, p_data jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.callback(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_action text, p_nonce text, p_body_hash bytea, p_data jsonb) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.callback(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_action text, p_nonce text, p_body_hash bytea, p_data jsonb) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.callback(p_job uuid, p_attempt integer, p_claim_id uuid, p_executor text, p_action text, p_nonce text, p_body_hash bytea, p_data jsonb) TO holdfast_unbound;
+
+--
+-- Name: FUNCTION can_step_out(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.can_step_out() FROM PUBLIC;
 
 --
 -- Name: FUNCTION cancel(p_id uuid, p_actor text, p_reason text); Type: ACL; Schema: holdfast; Owner: -
@@ -9917,18 +11698,26 @@ GRANT ALL ON FUNCTION holdfast.callback(p_job uuid, p_attempt integer, p_claim_i
 
 REVOKE ALL ON FUNCTION holdfast.cancel(p_id uuid, p_actor text, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.cancel(p_id uuid, p_actor text, p_reason text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.cancel(p_id uuid, p_actor text, p_reason text) TO holdfast_unbound;
 
 --
 -- Name: TABLE alert_rule; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.alert_rule TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.alert_rule TO holdfast_unbound;
 
 --
 -- Name: FUNCTION causes(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.causes(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION channel_tenant(p_channel text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.channel_tenant(p_channel text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION check_run(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -9938,6 +11727,7 @@ REVOKE ALL ON FUNCTION holdfast.check_run(p_job uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.check_run(p_job uuid) TO holdfast_producer;
 GRANT ALL ON FUNCTION holdfast.check_run(p_job uuid) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.check_run(p_job uuid) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.check_run(p_job uuid) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION check_runs(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
@@ -10032,6 +11822,7 @@ GRANT ALL ON FUNCTION holdfast.complete_here(p_job uuid, p_attempt integer, p_cl
 --
 
 GRANT SELECT ON TABLE holdfast.dispatch TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.dispatch TO holdfast_unbound;
 
 --
 -- Name: FUNCTION complete_run(p_job holdfast.job, p_run holdfast.dispatch, p_result jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -10046,6 +11837,13 @@ REVOKE ALL ON FUNCTION holdfast.complete_run(p_job holdfast.job, p_run holdfast.
 REVOKE ALL ON FUNCTION holdfast.conclude(p_gate holdfast.approval, p_decision text, p_who text, p_origin text, p_reason text, p_error jsonb) FROM PUBLIC;
 
 --
+-- Name: FUNCTION copies_payload_of(p_job uuid, p_origin uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.copies_payload_of(p_job uuid, p_origin uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.copies_payload_of(p_job uuid, p_origin uuid) TO holdfast_worker;
+
+--
 -- Name: FUNCTION count_running(p_queue text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -10057,6 +11855,7 @@ REVOKE ALL ON FUNCTION holdfast.count_running(p_queue text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION holdfast.create_key(p_id text, p_digest bytea, p_name text, p_tenant text, p_scopes text[], p_expires_at timestamp with time zone, p_actor text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.create_key(p_id text, p_digest bytea, p_name text, p_tenant text, p_scopes text[], p_expires_at timestamp with time zone, p_actor text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.create_key(p_id text, p_digest bytea, p_name text, p_tenant text, p_scopes text[], p_expires_at timestamp with time zone, p_actor text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION create_operation(p_id uuid, p_tenant text, p_action text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -10064,6 +11863,7 @@ GRANT ALL ON FUNCTION holdfast.create_key(p_id text, p_digest bytea, p_name text
 
 REVOKE ALL ON FUNCTION holdfast.create_operation(p_id uuid, p_tenant text, p_action text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.create_operation(p_id uuid, p_tenant text, p_action text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.create_operation(p_id uuid, p_tenant text, p_action text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION create_person(p_name text, p_password text, p_role text, p_tenant text, p_actor text); Type: ACL; Schema: holdfast; Owner: -
@@ -10071,6 +11871,7 @@ GRANT ALL ON FUNCTION holdfast.create_operation(p_id uuid, p_tenant text, p_acti
 
 REVOKE ALL ON FUNCTION holdfast.create_person(p_name text, p_password text, p_role text, p_tenant text, p_actor text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.create_person(p_name text, p_password text, p_role text, p_tenant text, p_actor text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.create_person(p_name text, p_password text, p_role text, p_tenant text, p_actor text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION create_schedule(p_definition jsonb, p_replace boolean); Type: ACL; Schema: holdfast; Owner: -
@@ -10078,6 +11879,7 @@ GRANT ALL ON FUNCTION holdfast.create_person(p_name text, p_password text, p_rol
 
 REVOKE ALL ON FUNCTION holdfast.create_schedule(p_definition jsonb, p_replace boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.create_schedule(p_definition jsonb, p_replace boolean) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.create_schedule(p_definition jsonb, p_replace boolean) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION decide(p_approval uuid, p_actor text, p_decision text, p_reason text, p_origin text, p_seen_hash text); Type: ACL; Schema: holdfast; Owner: -
@@ -10085,6 +11887,7 @@ GRANT ALL ON FUNCTION holdfast.create_schedule(p_definition jsonb, p_replace boo
 
 REVOKE ALL ON FUNCTION holdfast.decide(p_approval uuid, p_actor text, p_decision text, p_reason text, p_origin text, p_seen_hash text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.decide(p_approval uuid, p_actor text, p_decision text, p_reason text, p_origin text, p_seen_hash text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.decide(p_approval uuid, p_actor text, p_decision text, p_reason text, p_origin text, p_seen_hash text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION decide_by_token(p_approval uuid, p_token_hash bytea, p_decision text, p_reason text, p_origin text, p_seen_hash text); Type: ACL; Schema: holdfast; Owner: -
@@ -10092,6 +11895,7 @@ GRANT ALL ON FUNCTION holdfast.decide(p_approval uuid, p_actor text, p_decision 
 
 REVOKE ALL ON FUNCTION holdfast.decide_by_token(p_approval uuid, p_token_hash bytea, p_decision text, p_reason text, p_origin text, p_seen_hash text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.decide_by_token(p_approval uuid, p_token_hash bytea, p_decision text, p_reason text, p_origin text, p_seen_hash text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.decide_by_token(p_approval uuid, p_token_hash bytea, p_decision text, p_reason text, p_origin text, p_seen_hash text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION decision_of(p_gate holdfast.approval); Type: ACL; Schema: holdfast; Owner: -
@@ -10107,6 +11911,7 @@ REVOKE ALL ON FUNCTION holdfast.declare_tasks(p_tasks jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.declare_tasks(p_tasks jsonb) TO holdfast_producer;
 GRANT ALL ON FUNCTION holdfast.declare_tasks(p_tasks jsonb) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.declare_tasks(p_tasks jsonb) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.declare_tasks(p_tasks jsonb) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION definitions(p_tasks jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -10120,6 +11925,7 @@ REVOKE ALL ON FUNCTION holdfast.definitions(p_tasks jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION holdfast.delete_schedule(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.delete_schedule(p_name text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.delete_schedule(p_name text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION disable_person(p_name text); Type: ACL; Schema: holdfast; Owner: -
@@ -10127,6 +11933,7 @@ GRANT ALL ON FUNCTION holdfast.delete_schedule(p_name text) TO holdfast_api;
 
 REVOKE ALL ON FUNCTION holdfast.disable_person(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.disable_person(p_name text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.disable_person(p_name text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION dispatch_cancelled(p_id uuid, p_has_ended boolean, p_error jsonb, p_again_in double precision); Type: ACL; Schema: holdfast; Owner: -
@@ -10176,6 +11983,7 @@ REVOKE ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text
 GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text, p_token uuid) TO holdfast_producer;
 GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text, p_token uuid) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text, p_token uuid) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text, p_actor text, p_token uuid) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION enable_person(p_name text); Type: ACL; Schema: holdfast; Owner: -
@@ -10183,6 +11991,7 @@ GRANT ALL ON FUNCTION holdfast.emit(p_name text, p_payload jsonb, p_tenant text,
 
 REVOKE ALL ON FUNCTION holdfast.enable_person(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.enable_person(p_name text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.enable_person(p_name text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION end_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -10215,6 +12024,7 @@ REVOKE ALL ON FUNCTION holdfast.end_overdue(p_limit integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION holdfast.end_session(p_digest bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.end_session(p_digest bytea) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.end_session(p_digest bytea) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION end_webhook(p_id uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -10222,6 +12032,7 @@ GRANT ALL ON FUNCTION holdfast.end_session(p_digest bytea) TO holdfast_api;
 
 REVOKE ALL ON FUNCTION holdfast.end_webhook(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.end_webhook(p_id uuid) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.end_webhook(p_id uuid) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid, p_trace_parent text, p_max_retries integer, p_timeout interval); Type: ACL; Schema: holdfast; Owner: -
@@ -10231,6 +12042,7 @@ REVOKE ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue te
 GRANT ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid, p_trace_parent text, p_max_retries integer, p_timeout interval) TO holdfast_producer;
 GRANT ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid, p_trace_parent text, p_max_retries integer, p_timeout interval) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid, p_trace_parent text, p_max_retries integer, p_timeout interval) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid, p_trace_parent text, p_max_retries integer, p_timeout interval) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION enqueue_children(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -10247,6 +12059,7 @@ REVOKE ALL ON FUNCTION holdfast.enqueue_many(p_jobs jsonb, p_declared jsonb) FRO
 GRANT ALL ON FUNCTION holdfast.enqueue_many(p_jobs jsonb, p_declared jsonb) TO holdfast_producer;
 GRANT ALL ON FUNCTION holdfast.enqueue_many(p_jobs jsonb, p_declared jsonb) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.enqueue_many(p_jobs jsonb, p_declared jsonb) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.enqueue_many(p_jobs jsonb, p_declared jsonb) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION ensure_history_partition(p_month timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -10265,7 +12078,12 @@ REVOKE ALL ON FUNCTION holdfast.ensure_history_partitions(p_months_ahead integer
 --
 
 REVOKE ALL ON FUNCTION holdfast.enter(p_tenant text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.enter(p_tenant text) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.enter(p_tenant text) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.enter(p_tenant text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.enter(p_tenant text) TO holdfast_viewer;
+GRANT ALL ON FUNCTION holdfast.enter(p_tenant text) TO holdfast_maint;
+GRANT ALL ON FUNCTION holdfast.enter(p_tenant text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION error_class(p_metadata jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -10311,6 +12129,7 @@ REVOKE ALL ON FUNCTION holdfast.fail_run(p_job holdfast.job, p_run holdfast.disp
 
 REVOKE ALL ON FUNCTION holdfast.fail_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_body bytea, p_error text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.fail_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_body bytea, p_error text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.fail_webhook(p_id uuid, p_endpoint text, p_event_id text, p_type text, p_tenant text, p_body bytea, p_error text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION failed_compensations(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -10337,6 +12156,7 @@ REVOKE ALL ON FUNCTION holdfast.filled_key(p_template text, p_payload jsonb, p_t
 
 REVOKE ALL ON FUNCTION holdfast.find_key(p_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.find_key(p_id text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.find_key(p_id text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION find_person(p_name text, p_device bytea); Type: ACL; Schema: holdfast; Owner: -
@@ -10344,6 +12164,20 @@ GRANT ALL ON FUNCTION holdfast.find_key(p_id text) TO holdfast_api;
 
 REVOKE ALL ON FUNCTION holdfast.find_person(p_name text, p_device bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.find_person(p_name text, p_device bytea) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.find_person(p_name text, p_device bytea) TO holdfast_unbound;
+
+--
+-- Name: TABLE schedule; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.schedule TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.schedule TO holdfast_unbound;
+
+--
+-- Name: FUNCTION find_schedule(p_name text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.find_schedule(p_name text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION find_session(p_digest bytea, p_is_request boolean); Type: ACL; Schema: holdfast; Owner: -
@@ -10351,6 +12185,7 @@ GRANT ALL ON FUNCTION holdfast.find_person(p_name text, p_device bytea) TO holdf
 
 REVOKE ALL ON FUNCTION holdfast.find_session(p_digest bytea, p_is_request boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.find_session(p_digest bytea, p_is_request boolean) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.find_session(p_digest bytea, p_is_request boolean) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION fire_schedule(p_name text, p_version integer, p_settled_to timestamp with time zone, p_slots timestamp with time zone[], p_missed timestamp with time zone[], p_times integer, p_next timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -10358,12 +12193,6 @@ GRANT ALL ON FUNCTION holdfast.find_session(p_digest bytea, p_is_request boolean
 
 REVOKE ALL ON FUNCTION holdfast.fire_schedule(p_name text, p_version integer, p_settled_to timestamp with time zone, p_slots timestamp with time zone[], p_missed timestamp with time zone[], p_times integer, p_next timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.fire_schedule(p_name text, p_version integer, p_settled_to timestamp with time zone, p_slots timestamp with time zone[], p_missed timestamp with time zone[], p_times integer, p_next timestamp with time zone) TO holdfast_worker;
-
---
--- Name: TABLE schedule; Type: ACL; Schema: holdfast; Owner: -
---
-
-GRANT SELECT ON TABLE holdfast.schedule TO holdfast_api;
 
 --
 -- Name: FUNCTION fire_slot(p_schedule holdfast.schedule, p_slot timestamp with time zone, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -10389,6 +12218,7 @@ REVOKE ALL ON FUNCTION holdfast.flags_from_environment(p_tasks jsonb) FROM PUBLI
 
 REVOKE ALL ON FUNCTION holdfast.follow_channel(p_channel text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.follow_channel(p_channel text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.follow_channel(p_channel text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION follow_job(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -10396,6 +12226,7 @@ GRANT ALL ON FUNCTION holdfast.follow_channel(p_channel text) TO holdfast_api;
 
 REVOKE ALL ON FUNCTION holdfast.follow_job(p_job uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.follow_job(p_job uuid) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.follow_job(p_job uuid) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION follow_up(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
@@ -10494,6 +12325,19 @@ GRANT ALL ON FUNCTION holdfast.hand_over(p_job uuid, p_attempt integer, p_claim_
 
 REVOKE ALL ON FUNCTION holdfast.has_callers() FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.has_callers() TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.has_callers() TO holdfast_unbound;
+
+--
+-- Name: FUNCTION has_roles(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.has_roles() FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.has_roles() TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.has_roles() TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.has_roles() TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.has_roles() TO holdfast_viewer;
+GRANT ALL ON FUNCTION holdfast.has_roles() TO holdfast_maint;
+GRANT ALL ON FUNCTION holdfast.has_roles() TO holdfast_unbound;
 
 --
 -- Name: FUNCTION has_slot(p_job uuid, p_key text); Type: ACL; Schema: holdfast; Owner: -
@@ -10525,6 +12369,7 @@ REVOKE ALL ON FUNCTION holdfast.held_outside(p_job uuid, p_attempt integer) FROM
 
 REVOKE ALL ON FUNCTION holdfast.hold_facts(p_job uuid, p_held text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.hold_facts(p_job uuid, p_held text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.hold_facts(p_job uuid, p_held text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION hold_fence(p_job uuid, p_attempt integer, p_claim_id uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -10611,6 +12456,7 @@ REVOKE ALL ON FUNCTION holdfast.is_needed(p_job uuid, p_parent uuid) FROM PUBLIC
 
 REVOKE ALL ON FUNCTION holdfast.is_own_task(p_task text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.is_own_task(p_task text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.is_own_task(p_task text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION is_terminal(p_status holdfast.job_status); Type: ACL; Schema: holdfast; Owner: -
@@ -10620,6 +12466,7 @@ REVOKE ALL ON FUNCTION holdfast.is_terminal(p_status holdfast.job_status) FROM P
 GRANT ALL ON FUNCTION holdfast.is_terminal(p_status holdfast.job_status) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.is_terminal(p_status holdfast.job_status) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.is_terminal(p_status holdfast.job_status) TO holdfast_viewer;
+GRANT ALL ON FUNCTION holdfast.is_terminal(p_status holdfast.job_status) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION job_of_schedule(p_schedule holdfast.schedule, p_id uuid, p_slot timestamp with time zone, p_by text); Type: ACL; Schema: holdfast; Owner: -
@@ -10635,6 +12482,7 @@ REVOKE ALL ON FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_s
 GRANT ALL ON FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_status, OUT result text, OUT error text) TO holdfast_producer;
 GRANT ALL ON FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_status, OUT result text, OUT error text) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_status, OUT result text, OUT error text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_status, OUT result text, OUT error text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION job_outcomes(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
@@ -10642,6 +12490,16 @@ GRANT ALL ON FUNCTION holdfast.job_outcome(p_id uuid, OUT status holdfast.job_st
 
 REVOKE ALL ON FUNCTION holdfast.job_outcomes(p_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.job_outcomes(p_ids uuid[]) TO holdfast_worker;
+
+--
+-- Name: FUNCTION job_report(p_id uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.job_report(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.job_report(p_id uuid) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.job_report(p_id uuid) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.job_report(p_id uuid) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.job_report(p_id uuid) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION join_limits(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
@@ -10679,6 +12537,7 @@ REVOKE ALL ON FUNCTION holdfast.judge_rules(OUT opened bigint, OUT closed bigint
 
 REVOKE ALL ON FUNCTION holdfast.keep_answer(p_tenant text, p_key text, p_status integer, p_answer text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.keep_answer(p_tenant text, p_key text, p_status integer, p_answer text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.keep_answer(p_tenant text, p_key text, p_status integer, p_answer text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION keep_attempt(p_run holdfast.dispatch, p_outcome text, p_error jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -10729,6 +12588,7 @@ GRANT ALL ON FUNCTION holdfast.last_checkpoint(p_job uuid) TO holdfast_worker;
 
 REVOKE ALL ON FUNCTION holdfast.leave() FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.leave() TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.leave() TO holdfast_unbound;
 
 --
 -- Name: FUNCTION leave_flags(p_tasks text[]); Type: ACL; Schema: holdfast; Owner: -
@@ -10760,6 +12620,7 @@ REVOKE ALL ON FUNCTION holdfast.let_out(p_held text, p_limit integer) FROM PUBLI
 
 REVOKE ALL ON FUNCTION holdfast.limit_queue(p_queue text, p_most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.limit_queue(p_queue text, p_most integer) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.limit_queue(p_queue text, p_most integer) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION limits_of(p_job holdfast.job); Type: ACL; Schema: holdfast; Owner: -
@@ -10773,6 +12634,7 @@ REVOKE ALL ON FUNCTION holdfast.limits_of(p_job holdfast.job) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION holdfast.list_keys(p_bound text, p_id text, p_after text, p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.list_keys(p_bound text, p_id text, p_after text, p_limit integer) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.list_keys(p_bound text, p_id text, p_after text, p_limit integer) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION list_people(); Type: ACL; Schema: holdfast; Owner: -
@@ -10780,6 +12642,7 @@ GRANT ALL ON FUNCTION holdfast.list_keys(p_bound text, p_id text, p_after text, 
 
 REVOKE ALL ON FUNCTION holdfast.list_people() FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.list_people() TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.list_people() TO holdfast_unbound;
 
 --
 -- Name: FUNCTION listed_fields(p_fields jsonb, p_payload jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -10817,6 +12680,7 @@ REVOKE ALL ON FUNCTION holdfast.long_waits(p_rule holdfast.alert_rule, p_now tim
 
 REVOKE ALL ON FUNCTION holdfast.look_by_token(p_approval uuid, p_token_hash bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.look_by_token(p_approval uuid, p_token_hash bytea) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.look_by_token(p_approval uuid, p_token_hash bytea) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION low_success_rates(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -10831,6 +12695,42 @@ REVOKE ALL ON FUNCTION holdfast.low_success_rates(p_rule holdfast.alert_rule, p_
 REVOKE ALL ON FUNCTION holdfast.make_append_only(p_table regclass, p_name text, p_words text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION may_act_as(p_who name, p_role text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_producer;
+GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_viewer;
+GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_maint;
+GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_unbound;
+
+--
+-- Name: FUNCTION seen_tenant(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.seen_tenant() FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.seen_tenant() TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.seen_tenant() TO holdfast_viewer;
+GRANT ALL ON FUNCTION holdfast.seen_tenant() TO holdfast_unbound;
+
+--
+-- Name: FUNCTION may_see(p_tenant text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.may_see(p_tenant text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.may_see(p_tenant text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.may_see(p_tenant text) TO holdfast_viewer;
+GRANT ALL ON FUNCTION holdfast.may_see(p_tenant text) TO holdfast_unbound;
+
+--
+-- Name: FUNCTION may_touch(p_tenant text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.may_touch(p_tenant text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION might_conflict(p_jobs jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -10843,6 +12743,7 @@ REVOKE ALL ON FUNCTION holdfast.might_conflict(p_jobs jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.mint_token(p_approval uuid, p_approver text, p_token_hash bytea, OUT job_id uuid, OUT name text, OUT question text, OUT facts text, OUT approver text, OUT quorum integer, OUT expires_at timestamp with time zone, OUT on_expiry text, OUT bound_hash text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.mint_token(p_approval uuid, p_approver text, p_token_hash bytea, OUT job_id uuid, OUT name text, OUT question text, OUT facts text, OUT approver text, OUT quorum integer, OUT expires_at timestamp with time zone, OUT on_expiry text, OUT bound_hash text) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.mint_token(p_approval uuid, p_approver text, p_token_hash bytea, OUT job_id uuid, OUT name text, OUT question text, OUT facts text, OUT approver text, OUT quorum integer, OUT expires_at timestamp with time zone, OUT on_expiry text, OUT bound_hash text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.mint_token(p_approval uuid, p_approver text, p_token_hash bytea, OUT job_id uuid, OUT name text, OUT question text, OUT facts text, OUT approver text, OUT quorum integer, OUT expires_at timestamp with time zone, OUT on_expiry text, OUT bound_hash text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION missed_schedules(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -10862,6 +12763,7 @@ REVOKE ALL ON FUNCTION holdfast.moment(p_at timestamp with time zone) FROM PUBLI
 
 REVOKE ALL ON FUNCTION holdfast.mute_rule(p_rule text, p_muted boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.mute_rule(p_rule text, p_muted boolean) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.mute_rule(p_rule text, p_muted boolean) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION next_tenants(p_queue text, p_tenant text, p_most integer, p_after timestamp with time zone, p_known holdfast.ring, OUT tenants text[], OUT heads timestamp with time zone[]); Type: ACL; Schema: holdfast; Owner: -
@@ -10895,6 +12797,7 @@ REVOKE ALL ON FUNCTION holdfast.notify(p_messages jsonb, p_declared jsonb) FROM 
 GRANT ALL ON FUNCTION holdfast.notify(p_messages jsonb, p_declared jsonb) TO holdfast_producer;
 GRANT ALL ON FUNCTION holdfast.notify(p_messages jsonb, p_declared jsonb) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.notify(p_messages jsonb, p_declared jsonb) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.notify(p_messages jsonb, p_declared jsonb) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION obey_callback(p_job holdfast.job, p_run holdfast.dispatch, p_action text, p_data jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -10938,6 +12841,7 @@ REVOKE ALL ON FUNCTION holdfast.open_approval(p_approval uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION holdfast.open_channel(p_channel text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.open_channel(p_channel text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.open_channel(p_channel text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION open_jobs(p_schedule text); Type: ACL; Schema: holdfast; Owner: -
@@ -10962,6 +12866,7 @@ REVOKE ALL ON FUNCTION holdfast.open_tasks(p_tasks text[]) FROM PUBLIC;
 --
 
 GRANT SELECT ON TABLE holdfast.operation TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.operation TO holdfast_unbound;
 
 --
 -- Name: FUNCTION operate(p_operation holdfast.operation, p_job uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -10974,6 +12879,12 @@ REVOKE ALL ON FUNCTION holdfast.operate(p_operation holdfast.operation, p_job uu
 --
 
 REVOKE ALL ON FUNCTION holdfast.overdue_approvals(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION own_jobs(p_jobs jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.own_jobs(p_jobs jsonb) FROM PUBLIC;
 
 --
 -- Name: FUNCTION parked_place(p_due timestamp with time zone, p_created timestamp with time zone, p_priority integer); Type: ACL; Schema: holdfast; Owner: -
@@ -10993,6 +12904,7 @@ REVOKE ALL ON FUNCTION holdfast.pass_gates(p_job holdfast.job, p_now timestamp w
 
 REVOKE ALL ON FUNCTION holdfast.pause_queue(p_queue text, p_actor text, p_reason text, p_resume_in interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.pause_queue(p_queue text, p_actor text, p_reason text, p_resume_in interval) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.pause_queue(p_queue text, p_actor text, p_reason text, p_resume_in interval) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION pause_schedule(p_name text, p_actor text, p_reason text); Type: ACL; Schema: holdfast; Owner: -
@@ -11000,6 +12912,7 @@ GRANT ALL ON FUNCTION holdfast.pause_queue(p_queue text, p_actor text, p_reason 
 
 REVOKE ALL ON FUNCTION holdfast.pause_schedule(p_name text, p_actor text, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.pause_schedule(p_name text, p_actor text, p_reason text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.pause_schedule(p_name text, p_actor text, p_reason text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION pause_task(p_task text, p_actor text, p_reason text, p_resume_in interval); Type: ACL; Schema: holdfast; Owner: -
@@ -11007,6 +12920,7 @@ GRANT ALL ON FUNCTION holdfast.pause_schedule(p_name text, p_actor text, p_reaso
 
 REVOKE ALL ON FUNCTION holdfast.pause_task(p_task text, p_actor text, p_reason text, p_resume_in interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.pause_task(p_task text, p_actor text, p_reason text, p_resume_in interval) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.pause_task(p_task text, p_actor text, p_reason text, p_resume_in interval) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION period_start(p_period text, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -11042,6 +12956,7 @@ REVOKE ALL ON FUNCTION holdfast.publish(p_channel text, p_kind text, p_data json
 GRANT ALL ON FUNCTION holdfast.publish(p_channel text, p_kind text, p_data jsonb) TO holdfast_producer;
 GRANT ALL ON FUNCTION holdfast.publish(p_channel text, p_kind text, p_data jsonb) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.publish(p_channel text, p_kind text, p_data jsonb) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.publish(p_channel text, p_kind text, p_data jsonb) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION put_aside(p_job holdfast.job, p_due_at timestamp with time zone, p_held_by text, p_reason text, p_logs jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -11070,6 +12985,7 @@ GRANT SELECT ON TABLE holdfast.queue TO holdfast_worker;
 GRANT SELECT ON TABLE holdfast.queue TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.queue TO holdfast_viewer;
 GRANT SELECT ON TABLE holdfast.queue TO holdfast_maint;
+GRANT SELECT ON TABLE holdfast.queue TO holdfast_unbound;
 
 --
 -- Name: FUNCTION queue_is_paused(p_queue text); Type: ACL; Schema: holdfast; Owner: -
@@ -11095,6 +13011,7 @@ REVOKE ALL ON FUNCTION holdfast.rates_of(p_job holdfast.job) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION holdfast.read_channels(p_channels text[], p_tenants text[], p_after bigint[], p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.read_channels(p_channels text[], p_tenants text[], p_after bigint[], p_limit integer) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.read_channels(p_channels text[], p_tenants text[], p_after bigint[], p_limit integer) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION read_feed(p_channel text, p_after bigint, p_limit integer); Type: ACL; Schema: holdfast; Owner: -
@@ -11103,6 +13020,7 @@ GRANT ALL ON FUNCTION holdfast.read_channels(p_channels text[], p_tenants text[]
 REVOKE ALL ON FUNCTION holdfast.read_feed(p_channel text, p_after bigint, p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.read_feed(p_channel text, p_after bigint, p_limit integer) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.read_feed(p_channel text, p_after bigint, p_limit integer) TO holdfast_viewer;
+GRANT ALL ON FUNCTION holdfast.read_feed(p_channel text, p_after bigint, p_limit integer) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION read_gate(p_job holdfast.job, p_attempt integer, p_name text, p_gate jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -11116,6 +13034,7 @@ REVOKE ALL ON FUNCTION holdfast.read_gate(p_job holdfast.job, p_attempt integer,
 
 REVOKE ALL ON FUNCTION holdfast.read_jobs(p_jobs uuid[], p_seqs integer[], p_notes bigint[], p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.read_jobs(p_jobs uuid[], p_seqs integer[], p_notes bigint[], p_limit integer) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.read_jobs(p_jobs uuid[], p_seqs integer[], p_notes bigint[], p_limit integer) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION ready_since(p_claim_order timestamp with time zone, p_priority integer); Type: ACL; Schema: holdfast; Owner: -
@@ -11129,6 +13048,7 @@ REVOKE ALL ON FUNCTION holdfast.ready_since(p_claim_order timestamp with time zo
 
 REVOKE ALL ON FUNCTION holdfast.record_action(p_actor text, p_address text, p_action text, p_target text, p_tenant text, p_reason text, p_data jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.record_action(p_actor text, p_address text, p_action text, p_target text, p_tenant text, p_reason text, p_data jsonb) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.record_action(p_actor text, p_address text, p_action text, p_target text, p_tenant text, p_reason text, p_data jsonb) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION record_births(); Type: ACL; Schema: holdfast; Owner: -
@@ -11239,6 +13159,24 @@ REVOKE ALL ON FUNCTION holdfast.report_progress(p_job uuid, p_attempt integer, p
 GRANT ALL ON FUNCTION holdfast.report_progress(p_job uuid, p_attempt integer, p_claim_id uuid, p_done double precision, p_total double precision, p_note text) TO holdfast_worker;
 
 --
+-- Name: FUNCTION require_bounds(p_tenant text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.require_bounds(p_tenant text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION require_own(p_tenant text, p_what text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.require_own(p_tenant text, p_what text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION require_unbound(p_what text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.require_unbound(p_what text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION results_of(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -11251,6 +13189,7 @@ GRANT ALL ON FUNCTION holdfast.results_of(p_job uuid) TO holdfast_worker;
 
 REVOKE ALL ON FUNCTION holdfast.resume_queue(p_queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.resume_queue(p_queue text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.resume_queue(p_queue text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION resume_schedule(p_name text); Type: ACL; Schema: holdfast; Owner: -
@@ -11258,6 +13197,7 @@ GRANT ALL ON FUNCTION holdfast.resume_queue(p_queue text) TO holdfast_api;
 
 REVOKE ALL ON FUNCTION holdfast.resume_schedule(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.resume_schedule(p_name text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.resume_schedule(p_name text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION resume_task(p_task text); Type: ACL; Schema: holdfast; Owner: -
@@ -11265,6 +13205,7 @@ GRANT ALL ON FUNCTION holdfast.resume_schedule(p_name text) TO holdfast_api;
 
 REVOKE ALL ON FUNCTION holdfast.resume_task(p_task text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.resume_task(p_task text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.resume_task(p_task text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION retire_worker(p_worker uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -11279,6 +13220,7 @@ GRANT ALL ON FUNCTION holdfast.retire_worker(p_worker uuid) TO holdfast_worker;
 
 REVOKE ALL ON FUNCTION holdfast.retry(p_id uuid, p_actor text, p_reason text, p_new_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.retry(p_id uuid, p_actor text, p_reason text, p_new_id uuid) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.retry(p_id uuid, p_actor text, p_reason text, p_new_id uuid) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION return_jobs(p_worker uuid, p_limit integer); Type: ACL; Schema: holdfast; Owner: -
@@ -11292,6 +13234,7 @@ REVOKE ALL ON FUNCTION holdfast.return_jobs(p_worker uuid, p_limit integer) FROM
 
 REVOKE ALL ON FUNCTION holdfast.revoke_key(p_id text, p_bound text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.revoke_key(p_id text, p_bound text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.revoke_key(p_id text, p_bound text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION rollout_bucket(p_key text); Type: ACL; Schema: holdfast; Owner: -
@@ -11302,6 +13245,7 @@ GRANT ALL ON FUNCTION holdfast.rollout_bucket(p_key text) TO holdfast_producer;
 GRANT ALL ON FUNCTION holdfast.rollout_bucket(p_key text) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.rollout_bucket(p_key text) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.rollout_bucket(p_key text) TO holdfast_viewer;
+GRANT ALL ON FUNCTION holdfast.rollout_bucket(p_key text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION rollout_position(p_key text); Type: ACL; Schema: holdfast; Owner: -
@@ -11312,6 +13256,7 @@ GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_producer
 GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_viewer;
+GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION rotate_key(p_id text, p_bound text, p_new_id text, p_new_digest bytea, p_overlap interval, p_expires_at timestamp with time zone, p_actor text); Type: ACL; Schema: holdfast; Owner: -
@@ -11319,6 +13264,7 @@ GRANT ALL ON FUNCTION holdfast.rollout_position(p_key text) TO holdfast_viewer;
 
 REVOKE ALL ON FUNCTION holdfast.rotate_key(p_id text, p_bound text, p_new_id text, p_new_digest bytea, p_overlap interval, p_expires_at timestamp with time zone, p_actor text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.rotate_key(p_id text, p_bound text, p_new_id text, p_new_digest bytea, p_overlap interval, p_expires_at timestamp with time zone, p_actor text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.rotate_key(p_id text, p_bound text, p_new_id text, p_new_digest bytea, p_overlap interval, p_expires_at timestamp with time zone, p_actor text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION run_chunk(p_operation uuid, p_nth integer, OUT done integer, OUT skipped integer); Type: ACL; Schema: holdfast; Owner: -
@@ -11339,6 +13285,7 @@ REVOKE ALL ON FUNCTION holdfast.run_fault(p_run holdfast.dispatch) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION holdfast.run_schedule(p_name text, p_actor text, p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.run_schedule(p_name text, p_actor text, p_id uuid) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.run_schedule(p_name text, p_actor text, p_id uuid) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION running_in(p_snapshot pg_snapshot); Type: ACL; Schema: holdfast; Owner: -
@@ -11385,6 +13332,7 @@ REVOKE ALL ON FUNCTION holdfast.session_counts(p_session holdfast.session) FROM 
 
 REVOKE ALL ON FUNCTION holdfast.set_flag(p_flag text, p_enabled boolean, p_percent integer, p_actor text, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.set_flag(p_flag text, p_enabled boolean, p_percent integer, p_actor text, p_reason text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.set_flag(p_flag text, p_enabled boolean, p_percent integer, p_actor text, p_reason text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION set_password(p_name text, p_password text); Type: ACL; Schema: holdfast; Owner: -
@@ -11392,6 +13340,7 @@ GRANT ALL ON FUNCTION holdfast.set_flag(p_flag text, p_enabled boolean, p_percen
 
 REVOKE ALL ON FUNCTION holdfast.set_password(p_name text, p_password text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.set_password(p_name text, p_password text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.set_password(p_name text, p_password text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION set_quota(p_tenant text, p_task text, p_period text, p_measure text, p_soft numeric, p_hard numeric); Type: ACL; Schema: holdfast; Owner: -
@@ -11399,6 +13348,7 @@ GRANT ALL ON FUNCTION holdfast.set_password(p_name text, p_password text) TO hol
 
 REVOKE ALL ON FUNCTION holdfast.set_quota(p_tenant text, p_task text, p_period text, p_measure text, p_soft numeric, p_hard numeric) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.set_quota(p_tenant text, p_task text, p_period text, p_measure text, p_soft numeric, p_hard numeric) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.set_quota(p_tenant text, p_task text, p_period text, p_measure text, p_soft numeric, p_hard numeric) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION set_role(p_name text, p_role text, p_tenant text); Type: ACL; Schema: holdfast; Owner: -
@@ -11406,6 +13356,7 @@ GRANT ALL ON FUNCTION holdfast.set_quota(p_tenant text, p_task text, p_period te
 
 REVOKE ALL ON FUNCTION holdfast.set_role(p_name text, p_role text, p_tenant text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.set_role(p_name text, p_role text, p_tenant text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.set_role(p_name text, p_role text, p_tenant text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION set_tenant_weight(p_tenant text, p_weight integer); Type: ACL; Schema: holdfast; Owner: -
@@ -11413,6 +13364,7 @@ GRANT ALL ON FUNCTION holdfast.set_role(p_name text, p_role text, p_tenant text)
 
 REVOKE ALL ON FUNCTION holdfast.set_tenant_weight(p_tenant text, p_weight integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.set_tenant_weight(p_tenant text, p_weight integer) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.set_tenant_weight(p_tenant text, p_weight integer) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION settle(p_worker uuid, p_settlements jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -11492,6 +13444,7 @@ GRANT ALL ON FUNCTION holdfast.take_dispatches(p_worker uuid, p_executors text[]
 
 REVOKE ALL ON FUNCTION holdfast.take_tries(p_buckets text[], p_tries integer[], p_periods interval[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.take_tries(p_buckets text[], p_tries integer[], p_periods interval[]) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.take_tries(p_buckets text[], p_tries integer[], p_periods interval[]) TO holdfast_unbound;
 
 --
 -- Name: TABLE task; Type: ACL; Schema: holdfast; Owner: -
@@ -11502,6 +13455,7 @@ GRANT SELECT ON TABLE holdfast.task TO holdfast_worker;
 GRANT SELECT ON TABLE holdfast.task TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.task TO holdfast_viewer;
 GRANT SELECT ON TABLE holdfast.task TO holdfast_maint;
+GRANT SELECT ON TABLE holdfast.task TO holdfast_unbound;
 
 --
 -- Name: FUNCTION task_is_paused(p_task holdfast.task); Type: ACL; Schema: holdfast; Owner: -
@@ -11613,6 +13567,7 @@ GRANT ALL ON FUNCTION holdfast.upkeep(p_limit integer, OUT partitions bigint, OU
 
 REVOKE ALL ON FUNCTION holdfast.use_key(p_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.use_key(p_id text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.use_key(p_id text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION uuid_at(p_at timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -11622,6 +13577,7 @@ REVOKE ALL ON FUNCTION holdfast.uuid_at(p_at timestamp with time zone) FROM PUBL
 GRANT ALL ON FUNCTION holdfast.uuid_at(p_at timestamp with time zone) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.uuid_at(p_at timestamp with time zone) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.uuid_at(p_at timestamp with time zone) TO holdfast_viewer;
+GRANT ALL ON FUNCTION holdfast.uuid_at(p_at timestamp with time zone) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION vote(p_gate holdfast.approval, p_who text, p_how text, p_decision text, p_reason text, p_origin text, p_seen_hash text); Type: ACL; Schema: holdfast; Owner: -
@@ -11661,6 +13617,7 @@ REVOKE ALL ON FUNCTION holdfast.wake(p_queues text[]) FROM PUBLIC;
 
 GRANT SELECT ON TABLE holdfast.quota TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.quota TO holdfast_viewer;
+GRANT SELECT ON TABLE holdfast.quota TO holdfast_unbound;
 
 --
 -- Name: FUNCTION wanted(p_jobs jsonb, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
@@ -11679,48 +13636,56 @@ REVOKE ALL ON FUNCTION holdfast.with_ids(p_jobs jsonb) FROM PUBLIC;
 --
 
 GRANT SELECT ON TABLE holdfast.activity TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.activity TO holdfast_unbound;
 
 --
 -- Name: TABLE alert; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.alert TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.alert TO holdfast_unbound;
 
 --
 -- Name: TABLE alert_channel; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.alert_channel TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.alert_channel TO holdfast_unbound;
 
 --
 -- Name: TABLE approval_decision; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.approval_decision TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.approval_decision TO holdfast_unbound;
 
 --
 -- Name: TABLE attempt; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.attempt TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.attempt TO holdfast_unbound;
 
 --
 -- Name: TABLE audit; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.audit TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.audit TO holdfast_unbound;
 
 --
 -- Name: TABLE checkpoint; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.checkpoint TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.checkpoint TO holdfast_unbound;
 
 --
 -- Name: TABLE dependency; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.dependency TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.dependency TO holdfast_unbound;
 
 --
 -- Name: TABLE duration; Type: ACL; Schema: holdfast; Owner: -
@@ -11728,24 +13693,28 @@ GRANT SELECT ON TABLE holdfast.dependency TO holdfast_api;
 
 GRANT SELECT ON TABLE holdfast.duration TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.duration TO holdfast_viewer;
+GRANT SELECT ON TABLE holdfast.duration TO holdfast_unbound;
 
 --
 -- Name: TABLE event; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.event TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.event TO holdfast_unbound;
 
 --
 -- Name: TABLE flag; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.flag TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.flag TO holdfast_unbound;
 
 --
 -- Name: TABLE job_history; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.job_history TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.job_history TO holdfast_unbound;
 
 --
 -- Name: TABLE history_overview; Type: ACL; Schema: holdfast; Owner: -
@@ -11753,6 +13722,7 @@ GRANT SELECT ON TABLE holdfast.job_history TO holdfast_api;
 
 GRANT SELECT ON TABLE holdfast.history_overview TO holdfast_viewer;
 GRANT SELECT ON TABLE holdfast.history_overview TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.history_overview TO holdfast_unbound;
 
 --
 -- Name: TABLE installed; Type: ACL; Schema: holdfast; Owner: -
@@ -11763,6 +13733,7 @@ GRANT SELECT ON TABLE holdfast.installed TO holdfast_worker;
 GRANT SELECT ON TABLE holdfast.installed TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.installed TO holdfast_viewer;
 GRANT SELECT ON TABLE holdfast.installed TO holdfast_maint;
+GRANT SELECT ON TABLE holdfast.installed TO holdfast_unbound;
 
 --
 -- Name: TABLE job_overview; Type: ACL; Schema: holdfast; Owner: -
@@ -11770,54 +13741,63 @@ GRANT SELECT ON TABLE holdfast.installed TO holdfast_maint;
 
 GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_viewer;
 GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_unbound;
 
 --
 -- Name: TABLE notification; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.notification TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.notification TO holdfast_unbound;
 
 --
 -- Name: TABLE operation_chunk; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.operation_chunk TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.operation_chunk TO holdfast_unbound;
 
 --
 -- Name: TABLE progress; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.progress TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.progress TO holdfast_unbound;
 
 --
 -- Name: TABLE rate_slot; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.rate_slot TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.rate_slot TO holdfast_unbound;
 
 --
 -- Name: TABLE rate_wait; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.rate_wait TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.rate_wait TO holdfast_unbound;
 
 --
 -- Name: TABLE schedule_run; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.schedule_run TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.schedule_run TO holdfast_unbound;
 
 --
 -- Name: TABLE sleeper; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.sleeper TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.sleeper TO holdfast_unbound;
 
 --
 -- Name: TABLE slot; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.slot TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.slot TO holdfast_unbound;
 
 --
 -- Name: TABLE statistic; Type: ACL; Schema: holdfast; Owner: -
@@ -11825,12 +13805,14 @@ GRANT SELECT ON TABLE holdfast.slot TO holdfast_api;
 
 GRANT SELECT ON TABLE holdfast.statistic TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.statistic TO holdfast_viewer;
+GRANT SELECT ON TABLE holdfast.statistic TO holdfast_unbound;
 
 --
 -- Name: TABLE step; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.step TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.step TO holdfast_unbound;
 
 --
 -- Name: TABLE tally; Type: ACL; Schema: holdfast; Owner: -
@@ -11838,6 +13820,7 @@ GRANT SELECT ON TABLE holdfast.step TO holdfast_api;
 
 GRANT SELECT ON TABLE holdfast.tally TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.tally TO holdfast_viewer;
+GRANT SELECT ON TABLE holdfast.tally TO holdfast_unbound;
 
 --
 -- Name: TABLE tenant; Type: ACL; Schema: holdfast; Owner: -
@@ -11845,6 +13828,7 @@ GRANT SELECT ON TABLE holdfast.tally TO holdfast_viewer;
 
 GRANT SELECT ON TABLE holdfast.tenant TO holdfast_viewer;
 GRANT SELECT ON TABLE holdfast.tenant TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.tenant TO holdfast_unbound;
 
 --
 -- Name: TABLE timing; Type: ACL; Schema: holdfast; Owner: -
@@ -11852,12 +13836,14 @@ GRANT SELECT ON TABLE holdfast.tenant TO holdfast_api;
 
 GRANT SELECT ON TABLE holdfast.timing TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.timing TO holdfast_viewer;
+GRANT SELECT ON TABLE holdfast.timing TO holdfast_unbound;
 
 --
 -- Name: TABLE upkeep; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.upkeep TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.upkeep TO holdfast_unbound;
 
 --
 -- Name: TABLE usage; Type: ACL; Schema: holdfast; Owner: -
@@ -11865,18 +13851,21 @@ GRANT SELECT ON TABLE holdfast.upkeep TO holdfast_api;
 
 GRANT SELECT ON TABLE holdfast.usage TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.usage TO holdfast_viewer;
+GRANT SELECT ON TABLE holdfast.usage TO holdfast_unbound;
 
 --
 -- Name: TABLE wait; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.wait TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.wait TO holdfast_unbound;
 
 --
 -- Name: TABLE webhook_delivery; Type: ACL; Schema: holdfast; Owner: -
 --
 
 GRANT SELECT ON TABLE holdfast.webhook_delivery TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.webhook_delivery TO holdfast_unbound;
 
 --
 -- Name: TABLE worker; Type: ACL; Schema: holdfast; Owner: -
@@ -11887,6 +13876,7 @@ GRANT SELECT ON TABLE holdfast.worker TO holdfast_worker;
 GRANT SELECT ON TABLE holdfast.worker TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.worker TO holdfast_viewer;
 GRANT SELECT ON TABLE holdfast.worker TO holdfast_maint;
+GRANT SELECT ON TABLE holdfast.worker TO holdfast_unbound;
 
 --
 -- PostgreSQL database dump complete

@@ -90,7 +90,7 @@ async def show_delivery(call: ApiCall, delivery_id: UUID) -> DeliveryWithBodyVie
 async def replay_delivery(call: ApiCall, delivery_id: UUID, body: ReasonBody) -> ReplayedView:
     """Call the event's handler again."""
     found = await _find(call, delivery_id)
-    jobs = await replay_within(call.app, call.own_transaction, found, call.principal.name)
+    jobs = await replay_within(call.app, call.transaction, found, call.principal.name)
     await call.ask(enter(call.principal.sees))  # the handler acted for its endpoint
     await call.record("delivery.replay", str(delivery_id), body.reason, jobs=[str(job) for job in jobs])
     return ReplayedView(jobs=jobs)

@@ -76,7 +76,7 @@ async def enqueue_jobs(call: ApiCall, body: NewJobsBody) -> EnqueuedManyView:
 async def _enqueue(call: ApiCall, bodies: Sequence[NewJobBody]) -> list[EnqueuedView]:
     made = [_new_job(call, body, place) for place, body in enumerate(bodies, 1)]
     await _refuse_foreign(call, bodies)
-    enqueued = await call.ask(enqueue_many(made, None))
+    enqueued = await call.ask(enqueue_many(call.app.sealed(made), None))
     return [EnqueuedView(id=one.job_id, created=one.created) for one in enqueued]
 
 

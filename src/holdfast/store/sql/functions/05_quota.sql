@@ -71,6 +71,7 @@ create or replace function holdfast.set_quota(
   p_tenant text, p_task text, p_period text, p_measure text, p_soft numeric, p_hard numeric) returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
+  perform holdfast.require_unbound('a quota');
   if p_soft is null and p_hard is null then
     delete from holdfast.quota q
      where (q.tenant, q.period, q.measure) = (p_tenant, p_period, p_measure) and q.task is not distinct from p_task;

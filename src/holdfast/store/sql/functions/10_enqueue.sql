@@ -177,6 +177,8 @@ begin atomic
              holdfast.bad_input(w.nth, 'metadata must be a JSON object')
            when '' in (w.queue, w.tenant, w.subject, w.key) then
              holdfast.bad_input(w.nth, 'queue, tenant, subject and key must not be empty: leave out what it does not have')
+           when w.tenant = '*' then
+             holdfast.bad_input(w.nth, '* is no tenant: it stands for all of them')
            when greatest(length(w.queue), length(w.tenant)) > 200 or greatest(length(w.subject), length(w.key), length(w.label)) > 500 then
              holdfast.bad_input(w.nth, 'a queue or tenant may have 200 characters, a subject, key or label 500')
            when w.key_scope not in ('active', 'success', 'ever') then
@@ -233,6 +235,10 @@ declare
 begin
   if jsonb_typeof(p_jobs) is distinct from 'array' then
     raise exception 'enqueue_many takes an array of jobs, not %', coalesce(jsonb_typeof(p_jobs), 'null') using errcode = 'HF005';
+  end if;
+  if holdfast.bound_tenant() is not null then
+    p_jobs := holdfast.own_jobs(p_jobs);
+    v_jobs := p_jobs;
   end if;
   if p_declared is not null then
     perform holdfast.declare_tasks(p_declared);
@@ -354,13 +360,13 @@ begin
   with parent as materialized (
     select p.id, p.status
       from (select distinct u.needs from unnest(v_needs) as u (needs) order by u.needs) as n
-      join holdfast.job p on p.id = any (array[n.needs])
+      join holdfast.job p on p.id = any (array[n.needs]) and holdfast.may_touch(p.tenant)
      order by p.id
        for no key update of p)
   select array_agg(p.id::uuid) filter (where not holdfast.is_terminal(p.status)) into v_open from parent p;
   select u.nth, u.needs, p.status into v_wrong
     from unnest(v_nths, v_needs, v_policies) as u (nth, needs, policy)
-    left join holdfast.job p on p.id = any (array[u.needs])
+    left join holdfast.job p on p.id = any (array[u.needs]) and holdfast.may_touch(p.tenant)
    where p.id is null or (p.status in ('FAILED', 'CANCELLED') and u.policy = 'cancel')
    limit 1;
   if found then
@@ -412,7 +418,7 @@ begin
   if found then
     if v_old.task is distinct from p_wanted ->> 'task' or v_old.payload is distinct from p_wanted -> 'payload'
        or v_old.tenant is distinct from p_wanted ->> 'tenant' then
-      raise exception 'job id % is taken by another job (task %)', p_id, v_old.task
+      raise exception 'job id % is taken by another job%', p_id, case when holdfast.may_touch(v_old.tenant) then format(' (task %s)', v_old.task) else '' end
         using errcode = 'HF007', hint = 'An id belongs to one job: make a new one.';
     end if;
     job_id := p_id;

@@ -130,6 +130,7 @@ end $$;
 create or replace function holdfast.set_tenant_weight(p_tenant text, p_weight int) returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
+  perform holdfast.require_unbound('a tenant''s weight');
   if p_tenant is null or p_tenant = '' or length(p_tenant) > 200 then
     raise exception 'a tenant has 1 to 200 characters' using errcode = 'HF005';
   end if;

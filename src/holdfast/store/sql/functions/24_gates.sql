@@ -14,6 +14,7 @@ declare
   v_limit record;
   v_many bigint;
   v_other uuid;
+  v_known boolean;
 begin
   insert into holdfast.slot (job_id, key)
   select j.id, l.key
@@ -42,9 +43,12 @@ begin
              order by s.n
              limit v_limit.most) as o;
     if v_many >= v_limit.most then
-      raise exception 'the limit of % (at most %) is reached: job % is in the way', v_limit.key, v_limit.most, v_other
-        using errcode = 'HF012', detail = jsonb_build_object('job', v_other, 'key', v_limit.key)::text,
-              hint = 'Wait for that job''s end, or cancel it. Nothing was enqueued.';
+      -- Tenants may share a limit: whose job it is that fills it is said to who may know.
+      v_known := (select holdfast.may_touch(j.tenant) from holdfast.job j where j.id = v_other);
+      raise exception 'the limit of % (at most %) is reached: % in the way', v_limit.key, v_limit.most,
+          case when v_known then format('job %s is', v_other) else 'other jobs are' end
+        using errcode = 'HF012', detail = jsonb_build_object('job', case when v_known then v_other end, 'key', v_limit.key)::text,
+              hint = case when v_known then 'Wait for that job''s end, or cancel it.' else 'Try again later.' end || ' Nothing was enqueued.';
     end if;
   end loop;
 end $$;
@@ -236,6 +240,7 @@ create or replace function holdfast.pause_task(p_task text, p_actor text default
 returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
+  perform holdfast.require_unbound(format('task %L', p_task));
   update holdfast.task t
      set paused_at = coalesce(t.paused_at, holdfast.clock()), paused_by = coalesce(p_actor, session_user), pause_reason = p_reason,
          resume_at = holdfast.clock() + p_resume_in
@@ -251,6 +256,7 @@ language plpgsql security definer set search_path = pg_catalog, holdfast, pg_tem
 declare
   v_was_paused boolean;
 begin
+  perform holdfast.require_unbound(format('task %L', p_task));
   select t.paused_at is not null into v_was_paused from holdfast.task t where t.name = p_task for no key update;
   if not found then
     raise exception 'no task is called %', quote_literal(p_task) using errcode = 'HF004', hint = 'holdfast task list shows them.';
@@ -268,6 +274,7 @@ create or replace function holdfast.set_flag(
   p_flag text, p_enabled boolean, p_percent int default null, p_actor text default null, p_reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
+  perform holdfast.require_unbound(format('flag %L', p_flag));
   if p_percent not between 0 and 100 then
     raise exception 'a flag is on for 0 to 100 %%, not %', p_percent using errcode = 'HF005';
   end if;
@@ -313,6 +320,7 @@ end $$;
 create or replace function holdfast.limit_queue(p_queue text, p_most int) returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
+  perform holdfast.require_unbound(format('queue %L', p_queue));
   if p_most not between 1 and 100000 then
     raise exception 'a queue can be limited to 1 to 100,000 jobs at once, not %', p_most
       using errcode = 'HF005', hint = 'To let nothing run, pause it: holdfast queue pause ' || p_queue;
@@ -333,7 +341,7 @@ language sql stable security definer set search_path = pg_catalog, holdfast, pg_
   select case split_part(p_held, ':', 1)
     when 'limit' then (
       select jsonb_build_object('key', substr(p_held, 7), 'most', (select l.most from holdfast.limits_of(j) as l where l.key = substr(p_held, 7)),
-               'taken', count(s.n), 'by', min(s.job_id::text) filter (where s.n = 1))
+               'taken', count(s.n), 'by', min(s.job_id::text) filter (where s.n = 1 and holdfast.bound_tenant() is null))
         from holdfast.slot s
        where s.key = substr(p_held, 7) and s.n is not null)
     when 'rate' then (
@@ -351,5 +359,5 @@ language sql stable security definer set search_path = pg_catalog, holdfast, pg_
        where f.name = (select t.options ->> 'flag' from holdfast.task t where t.name = j.task))
     end
     from holdfast.job j
-   where j.id = p_job
+   where j.id = p_job and holdfast.may_touch(j.tenant)
 $$;

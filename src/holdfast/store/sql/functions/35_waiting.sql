@@ -112,6 +112,7 @@ declare
   v_ids uuid[];
   v_count bigint;
 begin
+  perform holdfast.require_own(p_tenant, format('event %L', p_name));
   if coalesce(p_name, '') = '' or length(p_name) > 500 then
     raise exception 'an event needs a name of 1 to 500 characters' using errcode = 'HF005';
   end if;

@@ -207,7 +207,10 @@ declare
   v_gate holdfast.approval;
 begin
   select * into v_gate from holdfast.approval a where a.id = p_approval;
-  perform from holdfast.job j where j.id = v_gate.job_id for no key update;
+  perform from holdfast.job j where j.id = v_gate.job_id and holdfast.may_touch(j.tenant) for no key update;
+  if not found then
+    return null;
+  end if;
   select * into v_gate from holdfast.approval a where a.id = p_approval for no key update;
   if v_gate.decided_at is null and v_gate.expires_at <= holdfast.clock() then
     perform holdfast.settle_expiry(v_gate);

@@ -22,7 +22,7 @@ begin
     from holdfast.dispatch d
    where d.job_id = p_job and d.attempt = p_attempt and d.claim_id = p_claim_id and d.executor = p_executor
      for no key update;
-  if not found then
+  if not found or not holdfast.may_touch(v_job.tenant) then
     return 'not_found';
   end if;
   select * into v_kept from holdfast.callback_nonce n where n.job_id = p_job and n.nonce = p_nonce;
@@ -129,7 +129,7 @@ begin
   if current_setting('transaction_read_only') = 'on' then
     return false;   -- the next sweep finds it
   end if;
-  select * into v_job from holdfast.job j where j.id = p_job and j.status = 'RUNNING' for no key update skip locked;
+  select * into v_job from holdfast.job j where j.id = p_job and j.status = 'RUNNING' and holdfast.may_touch(j.tenant) for no key update skip locked;
   if not found then
     return false;
   end if;

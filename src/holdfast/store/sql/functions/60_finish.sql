@@ -139,7 +139,7 @@ declare
   v_job holdfast.job;
 begin
   select * into v_job from holdfast.job j where j.id = p_id for no key update;
-  if not found then
+  if not found or not holdfast.may_touch(v_job.tenant) then
     raise exception 'no job has the id %', p_id using errcode = 'HF009';
   end if;
   return v_job;

@@ -36,6 +36,16 @@ begin
   perform holdfast.wake(v_queues);
 end $$;
 
+-- Whether a job has its payload from p_origin: as a retry of it, or to undo it, be it through others.
+create or replace function holdfast.copies_payload_of(p_job uuid, p_origin uuid) returns boolean
+language sql stable security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+  with recursive source as (
+    select j.retry_of, j.compensates from holdfast.job j where j.id = p_job
+    union
+    select j.retry_of, j.compensates from source s join holdfast.job j on j.id = any (array[s.retry_of, s.compensates]))
+  select exists (select from source s where p_origin in (s.retry_of, s.compensates))
+$$;
+
 -- What keeps a compensation from starting: who held the job and does not know yet that it is over; null when nobody does.
 create or replace function holdfast.still_held(p_holder uuid) returns text
 language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$

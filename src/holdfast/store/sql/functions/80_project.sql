@@ -416,6 +416,7 @@ end $$;
 create or replace function holdfast.publish(p_channel text, p_kind text, p_data jsonb default '{}') returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
+  perform holdfast.require_own(holdfast.channel_tenant(p_channel), format('channel %L', p_channel));
   if jsonb_typeof(p_data) is distinct from 'object' then
     raise exception 'event % has data that is no JSON object but %', quote_literal(p_kind), coalesce(jsonb_typeof(p_data), 'missing') using errcode = 'HF005';
   end if;
@@ -430,7 +431,9 @@ end $$;
 create or replace function holdfast.open_channel(p_channel text) returns void
 language sql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
   insert into holdfast.channel as c (name, last_id, last_at, listened_at)
-  values (p_channel, (select p.channel_floor from holdfast.projection p), holdfast.clock(), holdfast.clock())
+  select p_channel, p.channel_floor, holdfast.clock(), holdfast.clock()
+    from holdfast.projection p
+   where holdfast.channel_tenant(p_channel) is null or holdfast.may_touch(holdfast.channel_tenant(p_channel))
   on conflict (name) do update
      set listened_at = excluded.listened_at
    where c.listened_at is null or c.listened_at < excluded.listened_at - interval '1 hour'
@@ -443,6 +446,9 @@ language sql stable security definer set search_path = pg_catalog, holdfast, pg_
   select f.id, f.kind, f.job_id, f.at, f.data
     from holdfast.feed f
    where f.channel = p_channel and f.id > p_after
+     -- Other channels have events of several tenants: a bound reader sees those of its own jobs.
+     and (holdfast.may_touch(holdfast.channel_tenant(p_channel))
+          or exists (select from holdfast.job j where j.id = f.job_id and j.tenant = holdfast.bound_tenant()))
    order by f.id
    limit least(p_limit, 10000)
 $$;

@@ -25,8 +25,9 @@ language sql stable security definer set search_path = pg_catalog, holdfast, pg_
                limit least(p_limit, 1000)) as f) as e
     left join lateral (
       select e.kind, e.job_id, e.at, e.data
-       where a.tenant = '*' or a.channel = 'tenant:' || a.tenant
-          or exists (select from holdfast.job j where j.id = e.job_id and j.tenant = a.tenant)) as own on true
+       where holdfast.may_touch(nullif(a.tenant, '*'))
+         and (a.tenant = '*' or a.channel = 'tenant:' || a.tenant
+              or exists (select from holdfast.job j where j.id = e.job_id and j.tenant = a.tenant))) as own on true
    where coalesce(e.bytes_before, 0) < 65536
    order by a.place, e.id
 $$;
@@ -38,7 +39,7 @@ language sql stable security definer set search_path = pg_catalog, holdfast, pg_
          coalesce((select max(h.seq) from holdfast.job_history h where h.job_id = j.id), 0),
          coalesce((select max(a.id) from holdfast.activity a where a.job_id = j.id), 0)
     from holdfast.job j
-   where j.id = p_job
+   where j.id = p_job and holdfast.may_touch(j.tenant)
 $$;
 
 -- Moves and happenings of jobs, told as the projector tells them but without waiting for it; a job need have no subject for this.
@@ -54,7 +55,7 @@ language sql stable security definer set search_path = pg_catalog, holdfast, pg_
                         from holdfast.task t
                        where t.name = j.task and jsonb_typeof(t.options -> 'feed_fields') = 'array')))
     from unnest(p_jobs, p_seqs) with ordinality as a (job, seq, place)
-    join holdfast.job j on j.id = a.job
+    join holdfast.job j on j.id = a.job and holdfast.may_touch(j.tenant)
     cross join lateral (
       select h.seq, h.from_status, h.to_status, h.attempt, h.at, h.metadata
         from holdfast.job_history h
@@ -64,7 +65,7 @@ language sql stable security definer set search_path = pg_catalog, holdfast, pg_
   union all
   select a.place::int, 0, n.id, n.kind, a.job, n.at, jsonb_build_object('task', j.task) || coalesce(n.data, '{}')
     from unnest(p_jobs, p_notes) with ordinality as a (job, note, place)
-    join holdfast.job j on j.id = a.job
+    join holdfast.job j on j.id = a.job and holdfast.may_touch(j.tenant)
     cross join lateral (
       select v.id, v.kind, v.at, v.data
         from holdfast.activity v

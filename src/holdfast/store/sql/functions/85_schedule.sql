@@ -6,6 +6,19 @@ begin
   raise exception 'no schedule is called %', quote_literal(p_name) using errcode = 'HF061', hint = 'holdfast schedule list shows them.';
 end $$;
 
+-- Locks a schedule that is the caller's business.
+create or replace function holdfast.find_schedule(p_name text) returns holdfast.schedule
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_schedule holdfast.schedule;
+begin
+  select * into v_schedule from holdfast.schedule s where s.name = p_name and holdfast.may_touch(s.options ->> 'tenant') for no key update;
+  if not found then
+    perform holdfast.no_schedule(p_name);
+  end if;
+  return v_schedule;
+end $$;
+
 -- A definition is {"name", "task", "payload", "options", "cron" or "every" (seconds), "tz", "missed", "overlap"}.
 -- New, or with another timing: its times are counted from now on, and none of before is owed.
 create or replace function holdfast.put_schedule(p_definition jsonb, p_declared boolean, p_replace boolean) returns void
@@ -64,6 +77,10 @@ language plpgsql security definer set search_path = pg_catalog, holdfast, pg_tem
 declare
   v_is holdfast.schedule;
 begin
+  perform holdfast.require_own(p_definition -> 'options' ->> 'tenant', format('schedule %L', p_definition ->> 'name'));
+  if holdfast.bound_tenant() is not null and exists (select from holdfast.schedule s where s.name = p_definition ->> 'name') then
+    perform holdfast.find_schedule(p_definition ->> 'name');
+  end if;
   perform holdfast.put_schedule(p_definition, false, p_replace);
   select * into strict v_is from holdfast.schedule s where s.name = p_definition ->> 'name';
   if v_is.declared
@@ -259,10 +276,7 @@ declare
   v_slot timestamptz := v_now;
   v_created boolean;
 begin
-  select * into v_schedule from holdfast.schedule s where s.name = p_name for no key update;
-  if not found then
-    perform holdfast.no_schedule(p_name);
-  end if;
+  v_schedule := holdfast.find_schedule(p_name);
   if exists (select from holdfast.job j where j.id = p_id) then
     return p_id;
   end if;
@@ -280,13 +294,11 @@ end $$;
 create or replace function holdfast.pause_schedule(p_name text, p_actor text default null, p_reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
+  perform holdfast.find_schedule(p_name);
   update holdfast.schedule s
      set paused_at = coalesce(s.paused_at, holdfast.clock()), paused_by = coalesce(p_actor, session_user), reason = p_reason,
          updated_at = holdfast.clock()
    where s.name = p_name;
-  if not found then
-    perform holdfast.no_schedule(p_name);
-  end if;
 end $$;
 
 -- What passed during the pause was not meant to run: its times are counted from now on. Answers whether it was paused.
@@ -294,12 +306,8 @@ create or replace function holdfast.resume_schedule(p_name text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_now timestamptz := holdfast.clock();
-  v_was_paused boolean;
+  v_was_paused boolean := (holdfast.find_schedule(p_name)).paused_at is not null;
 begin
-  select s.paused_at is not null into v_was_paused from holdfast.schedule s where s.name = p_name for no key update;
-  if not found then
-    perform holdfast.no_schedule(p_name);
-  end if;
   update holdfast.schedule s
      set paused_at = null, paused_by = null, reason = null, settled_to = greatest(s.settled_to, v_now), next_at = null, updated_at = v_now
    where s.name = p_name and v_was_paused;
@@ -310,7 +318,7 @@ end $$;
 create or replace function holdfast.delete_schedule(p_name text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
-  delete from holdfast.schedule s where s.name = p_name;
+  delete from holdfast.schedule s where s.name = p_name and holdfast.may_touch(s.options ->> 'tenant');
   return found;
 end $$;
 

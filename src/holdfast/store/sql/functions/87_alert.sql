@@ -51,6 +51,7 @@ end $$;
 create or replace function holdfast.mute_rule(p_rule text, p_muted boolean) returns boolean
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
+  perform holdfast.require_unbound('an alert''s rule');
   update holdfast.alert_rule r set enabled = not p_muted where r.name = p_rule;
   return found;
 end $$;
@@ -63,13 +64,17 @@ create or replace function holdfast.put_notification(
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_job uuid := holdfast.new_id();
+  v_tenant text := current_setting('holdfast.tenant', true);
 begin
   insert into holdfast.notification (id, kind, channel, recipient, alert_id, approval_id, subject, body, priority, job_id, created_at)
   values (p_id, p_kind, p_channel, p_recipient, p_alert, p_approval, p_subject, p_body, p_priority, v_job, holdfast.clock())
   on conflict (id) do nothing;   -- the answer to the first call was lost
   if found then
+    -- The message is ours, whoever's deed it tells of.
+    perform set_config('holdfast.tenant', '', true);
     perform holdfast.enqueue_many(jsonb_build_array(jsonb_build_object('id', v_job, 'task', 'holdfast.notify.' || p_channel,
               'payload', jsonb_build_object('notification', p_id), 'priority', p_priority, 'requested_by', 'holdfast')));
+    perform set_config('holdfast.tenant', coalesce(v_tenant, ''), true);
   end if;
 end $$;
 
@@ -79,6 +84,7 @@ language plpgsql security definer set search_path = pg_catalog, holdfast, pg_tem
 declare
   v_message record;
 begin
+  perform holdfast.require_unbound('a message');
   if p_declared is not null then
     perform holdfast.declare_tasks(p_declared);
   end if;

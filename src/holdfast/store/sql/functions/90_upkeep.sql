@@ -143,6 +143,7 @@ begin
   execute format('create table holdfast.%I (like holdfast.job_history including all)', v_name);
   execute format('alter table holdfast.job_history attach partition holdfast.%I for values from (%L) to (%L)', v_name, v_from, v_to);
   perform holdfast.guard_history_partition(('holdfast.' || v_name)::regclass);
+  perform holdfast.bind_to_tenants(('holdfast.' || v_name)::regclass, 'false');
   return true;
 end $$;
 
@@ -286,6 +287,7 @@ create or replace function holdfast.pause_queue(p_queue text, p_actor text defau
 returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
+  perform holdfast.require_unbound(format('queue %L', p_queue));
   insert into holdfast.queue (name, paused_at, paused_by, reason, resume_at)
   values (p_queue, holdfast.clock(), coalesce(p_actor, session_user), p_reason, holdfast.clock() + p_resume_in)
   on conflict (name) do update
@@ -298,6 +300,7 @@ language plpgsql security definer set search_path = pg_catalog, holdfast, pg_tem
 declare
   v_was_paused boolean;
 begin
+  perform holdfast.require_unbound(format('queue %L', p_queue));
   select q.paused_at is not null into v_was_paused from holdfast.queue q where q.name = p_queue for update;
   update holdfast.queue q
      set paused_at = null, paused_by = null, reason = null, resume_at = null

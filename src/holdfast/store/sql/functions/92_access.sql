@@ -27,6 +27,8 @@ create or replace function holdfast.create_key(
   p_id text, p_digest bytea, p_name text, p_tenant text, p_scopes text[], p_expires_at timestamptz, p_actor text) returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
+  perform holdfast.require_own(p_tenant, 'a key');
+  perform holdfast.require_bounds(p_tenant);
   perform pg_advisory_xact_lock(hashtextextended('holdfast:key:' || coalesce(p_tenant, '') || ':' || p_name, 0));
   if (select count(*) from holdfast.api_key k
        where k.name = p_name and k.tenant is not distinct from p_tenant and holdfast.key_counts(k)) >= 2 then
@@ -43,7 +45,7 @@ language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_key holdfast.api_key;
 begin
-  select * into v_key from holdfast.api_key k where k.id = p_id and (p_bound is null or k.tenant = p_bound) for update;
+  select * into v_key from holdfast.api_key k where k.id = p_id and (p_bound is null or k.tenant = p_bound) and holdfast.may_touch(k.tenant) for update;
   if not found then
     raise exception 'no key has the id %', quote_literal(p_id) using errcode = 'HF071';
   end if;
@@ -86,7 +88,8 @@ language plpgsql stable security definer set search_path = pg_catalog, holdfast,
 declare
   v_after record;
 begin
-  select k.created_at, k.id into v_after from holdfast.api_key k where k.id = p_after and (p_bound is null or k.tenant = p_bound);
+  select k.created_at, k.id into v_after from holdfast.api_key k
+   where k.id = p_after and (p_bound is null or k.tenant = p_bound) and holdfast.may_touch(k.tenant);
   if p_after is not null and not found then
     raise exception 'no key has the id %', quote_literal(p_after) using errcode = 'HF005';
   end if;
@@ -94,18 +97,12 @@ begin
     select k.id, k.name::text, k.tenant::text, k.scopes, k.created_at, k.created_by, k.expires_at, k.revoked_at, k.used_at,
            holdfast.key_counts(k)
       from holdfast.api_key k
-     where (p_bound is null or k.tenant = p_bound)
+     where (p_bound is null or k.tenant = p_bound) and holdfast.may_touch(k.tenant)
        and (p_id is null or k.id = p_id)
        and (p_after is null or (k.created_at, k.id) < (v_after.created_at, v_after.id))
      order by k.created_at desc, k.id desc
      limit p_limit;
 end $$;
-
--- Limits the rest of a transaction to one tenant's rows; '*' is all of them.
-create or replace function holdfast.enter(p_tenant text) returns void
-language sql volatile set search_path = pg_catalog, holdfast, pg_temp as $$
-  select set_config('holdfast.tenant', p_tenant, true)
-$$;
 
 -- The answer that this request got before, or nothing: then its effect and its answer belong into this transaction. Who asks the
 -- same at the same time waits here for it.
@@ -113,6 +110,7 @@ create or replace function holdfast.begin_request(p_tenant text, p_key text, p_d
 returns table (is_same boolean, status int, answer text)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
+  perform holdfast.require_own(nullif(p_tenant, ''), 'an answer');
   delete from holdfast.request r where r.tenant = p_tenant and r.key = p_key and r.at < holdfast.clock() - interval '24 hours';
   insert into holdfast.request (tenant, key, digest) values (p_tenant, p_key, p_digest) on conflict do nothing;
   if not found then
@@ -123,12 +121,14 @@ end $$;
 
 create or replace function holdfast.keep_answer(p_tenant text, p_key text, p_status int, p_answer text) returns void
 language sql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+  select holdfast.require_own(nullif(p_tenant, ''), 'an answer');
   update holdfast.request r set status = p_status, answer = p_answer where r.tenant = p_tenant and r.key = p_key
 $$;
 
 create or replace function holdfast.record_action(
   p_actor text, p_address text, p_action text, p_target text, p_tenant text, p_reason text, p_data jsonb) returns void
 language sql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+  select holdfast.require_own(p_tenant, 'the audit');
   insert into holdfast.audit (actor, address, action, target, tenant, reason, data)
   values (p_actor, p_address, p_action, p_target, p_tenant, p_reason, p_data)
 $$;

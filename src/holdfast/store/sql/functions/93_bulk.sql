@@ -7,6 +7,7 @@ language plpgsql security definer set search_path = pg_catalog, holdfast, pg_tem
 declare
   v_chunks int := (cardinality(p_jobs) + 499) / 500;
 begin
+  perform holdfast.require_own(p_tenant, 'an operation');
   insert into holdfast.operation (id, tenant, action, search, actor, reason, total)
   values (p_id, p_tenant, p_action, p_search, p_actor, p_reason, cardinality(p_jobs))
   on conflict (id) do nothing;

@@ -9,6 +9,8 @@ $$;
 create or replace function holdfast.create_person(p_name text, p_password text, p_role text, p_tenant text, p_actor text) returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
+  perform holdfast.require_unbound('a person');
+  perform holdfast.require_bounds(p_tenant);
   insert into holdfast.person (name, password, role, tenant, created_by)
   values (p_name, p_password, p_role, p_tenant, p_actor)
   on conflict (name) do nothing;
@@ -28,6 +30,8 @@ end $$;
 create or replace function holdfast.set_role(p_name text, p_role text, p_tenant text) returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
+  perform holdfast.require_unbound('a person');
+  perform holdfast.require_bounds(p_tenant);
   update holdfast.person p set role = p_role, tenant = p_tenant where p.name = p_name;
   if not found then
     perform holdfast.refuse_stranger(p_name);
@@ -38,6 +42,7 @@ end $$;
 create or replace function holdfast.set_password(p_name text, p_password text) returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
+  perform holdfast.require_unbound('a person');
   update holdfast.person p set password = p_password where p.name = p_name;
   if not found then
     perform holdfast.refuse_stranger(p_name);
@@ -52,6 +57,7 @@ language plpgsql security definer set search_path = pg_catalog, holdfast, pg_tem
 declare
   v_was_enabled boolean;
 begin
+  perform holdfast.require_unbound('a person');
   select p.disabled_at is null into v_was_enabled from holdfast.person p where p.name = p_name for update;
   if not found then
     perform holdfast.refuse_stranger(p_name);
@@ -67,6 +73,7 @@ language plpgsql security definer set search_path = pg_catalog, holdfast, pg_tem
 declare
   v_was_disabled boolean;
 begin
+  perform holdfast.require_unbound('a person');
   select p.disabled_at is not null into v_was_disabled from holdfast.person p where p.name = p_name for update;
   if not found then
     perform holdfast.refuse_stranger(p_name);
@@ -83,6 +90,7 @@ language sql stable security definer set search_path = pg_catalog, holdfast, pg_
   select p.name, p.role, p.tenant::text, p.created_at, p.created_by, p.disabled_at, p.signed_in_at,
          (select count(*) from holdfast.session s where s.person = p.name and holdfast.session_counts(s))
     from holdfast.person p
+   where holdfast.may_touch(p.tenant)
    order by p.name
 $$;
 

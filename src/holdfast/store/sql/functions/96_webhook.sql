@@ -62,7 +62,7 @@ declare
 begin
   update holdfast.webhook_delivery d
      set status = 'handled', error = null, replays = d.replays + 1, replayed_by = p_actor, ended_at = holdfast.clock()
-   where d.id = p_id
+   where d.id = p_id and holdfast.may_touch(d.tenant)
   returning d.endpoint, d.tenant, d.replays into v_endpoint, v_tenant, v_replays;
   if found then
     perform holdfast.act_for_endpoint(v_endpoint, v_tenant);

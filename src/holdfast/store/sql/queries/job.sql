@@ -17,7 +17,8 @@ select j.id, j.task, j.queue, j.status::text, j.priority, j.attempt, j.retry_cou
                  'expires_at', a.expires_at, 'on_expiry', a.on_expiry, 'decided_by', a.decided_by, 'decided_at', a.decided_at)
           from holdfast.approval a
          where a.id = j.approval_id),
-       j.ready_at, j.started_at
+       j.ready_at, j.started_at,
+       (select t.options -> 'redact' from holdfast.task t where t.name = j.task)
   from holdfast.job j
   left join holdfast.worker holder on holder.id = j.holder
   left join holdfast.dispatch run on run.id = j.holder

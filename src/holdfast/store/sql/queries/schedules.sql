@@ -3,7 +3,8 @@ select s.name, s.task, s.payload, s.options, s.cron, s.every, s.tz, s.anchor, s.
        nullif(s.next_at, 'infinity'), s.settled_to, s.paused_at, s.paused_by, s.reason, s.withdrawn_at,
        exists (select from holdfast.worker w
                 where w.died_at is null and w.seen_at + w.lease >= holdfast.clock() and s.task = any (w.tasks)),
-       newest.last_slot, newest.outcome, newest.job_id, holdfast.clock()
+       newest.last_slot, newest.outcome, newest.job_id, holdfast.clock(),
+       (select t.options -> 'redact' from holdfast.task t where t.name = s.task)
   from holdfast.schedule s
   left join lateral (select r.last_slot, r.outcome, r.job_id
                        from holdfast.schedule_run r

@@ -14,7 +14,7 @@ begin
   grant usage on schema holdfast to holdfast_producer, holdfast_worker, holdfast_api, holdfast_viewer, holdfast_maint;
 
   grant execute on function
-    holdfast.enqueue, holdfast.enqueue_many, holdfast.declare_tasks, holdfast.job_outcome
+    holdfast.enqueue, holdfast.enqueue_many, holdfast.declare_tasks, holdfast.job_outcome, holdfast.job_report
     to holdfast_producer, holdfast_worker, holdfast_api;
   grant execute on function
     holdfast.register_tasks, holdfast.register_worker, holdfast.claim, holdfast.claim_suspect, holdfast.recover_claim,
@@ -30,7 +30,7 @@ begin
   grant execute on function
     holdfast.save_step, holdfast.saved_steps, holdfast.save_checkpoint, holdfast.last_checkpoint, holdfast.report_progress, holdfast.complete_here, holdfast.is_completed_by,
     holdfast.sleep_until, holdfast.wait_for_event, holdfast.wait_for_jobs, holdfast.job_outcomes, holdfast.enqueue_children, holdfast.results_of,
-    holdfast.acknowledge_stop
+    holdfast.acknowledge_stop, holdfast.copies_payload_of
     to holdfast_worker;
   grant execute on function holdfast.emit to holdfast_producer, holdfast_worker, holdfast_api;
   grant select on holdfast.step, holdfast.checkpoint, holdfast.progress, holdfast.wait, holdfast.dependency, holdfast.event, holdfast.activity to holdfast_api;
@@ -75,8 +75,12 @@ begin
   grant execute on function holdfast.mute_rule, holdfast.is_own_task to holdfast_api;
   grant select on holdfast.alert_channel, holdfast.alert_rule, holdfast.alert, holdfast.notification to holdfast_api;
   grant execute on function
-    holdfast.find_key, holdfast.create_key, holdfast.enter, holdfast.begin_request, holdfast.keep_answer, holdfast.record_action
+    holdfast.find_key, holdfast.create_key, holdfast.begin_request, holdfast.keep_answer, holdfast.record_action
     to holdfast_api;
+  grant execute on function holdfast.seen_tenant, holdfast.may_see to holdfast_api, holdfast_viewer;
+  -- Everybody says so before they look, also at tables that have nothing of tenants.
+  grant execute on function holdfast.enter, holdfast.has_roles, holdfast.may_act_as
+    to holdfast_producer, holdfast_worker, holdfast_api, holdfast_viewer, holdfast_maint;
   grant execute on function holdfast.begin_webhook, holdfast.end_webhook, holdfast.fail_webhook, holdfast.begin_replay, holdfast.leave to holdfast_api;
   grant select on holdfast.webhook_delivery to holdfast_api;
   grant select on holdfast.audit to holdfast_api;   -- keys' digests are for nobody
@@ -89,4 +93,26 @@ begin
     holdfast.set_role, holdfast.set_password, holdfast.disable_person, holdfast.enable_person, holdfast.find_person, holdfast.take_tries,
     holdfast.begin_session, holdfast.find_session, holdfast.end_session, holdfast.has_callers
     to holdfast_api;
+end $$;
+
+-- A caller that is bound to no tenant may do what one may that is bound to one. It acts as a role of its own: see holdfast.enter.
+do $$
+declare
+  v_right record;
+begin
+  if not holdfast.can_step_out() then
+    return;
+  end if;
+  grant usage on schema holdfast to holdfast_unbound;
+  for v_right in
+    select format('grant select on %s to holdfast_unbound', c.oid::regclass) as words
+      from pg_class c, aclexplode(c.relacl) as a
+     where c.relnamespace = 'holdfast'::regnamespace and a.grantee = 'holdfast_api'::regrole
+    union all
+    select format('grant execute on function %s to holdfast_unbound', p.oid::regprocedure)
+      from pg_proc p, aclexplode(p.proacl) as a
+     where p.pronamespace = 'holdfast'::regnamespace and a.grantee = 'holdfast_api'::regrole
+  loop
+    execute v_right.words;
+  end loop;
 end $$;

@@ -1,0 +1,1 @@
+"""Holdfast inside other people's libraries; each module needs the library that it is called after, and nothing else does."""

@@ -1,0 +1,1 @@
+select holdfast.enter('*');
