@@ -303,17 +303,21 @@ def test_a_child_that_sends_garbage_counts_as_dead(play: Play[Any], garbage: str
 
 
 @pytest.mark.parametrize(
-    ("task", "exit_code"),
-    [("die_in_the_middle_of_a_message", 0), ("close_all_descriptors", 1), ("hang_up", -signal.SIGKILL)],
+    ("task", "exit_codes"),
+    [
+        ("die_in_the_middle_of_a_message", {0, -signal.SIGKILL}),
+        ("close_all_descriptors", {1, -signal.SIGKILL}),  # one that takes its time to end is killed
+        ("hang_up", {-signal.SIGKILL}),
+    ],
 )
-def test_a_child_that_stops_talking_counts_as_dead(play: Play[Any], task: str, exit_code: int) -> None:
+def test_a_child_that_stops_talking_counts_as_dead(play: Play[Any], task: str, exit_codes: set[int]) -> None:
     async def story() -> int:
         async with children() as processes:
             with pytest.raises(ChildDied) as death:
                 await ask(processes, task)
             return death.value.exit_code
 
-    assert play(story()) == exit_code
+    assert play(story()) in exit_codes
 
 
 def test_a_request_too_large_is_refused_before_a_child_is_asked(play: Play[Any]) -> None:
