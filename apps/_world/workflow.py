@@ -129,16 +129,10 @@ class Run:
             if self.conclusion is None:
                 self._state = "vanished"
                 self._kill()
-<<<<<<< HEAD:apps/_world/workflow.py
         self.thread.join(PATIENCE)
         pid = self.folder / "temp" / "heartbeat.pid"
-        if pid.exists():
-=======
-        self.thread.join(30)
-        pid = self._folder / "temp" / "heartbeat.pid"
         # Empty when the step was killed before it wrote it: its heartbeat went with it.
         if pid.exists() and (written := pid.read_text().strip()):
->>>>>>> main:tests/world/workflow.py
             with suppress(ProcessLookupError):
                 os.kill(int(written), signal.SIGKILL)
 
