@@ -18,7 +18,12 @@ FLAGS = [
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--no-proxy-server",
 ]  # fmt: skip
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # as the standard calls it
+_GONE = {"stale element reference", "no such element"}
 _NO_SCRIPT = {"profile.managed_default_content_settings.javascript": 2}
+
+
+class PageGoneError(AssertionError):
+    """What was looked at went with its page: another one is on its way."""
 
 
 class Browser:
@@ -33,6 +38,8 @@ class Browser:
             method, f"/session/{self._session}/{command}", json=body if method == "POST" else None
         )
         told = answer.json()["value"]
+        if answer.status_code != 200 and told.get("error") in _GONE:
+            raise PageGoneError(told)
         assert answer.status_code == 200, told
         return told
 
@@ -68,7 +75,13 @@ class Browser:
 
     def until_text(self, wanted: str) -> None:
         """Wait until the page shows something."""
-        until(f"the page shows {wanted!r}", lambda: wanted in self.text)
+        until(f"the page shows {wanted!r}", lambda: self._shows(wanted))
+
+    def _shows(self, wanted: str) -> bool:
+        try:
+            return wanted in self.text
+        except PageGoneError:
+            return False
 
 
 @contextmanager
