@@ -1,18 +1,15 @@
 """P12: every error that PostgreSQL knows, in the middle of a request: the caller learns what they can act on, and nothing of ours."""
 
 from collections.abc import AsyncIterator, Iterator
-from typing import Any
 
 import httpx
-import psycopg
 import pytest
 from psycopg import errors
 
-from holdfast import Holdfast
 from holdfast.domain.access import Scope
 from holdfast.interfaces.http.asgi import asgi
-from holdfast.runtime.access import create_key
 from holdfast.testing import TestServer
+from service.targets import Target, target
 
 # 00 to 02 are no errors; plpgsql raises none of them.
 STATES = sorted(
@@ -38,20 +35,10 @@ INNER = [
 
 
 @pytest.fixture(scope="module")
-def broken(holdfast_server: TestServer) -> Iterator[tuple[Holdfast, psycopg.Connection[Any], str]]:
+def broken(holdfast_server: TestServer) -> Iterator[Target]:
     """Give a service whose database fails in a way that a table names."""
-    with (
-        holdfast_server.database() as database,
-        psycopg.connect(database.owner_url, autocommit=True) as owner,
-    ):
-        app = database.use(Holdfast())
-
-        @app.task()
-        async def greet(name: str) -> str:
-            return name
-
-        greet.enqueue("first")
-        key = create_key(app, "errors", scopes=[Scope.ENQUEUE])
+    with target(holdfast_server, Scope.ENQUEUE) as attacked:
+        owner = attacked.owner
         owner.execute("create table public.failing (state text); insert into public.failing values ('22000')")
         owner.execute("""
             create function public.fail() returns trigger language plpgsql security definer as $$
@@ -62,28 +49,26 @@ def broken(holdfast_server: TestServer) -> Iterator[tuple[Holdfast, psycopg.Conn
             end $$;
             create trigger fails before insert on holdfast.job for each statement execute function public.fail();
         """)
-        yield app, owner, key
-        app.close()
+        yield attacked
 
 
 @pytest.fixture
-async def client(broken: tuple[Holdfast, Any, str]) -> AsyncIterator[httpx.AsyncClient]:
-    app, _, key = broken
-    transport = httpx.ASGITransport(asgi(app))
-    headers = {"Authorization": f"Bearer {key}"}
-    async with httpx.AsyncClient(transport=transport, base_url="http://test", headers=headers) as client:
+async def client(broken: Target) -> AsyncIterator[httpx.AsyncClient]:
+    transport = httpx.ASGITransport(asgi(broken.app))
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://test", headers=broken.headers
+    ) as client:
         yield client
-    await app.link.aclose()
+    await broken.app.link.aclose()
 
 
 async def test_no_error_of_the_database_says_how_we_work_inside(
-    broken: tuple[Holdfast, psycopg.Connection[Any], str], client: httpx.AsyncClient
+    broken: Target, client: httpx.AsyncClient
 ) -> None:
-    _, owner, _ = broken
     seen: dict[str, int] = {}
     for state in STATES:
-        owner.execute("update public.failing set state = %s", [state])
-        answer = await client.post("/api/v1/jobs", json={"task": "greet", "payload": {"name": "the-payload"}})
+        broken.owner.execute("update public.failing set state = %s", [state])
+        answer = await client.post("/api/v1/jobs", json={"task": "take", "payload": {"name": "the-payload"}})
 
         text = answer.text.lower()
         seen[state] = answer.status_code

@@ -6,16 +6,14 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 import httpx
-import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast import Holdfast
 from holdfast.domain.access import Scope
 from holdfast.interfaces.http.asgi import asgi
-from holdfast.runtime.access import create_key
 from holdfast.testing import TestServer
+from service.targets import Target, target
 from service.threads import answering
 from world.often import times
 
@@ -24,40 +22,27 @@ class Door(NamedTuple):
     """Where jobs are enqueued, and the table they come to."""
 
     client: httpx.Client
-    owner: psycopg.Connection[Any]
+    target: Target
 
     def bring(self, payload: str | bytes) -> httpx.Response:
         raw = payload.encode("utf-8", "surrogatepass") if isinstance(payload, str) else payload
         return self.client.post("/api/v1/jobs", content=b'{"task": "take", "payload": ' + raw + b"}")
 
     def stored(self, job_id: str) -> str:
-        found = self.owner.execute("select payload::text from holdfast.job where id = %s", [job_id])
+        found = self.target.owner.execute("select payload::text from holdfast.job where id = %s", [job_id])
         return str(found.fetchall()[0][0])
-
-    def jobs(self) -> int:
-        return int(self.owner.execute("select count(*) from holdfast.job").fetchall()[0][0])
 
 
 @pytest.fixture(scope="module")
 def door(holdfast_server: TestServer) -> Iterator[Door]:
     with (
-        holdfast_server.database() as database,
-        psycopg.connect(database.owner_url, autocommit=True) as owner,
+        target(holdfast_server, Scope.ENQUEUE, Scope.READ) as attacked,
+        answering(asgi(attacked.app)) as url,
+        httpx.Client(
+            base_url=url, headers={**attacked.headers, "Content-Type": "application/json"}, trust_env=False
+        ) as client,
     ):
-        app = database.use(Holdfast())
-
-        @app.task()
-        async def take(**_given: Any) -> None: ...
-
-        take.enqueue()
-        key = create_key(app, "door", scopes=[Scope.ENQUEUE, Scope.READ])
-        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-        with (
-            answering(asgi(app)) as url,
-            httpx.Client(base_url=url, headers=headers, trust_env=False) as client,
-        ):
-            yield Door(client, owner)
-        app.close()
+        yield Door(client, attacked)
 
 
 BOMBS: dict[str, str | bytes] = {
@@ -96,14 +81,14 @@ BOMBS: dict[str, str | bytes] = {
 
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_bomb_is_refused_in_words(door: Door, bomb: str) -> None:
-    before = door.jobs()
+    before = door.target.jobs()
 
     answer = door.bring(BOMBS[bomb])
 
     assert 400 <= answer.status_code < 500, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     assert len(answer.content) < 4_000
-    assert door.jobs() == before
+    assert door.target.jobs() == before
 
 
 # Everything that JSON can say, and more: numbers near every limit, text with every character, nests.

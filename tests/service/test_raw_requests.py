@@ -5,24 +5,21 @@ import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import httpx
-import psycopg
 import pytest
 
-from holdfast import Holdfast
 from holdfast.domain.access import Scope
 from holdfast.interfaces.http import body as bodies
 from holdfast.interfaces.http.asgi import asgi
-from holdfast.runtime.access import create_key
 from holdfast.testing import TestServer
+from service.targets import Target, target
 from service.threads import answering
 from world.often import times
 
 LAST = b"GET /nothing HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 NOT_THERE = 404
-JOB = b'{"task": "greet", "payload": {"name": "Ann"}}'
+JOB = b'{"task": "take", "payload": {"name": "Ann"}}'
 
 
 @dataclass
@@ -30,13 +27,12 @@ class Wire:
     """A server and the bytes that go to it."""
 
     url: httpx.URL
-    key: str
-    owner: psycopg.Connection[Any]
+    target: Target
 
     def head(self, first: str = "POST /api/v1/jobs HTTP/1.1", *more: str) -> bytes:
         usual = [
             f"Host: {self.url.netloc.decode()}",
-            f"Authorization: Bearer {self.key}",
+            f"Authorization: Bearer {self.target.key}",
             "Content-Type: application/json",
         ]
         return "\r\n".join([first, *usual, *more, "", ""]).encode("latin-1")
@@ -56,37 +52,25 @@ class Wire:
                 pass
         return [int(status) for status in re.findall(rb"HTTP/1\.[01] (\d{3})", heard)], heard
 
-    def jobs(self) -> int:
-        return int(self.owner.execute("select count(*) from holdfast.job").fetchall()[0][0])
-
 
 @pytest.fixture(scope="module")
 def wire(holdfast_server: TestServer) -> Iterator[Wire]:
     with (
-        holdfast_server.database() as database,
-        psycopg.connect(database.owner_url, autocommit=True) as owner,
+        target(holdfast_server, Scope.ADMIN) as attacked,
+        pytest.MonkeyPatch.context() as patching,
+        answering(asgi(attacked.app)) as url,
     ):
-        app = database.use(Holdfast())
-
-        @app.task()
-        async def greet(name: str) -> str:
-            return name
-
-        greet.enqueue("first")
-        key = create_key(app, "wire", scopes=[Scope.ADMIN])
-        with pytest.MonkeyPatch.context() as patching, answering(asgi(app)) as url:
-            patching.setattr(bodies, "SLOWEST_BODY", 0.5)
-            yield Wire(httpx.URL(url), key, owner)
-        app.close()
+        patching.setattr(bodies, "SLOWEST_BODY", 0.5)
+        yield Wire(httpx.URL(url), attacked)
 
 
 def test_the_honest_request_is_taken(wire: Wire) -> None:
     """The control of all others."""
-    before = wire.jobs()
+    before = wire.target.jobs()
 
     statuses, _ = wire.say(wire.head("POST /api/v1/jobs HTTP/1.1", f"Content-Length: {len(JOB)}") + JOB)
 
-    assert (statuses, wire.jobs()) == ([201, NOT_THERE], before + 1)
+    assert (statuses, wire.target.jobs()) == ([201, NOT_THERE], before + 1)
 
 
 def chunked(body: bytes) -> bytes:
@@ -127,7 +111,7 @@ TWO_WAYS: dict[str, tuple[list[str], bytes]] = {
 @pytest.mark.parametrize("way", TWO_WAYS)
 def test_a_request_that_can_be_read_in_two_ways_is_read_in_none(wire: Wire, way: str) -> None:
     headers, body = TWO_WAYS[way]
-    before = wire.jobs()
+    before = wire.target.jobs()
     for _ in range(times(1, 100)):
         began = time.monotonic()
 
@@ -135,7 +119,7 @@ def test_a_request_that_can_be_read_in_two_ways_is_read_in_none(wire: Wire, way:
 
         assert [status for status in statuses if not 400 <= status < 500] == [], heard
         assert time.monotonic() - began < 15
-    assert wire.jobs() == before
+    assert wire.target.jobs() == before
 
 
 def test_what_lies_behind_a_request_is_no_request_of_its_sender(wire: Wire) -> None:
@@ -145,7 +129,7 @@ def test_what_lies_behind_a_request_is_no_request_of_its_sender(wire: Wire) -> N
         % len(JOB)
         + JOB
     )
-    before = wire.jobs()
+    before = wire.target.jobs()
     for headers, body in [
         (["Content-Length: 6", "Transfer-Encoding: chunked"], b"0\r\n\r\n" + stowaway),
         (["Transfer-Encoding: chunked", "Content-Length: 4"], b"5c\r\n" + stowaway + b"\r\n0\r\n\r\n"),
@@ -154,7 +138,7 @@ def test_what_lies_behind_a_request_is_no_request_of_its_sender(wire: Wire) -> N
         statuses, heard = wire.say(wire.head("POST /api/v1/jobs HTTP/1.1", *headers) + body)
 
         assert [status for status in statuses if not 400 <= status < 500] == [], heard
-    assert wire.jobs() == before
+    assert wire.target.jobs() == before
 
 
 FIRST_LINES = {
@@ -178,7 +162,7 @@ def test_a_first_line_that_makes_no_sense_is_refused(wire: Wire, line: str) -> N
         statuses, heard = wire.say(wire.head(FIRST_LINES[line]))
 
         assert [status for status in statuses if not 400 <= status < 500] == [], heard
-        assert wire.key.encode() not in heard
+        assert wire.target.key.encode() not in heard
 
 
 RANGES = [
@@ -225,7 +209,7 @@ FORMS: dict[str, tuple[str, bytes]] = {
 def test_a_form_is_taken_where_one_belongs_and_within_its_limits(wire: Wire, form: str) -> None:
     kind, body = FORMS[form]
     host = wire.url.netloc.decode()
-    before = wire.jobs()
+    before = wire.target.jobs()
     for _ in range(times(1, 100)):
         for path in (
             "/login",
@@ -236,11 +220,11 @@ def test_a_form_is_taken_where_one_belongs_and_within_its_limits(wire: Wire, for
         ):
             head = [
                 f"POST {path} HTTP/1.1", f"Host: {host}", f"Content-Type: {kind}", f"Content-Length: {len(body)}",
-                "Sec-Fetch-Site: same-origin", *([f"Authorization: Bearer {wire.key}"] if "/api/" in path else []),
+                "Sec-Fetch-Site: same-origin", *([f"Authorization: Bearer {wire.target.key}"] if "/api/" in path else []),
             ]  # fmt: skip
             statuses, heard = wire.say("\r\n".join([*head, "", ""]).encode() + body)
 
             is_out = path.startswith("/logout") and statuses == [303, NOT_THERE]
             assert is_out or all(400 <= status < 500 for status in statuses), (path, heard[:300])
             assert statuses
-    assert wire.jobs() == before
+    assert wire.target.jobs() == before
