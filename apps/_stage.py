@@ -16,6 +16,7 @@ from holdfast.testing import ScratchDatabase
 
 PATIENCE = 30.0
 LOOK_EVERY = 0.02
+MOST_ROUNDS, ROUND = 30, 600.0
 
 
 class StoryFailed(Exception):
@@ -64,6 +65,16 @@ class Stage:
                 return found
             verify(time.monotonic() < deadline, f"waited {PATIENCE:g} s in vain until {what}")
             await asyncio.sleep(LOOK_EVERY)
+
+    async def settle(self) -> None:
+        """Let a worker do what can be done, and time pass, until every job has ended."""
+        for _ in range(MOST_ROUNDS):
+            with self.worker("--until-idle") as worker:
+                await asyncio.to_thread(worker.wait, PATIENCE)
+            if all(job.finished_at for job in self.database.jobs()):
+                return
+            self.database.clock.advance(ROUND)
+        raise StoryFailed(f"jobs have not ended after {MOST_ROUNDS * ROUND:g} s of their time")
 
 
 @contextmanager

@@ -32,6 +32,10 @@ class Mailbox:
         """Give what an address was sent."""
         return [message for message in self.messages if address in str(message["to"])]
 
+    def about(self, subject: str) -> list[EmailMessage]:
+        """Give the messages whose subject has these words."""
+        return [message for message in self.messages if subject in str(message["subject"])]
+
     async def handle_DATA(self, server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802 - aiosmtpd's name
         """Read a message, and answer."""
         trouble = self.script.next()

@@ -1,16 +1,9 @@
 """The three e-mails: who gets them, what they say, and that a stamp keeps each to one."""
 
-from typing import Any
-
 from apps.booking_side_effects import bookings, story, tasks
 from apps.booking_side_effects.app import app
 from apps.booking_side_effects.tests.house import House
 from holdfast.testing import crash_at
-
-
-def with_subject(house: House, part: str) -> list[Any]:
-    """Find the messages whose subject has these words."""
-    return [message for message in house.mailbox.messages if part in str(message["subject"])]
 
 
 async def test_the_customer_is_told_that_the_booking_is_confirmed(house: House) -> None:
@@ -18,7 +11,7 @@ async def test_the_customer_is_told_that_the_booking_is_confirmed(house: House) 
 
     await house.work()
 
-    (message,) = with_subject(house, f"booking {booking} is confirmed")
+    (message,) = house.mailbox.about(f"booking {booking} is confirmed")
     assert message["to"] == story.CUSTOMER
     assert "Excavator, 2026-07-01 to 2026-07-03" in message.get_content()
     assert "123.01 EUR" in message.get_content()
@@ -30,7 +23,7 @@ async def test_operations_get_the_ops_link_and_the_bookings_flags(house: House) 
 
     await house.work()
 
-    (message,) = with_subject(house, f"Booking {booking} is paid")
+    (message,) = house.mailbox.about(f"Booking {booking} is paid")
     assert message["to"] == "ops@example.com, boss@example.com"
     assert "Flags: delivery, night" in message.get_content()
     assert f"/ops/bookings/{booking}" in message.get_content()
@@ -42,7 +35,7 @@ async def test_the_customer_gets_a_link_to_the_invoice(house: House) -> None:
 
     await house.work()
 
-    (message,) = with_subject(house, "Your invoice FR 2026/1")
+    (message,) = house.mailbox.about("Your invoice FR 2026/1")
     assert message["to"] == story.CUSTOMER
     assert f"/api/invoices/{booking}/pdf?t=" in message.get_content()
     assert (await house.booking(booking)).invoice_email_sent_at is not None
@@ -92,5 +85,5 @@ async def test_a_message_that_was_taken_unheard_comes_again_with_the_same_id(hou
 
     await house.work_for_minutes(1)
 
-    first, second = with_subject(house, f"booking {booking} is confirmed")
+    first, second = house.mailbox.about(f"booking {booking} is confirmed")
     assert first["message-id"] == second["message-id"]
