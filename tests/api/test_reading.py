@@ -1,6 +1,7 @@
-"""app.jobs of a tenant, app.upcoming and app.usage: what a product shows of its jobs without HTTP."""
+"""app.jobs of a tenant, app.upcoming, app.history and app.usage: what a product shows of its jobs without HTTP."""
 
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 import pytest
 
@@ -45,6 +46,22 @@ def test_upcoming_jobs_are_listed_by_their_time(
     assert [job.id for job in app.upcoming(limit=1)] == [failed.id]
 
 
+def test_a_jobs_history_is_listed_from_its_first_move_on(app: Holdfast, report: AnyTask) -> None:
+    handle = report.enqueue(13)
+    drain(app)
+
+    moves = app.history(str(handle.id))
+
+    assert [(move.from_status, move.to_status, move.attempt) for move in moves] == [
+        (None, Status.PENDING, 0),
+        (Status.PENDING, Status.RUNNING, 1),
+        (Status.RUNNING, Status.RETRY, 1),
+    ]
+    assert moves[-1].reason is not None
+    assert "no thirteenth" in moves[-1].reason
+    assert app.history(UUID(int=7)) == []
+
+
 def test_usage_is_listed_by_day_tenant_and_task(app: Holdfast, report: AnyTask) -> None:
     report.using(tenant="acme").enqueue(1)
     report.using(tenant="other").enqueue(2)
@@ -73,6 +90,7 @@ async def test_asynchronous_code_reads_the_same(app: Holdfast, report: AnyTask) 
 
     assert [job.id for job in (await app.ajobs("status:completed", tenant="acme")).jobs] == [handle.id]
     assert [job.id for job in await app.aupcoming()] == [later.id]
+    assert await app.ahistory(handle.id) == app.history(handle.id)
     assert [one.completed for one in await app.ausage(tenant="acme")] == [1]
     await app.aclose()
 
