@@ -39,7 +39,7 @@ class Stage:
     @contextmanager
     def worker(self, *options: str) -> Iterator["subprocess.Popen[bytes]"]:
         """Run a worker in a process of its own; it is told to stop afterwards, unless the story has killed it."""
-        holdfast = Path(sys.executable).with_name("holdfast")
+        holdfast = str(Path(sys.executable).with_name("holdfast"))
         command = [holdfast, "-q", "-a", f"apps.{self.name}.tasks:app", "worker", "--log-level", "error"]
         environment = {
             **os.environ,

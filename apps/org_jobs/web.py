@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from apps.org_jobs import usage
 from apps.org_jobs.organisations import organisation_of
+from apps.org_jobs.plot import Measure, as_svg
 from apps.org_jobs.repository import HoldfastRepository, JobRepository
 from apps.org_jobs.rules import STATUSES, WORDS, can_retry
 from apps.org_jobs.settings import Settings
@@ -179,8 +180,8 @@ def export_usage(request: Request) -> Response:
 
 def plot_usage(request: Request) -> Response:
     """Draw usage: runs, or seconds with ?measure=seconds."""
-    measure: usage.Measure = "seconds" if request.query_params.get("measure") == "seconds" else "runs"
-    return Response(usage.as_svg(_usage_asked_for(request), measure), media_type="image/svg+xml")
+    measure: Measure = "seconds" if request.query_params.get("measure") == "seconds" else "runs"
+    return Response(as_svg(_usage_asked_for(request), measure), media_type="image/svg+xml")
 
 
 def _usage_asked_for(request: Request) -> list[usage.Usage]:

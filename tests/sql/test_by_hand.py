@@ -161,8 +161,8 @@ def test_a_clean_up_that_is_retried_neither_uses_up_nor_needs_the_cap_of_its_sub
     machine.move(cleaning, Status.COMPLETED)
 
     second = fail(machine, retry(machine, first))
+    retry(machine, undone(machine, second))
 
-    assert retry(machine, undone(machine, second))
     with machine.refused("HF008", "retried by hand 1 times"):
         retry(machine, second)
 
