@@ -63,7 +63,11 @@ async def paid(event: WebhookEvent, connection: Any) -> None:
     if await (await connection.execute(SUBSCRIBE, subscription)).fetchone() is None:
         return  # counted before
     queue = provision.using(
-        conn=connection, subject=f"agent:{agent_id}", label=f"Provision {name}", requested_by=user_id
+        conn=connection,
+        subject=f"agent:{agent_id}",
+        tags=[f"user:{user_id}"],
+        label=f"Provision {name}",
+        requested_by=user_id,
     )
     await queue.aenqueue(agent_id, user_id, region)
 

@@ -43,7 +43,7 @@ async def test_different_users_run_in_parallel_and_there_is_no_cap_over_all(
     runs = await take_all(world, 50)
 
     assert len(runs) == 50
-    assert {status for _, status, _, _ in jobs()} == {"RUNNING"}
+    assert {job.status for job in jobs()} == {"RUNNING"}
 
 
 async def test_the_dashboard_shows_machine_states_only(ana: User, world: World) -> None:

@@ -43,7 +43,7 @@ async def test_a_failed_attempt_is_never_retried_by_the_machine(
     holdfast_db.clock.advance(86_400)
     await adrain(app)
 
-    assert [status for _, status, _, _ in jobs()] == ["FAILED"]
+    assert [job.status for job in jobs()] == ["FAILED"]
     assert len(world.github.dispatches()) == 1
     assert (await ana.look(agent_id))["state"] == "failed"
 
@@ -92,9 +92,10 @@ async def test_a_person_retries_as_a_new_job_that_names_the_old_one(ana: User, w
 
     answer = await ana.retry(agent_id)
 
-    (old, new) = jobs()
-    assert (answer.status_code, answer.json()) == (202, {"jobId": str(new[0])})
-    assert (old[1], new[1], new[2], new[3]) == ("FAILED", "PENDING", old[0], old[3])
+    old, new = jobs()
+    assert (answer.status_code, answer.json()) == (202, {"jobId": str(new.id)})
+    assert (old.status, new.status, new.retry_of) == ("FAILED", "PENDING", old.id)
+    assert new.payload == old.payload
     assert (await ana.look(agent_id))["retriesLeft"] == 2
 
 
@@ -196,4 +197,4 @@ async def test_jobs_outlive_their_agent(ana: User, world: World, holdfast_db: Sc
     await adrain(app)
 
     assert provision.settings.retention is None
-    assert [str(payload["agent_id"]) for _, _, _, payload in jobs()] == [agent_id]
+    assert [job.payload["agent_id"] for job in jobs()] == [agent_id]

@@ -32,8 +32,8 @@ async def test_the_checkout_session_says_who_pays_for_what(ana: User, world: Wor
 async def test_the_agent_and_its_job_carry_the_region(ana: User) -> None:
     agent_id = await ana.buy("Atlas", "hel1")
 
-    ((_, _, _, payload),) = jobs()
-    assert payload == {"agent_id": agent_id, "user_id": "ana", "region": "hel1"}
+    (job,) = jobs()
+    assert job.payload == {"agent_id": agent_id, "user_id": "ana", "region": "hel1"}
     assert (await ana.look(agent_id))["region"] == "hel1"
 
 
