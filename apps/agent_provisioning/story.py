@@ -15,6 +15,7 @@ from apps._world import github, machines, stripe
 from apps._world.github import CALLBACK_SECRET, GitHub
 from apps._world.machines import Machines
 from apps._world.script import Script
+from apps._world.serving import NO_TLS
 from apps._world.stripe import Stripe
 from apps.agent_provisioning.app import app
 
@@ -81,7 +82,7 @@ class User:
     async def ask(self, method: str, path: str, body: Any = None) -> httpx.Response:
         """Ask the product for something."""
         async with httpx.AsyncClient(
-            base_url=self.stage.url, headers={"X-User-Id": self.name}, timeout=30, trust_env=False
+            base_url=self.stage.url, headers={"X-User-Id": self.name}, timeout=30, verify=NO_TLS
         ) as browser:
             return await browser.request(method, path, json=body)
 

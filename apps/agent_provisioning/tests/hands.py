@@ -12,6 +12,7 @@ import httpx
 from starlette.responses import Response
 
 from apps._world.github import CALLBACK_SECRET
+from apps._world.serving import NO_TLS
 from apps.agent_provisioning.app import app
 from apps.agent_provisioning.story import World
 from holdfast import Job
@@ -60,7 +61,7 @@ def plain(secret: str, body: bytes) -> dict[str, str]:
 
 
 async def send(url: str, body: bytes, headers: dict[str, str]) -> httpx.Response:
-    async with httpx.AsyncClient(trust_env=False, timeout=30) as client:
+    async with httpx.AsyncClient(verify=NO_TLS, timeout=30) as client:
         return await client.post(url, content=body, headers=headers)
 
 

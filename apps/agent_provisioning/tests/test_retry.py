@@ -103,7 +103,6 @@ async def test_after_three_retries_over_all_its_jobs_support_must_act(ana: User,
     agent_id = await failed(ana, world)
     for _ in range(3):
         assert (await ana.retry(agent_id)).status_code == 202
-        await adrain(app)
         await fail_again(world)
 
     answer = await ana.retry(agent_id)

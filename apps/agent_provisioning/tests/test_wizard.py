@@ -4,6 +4,7 @@ import httpx
 import pytest
 
 from apps._stage import Stage
+from apps._world.serving import NO_TLS
 from apps.agent_provisioning.story import PRICE, User, World
 from apps.agent_provisioning.tests.hands import hand_over, jobs, rows
 from holdfast.testing import ScratchDatabase
@@ -95,6 +96,6 @@ async def test_an_agent_is_its_users_own(ana: User, ben: User, stage: Stage) -> 
 
     assert (await ben.ask("GET", f"/api/agents/{agent_id}/provision")).status_code == 404
     assert (await ben.retry(agent_id)).status_code == 404
-    async with httpx.AsyncClient(trust_env=False) as nobody:
+    async with httpx.AsyncClient(verify=NO_TLS) as nobody:
         answer = await nobody.get(f"{stage.url}/api/agents/{agent_id}/provision")
     assert answer.status_code == 401
