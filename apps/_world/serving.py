@@ -32,12 +32,13 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         if self.server_state.tasks:  # somebody waits for an answer
-            return await super().shutdown(sockets)
-        for listener in self.servers:
-            listener.close()
-        for connection in list(self.server_state.connections):
-            connection.shutdown()
-        await self.lifespan.shutdown()
+            await super().shutdown(sockets)
+        else:  # without a pause
+            for listener in self.servers:
+                listener.close()
+            for connection in list(self.server_state.connections):
+                connection.shutdown()
+            await self.lifespan.shutdown()
 
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._stopped.set)

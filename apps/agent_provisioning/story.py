@@ -41,7 +41,7 @@ class World:
             "STRIPE_PRICE": PRICE,
             "GITHUB_API_URL": self.github.url,
             "MACHINES_URL": self.machines.url,
-            "MACHINES_TOKEN": "machines-token",
+            "MACHINES_TOKEN": machines.TOKEN,
             "HOLDFAST_GITHUB_TOKEN": github.TOKEN,
             "HOLDFAST_OUTBOUND_ALLOW": "127.0.0.0/8",
             "HOLDFAST_SECRET_KEY": MASTER_KEY,
@@ -63,7 +63,7 @@ def world(github_script: Script | None = None, machines_script: Script | None = 
         machines.simulated(machines_script) as provider,
         github.simulated(Path(folder), workflow=WORKFLOW, script=github_script) as repository,
     ):
-        repository.known |= {"vars.MACHINES_URL": provider.url, "secrets.MACHINES_TOKEN": "machines-token"}
+        repository.known |= {"vars.MACHINES_URL": provider.url, "secrets.MACHINES_TOKEN": machines.TOKEN}
         yield World(payments, repository, provider)
 
 

@@ -170,15 +170,11 @@ async def test_only_a_failed_agent_can_be_retried(ana: User, world: World, actio
 
 
 async def test_where_the_clean_up_has_failed_for_good_support_must_act(
-    ana: User, world: World, holdfast_db: ScratchDatabase
+    ana: User, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent_id = await failed(ana, world)
-    world.machines.script.tell(*["unavailable"] * 11)  # the first try and ten retries
-    world.machines.running.clear()
-    leave_machine(world, agent_id)
-    for _ in range(11):
-        await adrain(app)
-        holdfast_db.clock.advance(301)
+    monkeypatch.setenv("MACHINES_TOKEN", "revoked")
+    await adrain(app)
 
     answer = await ana.retry(agent_id)
 
