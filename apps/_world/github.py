@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from apps._world.script import Script
 from apps._world.serving import Unfinished, served
-from apps._world.workflow import WORKFLOW, Run
+from apps._world.workflow import WORKFLOW, Run, read_workflow
 
 TOKEN = "github_pat_for_this_repository"  # noqa: S105 - it opens nothing but this simulator
 CALLBACK_SECRET = "secrets.HOLDFAST_CALLBACK_SECRET"  # noqa: S105 - what a workflow calls it
@@ -93,6 +94,8 @@ class GitHub:
         body = await self._noted(request)
         if "return_run_details" in body and not self.knows_run_details:
             return JSONResponse({"message": "Unexpected key: return_run_details"}, 422)
+        if unexpected := sorted(set(body["inputs"]) ^ set(read_workflow(self._workflow).inputs)):
+            return JSONResponse({"message": f"Unexpected or missing inputs: {unexpected}"}, 422)
         answer = self.answers.popleft() if self.answers else self.script.next()
         if isinstance(answer, Response):
             return answer
@@ -138,6 +141,8 @@ class GitHub:
         raw = await request.body()
         body = json.loads(raw) if raw else None
         self.requests.append((request.method, request.url.path, dict(request.headers), body))
+        if request.headers.get("authorization") != f"Bearer {TOKEN}":
+            raise HTTPException(401)
         return body
 
     def application(self) -> Starlette:
@@ -149,8 +154,14 @@ class GitHub:
                 ),
                 Route(f"{REPOSITORY}/workflows/provision-agent.yml/runs", self._list),
                 Route(f"{REPOSITORY}/runs/{{run}}/cancel", self._cancel, methods=["POST"]),
-            ]
+            ],
+            exception_handlers={HTTPException: _refused},
         )
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    return JSONResponse({"message": {401: "Bad credentials", 404: "Not Found"}.get(status, "")}, status)
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 """A real HTTP server on loopback, in a thread, for as long as a block lasts."""
 
+import asyncio
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 PATIENCE = 30.0
+# For clients: nothing on loopback speaks TLS, and their own context would read all certificates of the world, every time.
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class _Server(uvicorn.Server):
@@ -20,7 +24,24 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
         self.is_ready.set()
+
+    async def main_loop(self) -> None:
+        await self._stopped.wait()  # uvicorn's own looks ten times a second whether it should stop
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self.server_state.tasks:  # somebody waits for an answer
+            await super().shutdown(sockets)
+        else:  # without a pause
+            for listener in self.servers:
+                listener.close()
+            for connection in list(self.server_state.connections):
+                connection.shutdown()
+            await self.lifespan.shutdown()
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._stopped.set)
 
 
 @contextmanager
@@ -35,7 +56,7 @@ def served(application: Any) -> Iterator[str]:
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
-            server.should_exit = True
+            server.stop()
             thread.join(PATIENCE)
 
 

@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from apps._world.script import Script
-from apps._world.serving import served
+from apps._world.serving import NO_TLS, served
 
 KEY = "sk_test_world"
 SECRET = "whsec_" + hashlib.sha256(b"the world's signing secret").hexdigest()
@@ -117,7 +117,7 @@ class Stripe:
     async def send(self, event: dict[str, Any], times: int = 1) -> list[int]:
         """Send an event so many times at once; gives the statuses of the answers."""
         body, headers = self.signed(event)
-        async with httpx.AsyncClient(timeout=30) as client:
+        async with httpx.AsyncClient(verify=NO_TLS, timeout=30) as client:
             answers = await asyncio.gather(
                 *(client.post(self.endpoint, content=body, headers=headers) for _ in range(times))
             )

@@ -7,24 +7,14 @@ from uuid import UUID, uuid4
 from apps.agent_provisioning.app import app
 from apps.agent_provisioning.checkout import open_session
 from apps.agent_provisioning.settings import read
-from holdfast import NotRetryable
+from holdfast import Job, NotRetryable, Status
 
 CUSTOMER = "select stripe_customer from agent_provisioning.customer where user_id = %s"
 LOCK_CUSTOMER = CUSTOMER + " for update"
+AGENT = "select name, region from agent_provisioning.agent where id = %s and user_id = %s"
 DRAFT = """
 insert into agent_provisioning.agent (id, user_id, name, region, checkout_session)
 values (%s, %s, %s, %s, %s)
-"""
-PROVISION = """
-select agent_id, name, region, state, job_id, workflow_run_id, error, failed_step, retries
-  from agent_provisioning.provisions(%s)
- where agent_id = %s
-"""
-BUSY = """
-select job_id, name
-  from agent_provisioning.provisions(%s)
- where state in ('queued', 'provisioning')
- order by job_id
 """
 
 
@@ -43,21 +33,29 @@ class Provision:
     agent_id: UUID
     name: str
     region: str
-    state: str
-    job_id: UUID | None
-    workflow_run_id: str | None
-    error: str | None
-    failed_step: str | None
     retries: int
+    job: Job | None  # its newest
+
+    @property
+    def state(self) -> str:
+        """Say it in one word."""
+        match self.job:
+            case None:
+                return "draft"
+            case Job(status=Status.COMPLETED):
+                return "running"
+            case Job(status=Status.FAILED | Status.CANCELLED):
+                return "failed"
+            case Job(status=Status.RUNNING, run={"state": "sent"}):
+                return "provisioning"
+            case _:
+                return "queued"  # also while GitHub is being called: nothing has started yet
 
 
 async def draft(user_id: str, name: str, region: str) -> tuple[UUID, str]:
     """Make a draft, and the checkout that pays for it; gives the agent's id and where to pay."""
-    async with app.atransaction() as connection:
-        await _refuse_while_busy(connection, user_id)
-        customer = await (await connection.execute(CUSTOMER, (user_id,))).fetchone()
-    if customer is None:
-        raise Unknown
+    await _refuse_while_busy(user_id)
+    customer = await _row(CUSTOMER, user_id)
     # The session first: if Stripe is away there is no draft, and a session whose address nobody was told cannot be paid.
     agent_id = uuid4()
     session = await open_session(agent_id, user_id, customer[0])
@@ -68,43 +66,50 @@ async def draft(user_id: str, name: str, region: str) -> tuple[UUID, str]:
 
 async def look(agent_id: UUID, user_id: str) -> Provision:
     """Say how far an agent is."""
-    async with app.atransaction() as connection:
-        return await _provision(connection, agent_id, user_id)
+    name, region = await _row(AGENT, agent_id, user_id)
+    jobs = await _provisions(subject=f"agent:{agent_id}")
+    retries = sum(job.retry_of is not None for job in jobs)
+    return Provision(agent_id, name, region, retries, jobs[0] if jobs else None)
 
 
 async def retry(agent_id: UUID, user_id: str) -> UUID:
     """Try once more, as a new job that waits until the last attempt's machine is gone; gives its id."""
     async with app.atransaction() as connection:
         await connection.execute(LOCK_CUSTOMER, (user_id,))  # of a user's two retries, one sees the other
-        found = await _provision(connection, agent_id, user_id)
-        await _refuse_while_busy(connection, user_id)
-        if found.job_id is None or found.state != "failed":
+        found = await look(agent_id, user_id)
+        await _refuse_while_busy(user_id)
+        if found.job is None or found.state != "failed":
             raise Refused(f"Agent {found.name!r} is {found.state}: only a failed one can be retried.")
         if found.retries >= read().retries:
             raise Refused(f"Agent {found.name!r} was retried {found.retries} times: please contact support.")
         try:
-            handle = await app.aretry(found.job_id, actor=f"user:{user_id}", reason="retried by its user")
+            handle = await app.aretry(found.job.id, actor=f"user:{user_id}", reason="retried by its user")
         except NotRetryable as error:  # its clean-up has failed
             raise Refused(f"Agent {found.name!r} cannot be retried: please contact support.") from error
     return handle.id
 
 
-async def _refuse_while_busy(connection: Any, user_id: str) -> None:
-    for job_id, name in await (await connection.execute(BUSY, (user_id,))).fetchall():
-        if not await _has_ended(job_id):
-            raise Refused(f"Agent {name!r} is being provisioned: please wait until it has finished.")
+async def _refuse_while_busy(user_id: str) -> None:
+    for job in await _provisions(tag=f"user:{user_id}", status="pending,running,retry"):
+        name, _ = await _row(AGENT, job.payload["agent_id"], user_id)
+        raise Refused(f"Agent {name!r} is being provisioned: please wait until it has finished.")
 
 
-async def _provision(connection: Any, agent_id: UUID, user_id: str) -> Provision:
-    row = await (await connection.execute(PROVISION, (user_id, agent_id))).fetchone()
+async def _provisions(**fields: str) -> list[Job]:
+    """Find provisions, newest first, without those that clean up after others.
+
+    Whoever looks at a stuck one finds that out, and so fails it: also where no worker sweeps.
+    """
+    running = await app.ajobs("task:provision", **{**fields, "status": "running"})
+    for job in running.jobs:
+        await app.ahandle(job.id).status()
+    found = await app.ajobs("task:provision", **fields)
+    return [job for job in found.jobs if job.compensates is None]
+
+
+async def _row(statement: str, *values: Any) -> Any:
+    async with app.atransaction() as connection:
+        row = await (await connection.execute(statement, values)).fetchone()
     if row is None:
         raise Unknown
-    found = Provision(*row)
-    if found.job_id is not None and await _has_ended(found.job_id):
-        found = Provision(*await (await connection.execute(PROVISION, (user_id, agent_id))).fetchone())
-    return found
-
-
-async def _has_ended(job_id: UUID) -> bool:
-    """Whoever looks at a job finds out that it is stuck, and fails it: also where no worker sweeps."""
-    return (await app.ahandle(job_id).status()).is_terminal
+    return row

@@ -15,6 +15,7 @@ from apps._world import github, machines, stripe
 from apps._world.github import CALLBACK_SECRET, GitHub
 from apps._world.machines import Machines
 from apps._world.script import Script
+from apps._world.serving import NO_TLS
 from apps._world.stripe import Stripe
 from apps.agent_provisioning.app import app
 
@@ -40,7 +41,7 @@ class World:
             "STRIPE_PRICE": PRICE,
             "GITHUB_API_URL": self.github.url,
             "MACHINES_URL": self.machines.url,
-            "MACHINES_TOKEN": "machines-token",
+            "MACHINES_TOKEN": machines.TOKEN,
             "HOLDFAST_GITHUB_TOKEN": github.TOKEN,
             "HOLDFAST_OUTBOUND_ALLOW": "127.0.0.0/8",
             "HOLDFAST_SECRET_KEY": MASTER_KEY,
@@ -62,7 +63,7 @@ def world(github_script: Script | None = None, machines_script: Script | None = 
         machines.simulated(machines_script) as provider,
         github.simulated(Path(folder), workflow=WORKFLOW, script=github_script) as repository,
     ):
-        repository.known |= {"vars.MACHINES_URL": provider.url, "secrets.MACHINES_TOKEN": "machines-token"}
+        repository.known |= {"vars.MACHINES_URL": provider.url, "secrets.MACHINES_TOKEN": machines.TOKEN}
         yield World(payments, repository, provider)
 
 
@@ -81,7 +82,7 @@ class User:
     async def ask(self, method: str, path: str, body: Any = None) -> httpx.Response:
         """Ask the product for something."""
         async with httpx.AsyncClient(
-            base_url=self.stage.url, headers={"X-User-Id": self.name}, timeout=30, trust_env=False
+            base_url=self.stage.url, headers={"X-User-Id": self.name}, timeout=30, verify=NO_TLS
         ) as browser:
             return await browser.request(method, path, json=body)
 

@@ -12,6 +12,7 @@ from holdfast.server import Stripe, WebhookEvent
 
 __all__ = ["app", "provision"]
 
+TLS = httpx.create_ssl_context()  # once: it reads all certificates
 AGENT = "select user_id, region, name from agent_provisioning.agent where id = %s"
 SUBSCRIBE = """
 insert into agent_provisioning.subscription (id, agent_id, event_id)
@@ -25,7 +26,9 @@ async def remove_machines(agent_id: str, user_id: str, region: str) -> None:  # 
     """Delete what a failed attempt has left at the provider; may be repeated until nothing is left."""
     settings = read()
     headers = {"Authorization": f"Bearer {settings.machines_token}"}
-    async with httpx.AsyncClient(base_url=settings.machines_url, headers=headers, timeout=30) as provider:
+    async with httpx.AsyncClient(
+        base_url=settings.machines_url, headers=headers, timeout=30, verify=TLS
+    ) as provider:
         found = await provider.get("/machines", params={"name": agent_id})
         for machine in found.raise_for_status().json():
             deleted = await provider.delete(f"/machines/{machine['id']}")
@@ -63,7 +66,11 @@ async def paid(event: WebhookEvent, connection: Any) -> None:
     if await (await connection.execute(SUBSCRIBE, subscription)).fetchone() is None:
         return  # counted before
     queue = provision.using(
-        conn=connection, subject=f"agent:{agent_id}", label=f"Provision {name}", requested_by=user_id
+        conn=connection,
+        subject=f"agent:{agent_id}",
+        tags=[f"user:{user_id}"],
+        label=f"Provision {name}",
+        requested_by=user_id,
     )
     await queue.aenqueue(agent_id, user_id, region)
 

@@ -31,15 +31,17 @@ async def finish_wizard(request: Request) -> Response:
 async def show(request: Request) -> Response:
     """Say how far an agent's machine is."""
     found = await agents.look(request.path_params["agent_id"], _user(request))
+    job = found.job
+    error = (job and job.error) or {}
     return JSONResponse(
         {
             "agentId": str(found.agent_id),
             "region": found.region,
             "state": found.state,
-            "jobId": None if found.job_id is None else str(found.job_id),
-            "workflowRunId": found.workflow_run_id,
-            "error": found.error,
-            "failedStep": found.failed_step,
+            "jobId": job and str(job.id),
+            "workflowRunId": job and job.run and job.run["id"],
+            "error": error.get("message"),
+            "failedStep": error.get("step"),
             "retriesLeft": max(0, read().retries - found.retries),
         }
     )

@@ -1,4 +1,4 @@
-"""app.jobs of a tenant, app.job and its attempts, app.upcoming and app.usage: what a product shows of its jobs without HTTP."""
+"""app.jobs of a tenant, one job with its attempts and history, what comes and what was used: what a product shows without HTTP."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -68,6 +68,22 @@ def test_upcoming_jobs_are_listed_by_their_time(
     assert [job.id for job in app.upcoming(limit=1)] == [failed.id]
 
 
+def test_a_jobs_history_is_listed_from_its_first_move_on(app: Holdfast, report: AnyTask) -> None:
+    handle = report.enqueue(13)
+    drain(app)
+
+    moves = app.history(str(handle.id))
+
+    assert [(move.from_status, move.to_status, move.attempt) for move in moves] == [
+        (None, Status.PENDING, 0),
+        (Status.PENDING, Status.RUNNING, 1),
+        (Status.RUNNING, Status.RETRY, 1),
+    ]
+    assert moves[-1].reason is not None
+    assert "no thirteenth" in moves[-1].reason
+    assert app.history(UUID(int=7)) == []
+
+
 def test_usage_is_listed_by_day_tenant_and_task(app: Holdfast, report: AnyTask) -> None:
     report.using(tenant="acme").enqueue(1)
     report.using(tenant="other").enqueue(2)
@@ -98,6 +114,7 @@ async def test_asynchronous_code_reads_the_same(app: Holdfast, report: AnyTask) 
     assert [job.id for job in await app.aupcoming()] == [later.id]
     assert getattr(await app.ajob(later.id), "id", None) == later.id
     assert await app.aattempts(handle.id) == app.attempts(handle.id)
+    assert await app.ahistory(handle.id) == app.history(handle.id)
     assert [one.completed for one in await app.ausage(tenant="acme")] == [1]
     await app.aclose()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import ssl
 from collections.abc import AsyncIterator
 from ipaddress import ip_address, ip_network
 
@@ -208,3 +209,14 @@ def test_the_environment_may_open_networks_too(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("HOLDFAST_OUTBOUND_ALLOW", "10.0.0.0/8, 127.0.0.0/8")
     with served(application([])) as url:
         assert send(f"{url}/echo", "127.0.0.1").status == 200
+
+
+def test_certificates_are_read_once_and_not_for_every_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def answer(_request: Request) -> Response:
+        return PlainTextResponse("ok")
+
+    with served(Starlette(routes=[Route("/", answer, methods=["POST"])])) as url:
+        send(url, "127.0.0.1", allow=("127.0.0.0/8",))
+        monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", lambda *_, **__: pytest.fail("read again"))
+
+        assert send(url, "127.0.0.1", allow=("127.0.0.0/8",)).body == b"ok"

@@ -12,8 +12,10 @@ import httpx
 from starlette.responses import Response
 
 from apps._world.github import CALLBACK_SECRET
+from apps._world.serving import NO_TLS
 from apps.agent_provisioning.app import app
 from apps.agent_provisioning.story import World
+from holdfast import Job
 from holdfast.testing import adrain
 
 
@@ -59,7 +61,7 @@ def plain(secret: str, body: bytes) -> dict[str, str]:
 
 
 async def send(url: str, body: bytes, headers: dict[str, str]) -> httpx.Response:
-    async with httpx.AsyncClient(trust_env=False, timeout=30) as client:
+    async with httpx.AsyncClient(verify=NO_TLS, timeout=30) as client:
         return await client.post(url, content=body, headers=headers)
 
 
@@ -82,13 +84,21 @@ async def take_all(world: World, many: int) -> list[Attempt]:
 
 
 def rows(statement: str, *values: Any) -> list[tuple[Any, ...]]:
+    """Look into the product's own tables."""
     with app.transaction() as connection:
         found: list[tuple[Any, ...]] = connection.execute(statement, values).fetchall()
     return found
 
 
-def jobs() -> list[tuple[Any, ...]]:
-    """All jobs of the task, without those that clean up after them: id, status, retry_of, payload."""
-    return rows(
-        "select id, status::text, retry_of, payload from holdfast.job where compensates is null and task = 'provision' order by id"
-    )
+def engine_rows(statement: str, *values: Any) -> list[tuple[Any, ...]]:
+    """Look into Holdfast's tables: who reads them says whose rows."""
+    with app.transaction() as connection:
+        connection.execute("select holdfast.enter('*')")
+        found: list[tuple[Any, ...]] = connection.execute(statement, values).fetchall()
+    return found
+
+
+def jobs() -> list[Job]:
+    """All provisions, the first one first, without what cleans up after them."""
+    found = app.jobs("task:provision", limit=1000).jobs
+    return [job for job in reversed(found) if job.compensates is None]

@@ -71,7 +71,7 @@ async def test_one_jobs_key_cannot_speak_for_another(ana: User, ben: User, world
     body = other.body("completed")
 
     assert (await send(other.url, body, one.headers(body))).status_code == 401
-    assert {status for _, status, _, _ in jobs()} == {"RUNNING"}
+    assert {job.status for job in jobs()} == {"RUNNING"}
 
 
 async def test_a_captured_callback_cannot_be_replayed_later(ana: User, world: World) -> None:
@@ -94,7 +94,7 @@ async def test_the_same_callback_twice_changes_nothing(ana: User, world: World) 
     answers = [(await send(run.url, body, headers)).status_code for _ in range(2)]
 
     assert answers == [200, 200]
-    assert [status for _, status, _, _ in jobs()] == ["FAILED"]
+    assert [job.status for job in jobs()] == ["FAILED"]
     assert (await ana.look(agent_id))["error"] == "no quota"
 
 

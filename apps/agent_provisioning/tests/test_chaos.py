@@ -10,7 +10,7 @@ from apps._stage import Stage, staged
 from apps._world.script import Script
 from apps.agent_provisioning import story
 from apps.agent_provisioning.story import User, World
-from apps.agent_provisioning.tests.hands import rows
+from apps.agent_provisioning.tests.hands import engine_rows, rows
 from holdfast.testing import ScratchDatabase
 
 GITHUB = {"unavailable": 0.1, "lost": 0.15, "lost before": 0.05, "500 after": 0.1, "limited": 0.1}
@@ -58,7 +58,7 @@ async def test_an_agent_has_one_machine_or_none(seed: int, holdfast_db: ScratchD
         killing = asyncio.create_task(kill_workers(stage, chance))
         agents = await asyncio.gather(*(live(user, world, chance) for user in users))
         await killing
-        await stage.until("all jobs have ended", lambda: rows(UNENDED) == [(0,)])
+        await stage.until("all jobs have ended", lambda: engine_rows(UNENDED) == [(0,)])
         passing.cancel()
 
         for user, agent_id in zip(users, agents, strict=True):

@@ -21,7 +21,7 @@ async def test_a_dispatch_is_what_githubs_api_wants_with_exactly_four_inputs(ana
     assert headers["x-github-api-version"] == "2022-11-28"
     assert body["ref"] == "main"
     assert body["inputs"] == {
-        "job_id": str(jobs()[0][0]),
+        "job_id": str(jobs()[0].id),
         "agent_id": agent_id,
         "region": "hel1",
         "callback_url": run.url,
@@ -82,8 +82,7 @@ async def test_a_lost_dispatch_is_shown_as_queued_and_made_again_after_looking_f
     assert (
         len(world.github.runs) == 1
     )  # a run that was there was found by its name, and no second one started
-    ((_, status, _, _),) = jobs()
-    assert status == "RUNNING"
+    assert [job.status for job in jobs()] == ["RUNNING"]
 
 
 NEEDS = "Actions: write, Contents: read and Metadata: read (a workflow's own GITHUB_TOKEN cannot dispatch)"

@@ -6,14 +6,14 @@ import time
 import pytest
 
 from apps.agent_provisioning.story import User, World
-from apps.agent_provisioning.tests.hands import hand_over, jobs, rows, send
+from apps.agent_provisioning.tests.hands import engine_rows, hand_over, jobs, rows, send
 
 
 async def test_the_subscription_and_the_job_commit_in_one_transaction(ana: User) -> None:
     agent_id = await ana.buy("Atlas")
 
     ((subscribed, agent),) = rows("select xmin::text, agent_id::text from agent_provisioning.subscription")
-    ((queued,),) = rows("select xmin::text from holdfast.job where subject = %s", f"agent:{agent_id}")
+    ((queued,),) = engine_rows("select xmin::text from holdfast.job where subject = %s", f"agent:{agent_id}")
     assert (subscribed, agent) == (queued, agent_id)
 
 

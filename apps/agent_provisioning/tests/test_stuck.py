@@ -2,7 +2,7 @@
 
 from apps.agent_provisioning.app import app
 from apps.agent_provisioning.story import User, World
-from apps.agent_provisioning.tests.hands import hand_over, jobs, rows
+from apps.agent_provisioning.tests.hands import hand_over, jobs
 from holdfast.testing import ScratchDatabase, adrain
 
 SILENT = "Timeout: no heartbeat for 600 s"
@@ -31,9 +31,7 @@ async def test_the_sweep_finds_that_it_is_stuck_when_nobody_looks(
     holdfast_db.clock.advance(601)
     await adrain(app)
 
-    assert rows("select status::text, error ->> 'message' from holdfast.job where compensates is null") == [
-        ("FAILED", SILENT)
-    ]
+    assert [(job.status, job.error and job.error["message"]) for job in jobs()] == [("FAILED", SILENT)]
 
 
 async def test_silence_counts_from_the_dispatch_when_no_callback_came(
@@ -96,4 +94,4 @@ async def test_a_run_that_vanished_is_cancelled_and_its_machine_is_deleted(
 
     assert world.github.cancelled == [1001]
     assert world.machines.deleted == ["vm-1"]
-    assert [status for _, status, _, _ in jobs()] == ["FAILED"]
+    assert [job.status for job in jobs()] == ["FAILED"]

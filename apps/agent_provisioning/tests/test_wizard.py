@@ -4,6 +4,7 @@ import httpx
 import pytest
 
 from apps._stage import Stage
+from apps._world.serving import NO_TLS
 from apps.agent_provisioning.story import PRICE, User, World
 from apps.agent_provisioning.tests.hands import hand_over, jobs, rows
 from holdfast.testing import ScratchDatabase
@@ -32,8 +33,8 @@ async def test_the_checkout_session_says_who_pays_for_what(ana: User, world: Wor
 async def test_the_agent_and_its_job_carry_the_region(ana: User) -> None:
     agent_id = await ana.buy("Atlas", "hel1")
 
-    ((_, _, _, payload),) = jobs()
-    assert payload == {"agent_id": agent_id, "user_id": "ana", "region": "hel1"}
+    (job,) = jobs()
+    assert job.payload == {"agent_id": agent_id, "user_id": "ana", "region": "hel1"}
     assert (await ana.look(agent_id))["region"] == "hel1"
 
 
@@ -95,6 +96,6 @@ async def test_an_agent_is_its_users_own(ana: User, ben: User, stage: Stage) -> 
 
     assert (await ben.ask("GET", f"/api/agents/{agent_id}/provision")).status_code == 404
     assert (await ben.retry(agent_id)).status_code == 404
-    async with httpx.AsyncClient(trust_env=False) as nobody:
+    async with httpx.AsyncClient(verify=NO_TLS) as nobody:
         answer = await nobody.get(f"{stage.url}/api/agents/{agent_id}/provision")
     assert answer.status_code == 401

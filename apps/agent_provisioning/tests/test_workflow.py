@@ -3,7 +3,7 @@
 from apps._world.workflow import FOLDER, SCRIPT, read_workflow
 from apps.agent_provisioning.app import app
 from apps.agent_provisioning.story import WORKFLOW, User, World
-from apps.agent_provisioning.tests.hands import rows
+from apps.agent_provisioning.tests.hands import engine_rows, jobs
 from holdfast.testing import adrain
 
 
@@ -17,7 +17,7 @@ async def test_the_workflow_builds_one_machine_in_its_region_and_says_that_it_ru
 
     (machine,) = world.machines.of(agent_id)
     assert (machine["region"], shown["workflowRunId"]) == ("hel1", "1001")
-    assert rows("select result from holdfast.job") == [(machine,)]
+    assert [job.result for job in jobs()] == [machine]
 
 
 async def test_the_workflow_beats_in_the_background_while_the_machine_is_built(
@@ -32,7 +32,7 @@ async def test_the_workflow_beats_in_the_background_while_the_machine_is_built(
     await ana.until(agent_id, "provisioning")
 
     beats = "select count(*) from holdfast.activity where kind = 'callback.heartbeat'"
-    await ana.stage.until("it has beaten twice", lambda: rows(beats)[0][0] >= 2)
+    await ana.stage.until("it has beaten twice", lambda: engine_rows(beats)[0][0] >= 2)
     (world.github.runs[0].folder / "temp" / "go").touch()
 
     await ana.until(agent_id, "running")

@@ -4,7 +4,7 @@ from datetime import date
 from uuid import UUID
 
 from holdfast.domain.feed import Usage
-from holdfast.domain.job import AttemptRecord, Job
+from holdfast.domain.job import AttemptRecord, Job, Transition
 from holdfast.runtime.handle import as_uuid
 from holdfast.runtime.link import Link
 from holdfast.store import inspect, project
@@ -39,6 +39,14 @@ class Reading:
     async def aupcoming(self, limit: int = 50) -> list[Job]:
         """List the jobs that wait for their time, the next to run first."""
         return await self.link.aperform(upcoming(limit))
+
+    def history(self, job_id: UUID | str) -> list[Transition]:
+        """List a job's moves, the first one first: from where, where to, when, by whom, and why; of no job there are none."""
+        return self.link.perform(inspect.history(as_uuid(job_id)))
+
+    async def ahistory(self, job_id: UUID | str) -> list[Transition]:
+        """List a job's moves; see history."""
+        return await self.link.aperform(inspect.history(as_uuid(job_id)))
 
     def usage(
         self,

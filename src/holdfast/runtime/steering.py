@@ -1,11 +1,12 @@
 """How an app steers jobs that exist: handles, cancel, retry, events."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
 from holdfast.domain.payload import encode_result
-from holdfast.domain.search import parse
+from holdfast.domain.search import parse, quoted
 from holdfast.domain.states import Status
 from holdfast.runtime.handle import AsyncHandle, Handle, as_uuid
 from holdfast.runtime.link import Link
@@ -34,12 +35,14 @@ class Steering:
         tenant: str | None = None,
         limit: int = 50,
         before: UUID | str | None = None,
+        **fields: str,
     ) -> Found:
         """Find jobs, newest first, in the words of `holdfast job list -q`; `next` of the answer goes into `before`.
 
-        Given a tenant, nobody else's are found, whatever the search says.
+        Given a tenant, nobody else's are found, whatever the search says. `subject="agent:7"` is `subject:"agent:7"`, for values
+        that come from elsewhere: whatever stands in them, they are one value.
         """
-        return self.link.perform(_found(search, tenant, limit, before))
+        return self.link.perform(_found(search, fields, tenant, limit, before))
 
     async def ajobs(
         self,
@@ -48,9 +51,10 @@ class Steering:
         tenant: str | None = None,
         limit: int = 50,
         before: UUID | str | None = None,
+        **fields: str,
     ) -> Found:
         """Find jobs; see jobs."""
-        return await self.link.aperform(_found(search, tenant, limit, before))
+        return await self.link.aperform(_found(search, fields, tenant, limit, before))
 
     def cancel(self, job_id: UUID | str, *, actor: str | None = None, reason: str | None = None) -> Status:
         """Cancel a job that has not ended."""
@@ -107,6 +111,9 @@ class Steering:
         return int((await aask_through(conn, "emit", values))[0][0])
 
 
-def _found(search: str, tenant: str | None, limit: int, before: UUID | str | None) -> Call[Found]:
+def _found(
+    search: str, fields: Mapping[str, str], tenant: str | None, limit: int, before: UUID | str | None
+) -> Call[Found]:
     place = None if before is None else as_uuid(before)
-    return find_jobs(parse(search).within(tenant), limit, before=place)
+    terms = (f"{name}:{quoted(value)}" for name, value in fields.items())
+    return find_jobs(parse(" ".join([search, *terms])).within(tenant), limit, before=place)
