@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from apps.booking_side_effects import bookings
-from apps.booking_side_effects.app import app
+from apps.booking_side_effects.app import app, ask_about_jobs
 from apps.booking_side_effects.logs import subject_of
 from apps.booking_side_effects.settings import Settings
 from apps.booking_side_effects.tasks import DRY_RUN, QUEUE, issue_invoice, send_invoice_ready
@@ -40,8 +40,8 @@ class Line:
 
 async def look_at_line() -> Line:
     """Count the jobs that wait."""
-    async with app.atransaction() as conn:
-        return Line(*await (await conn.execute(_LINE, (QUEUE,))).fetchone())
+    [line] = await ask_about_jobs(_LINE, (QUEUE,))
+    return Line(*line)
 
 
 @dataclass(frozen=True, slots=True)
