@@ -85,7 +85,7 @@ def payment(stripe: Stripe, booking_id: int, **facts: Any) -> dict[str, Any]:
 def link_in(mailbox: Mailbox) -> str:
     """Find the newest link to an invoice."""
     texts = [message.get_content() for message in mailbox.to(CUSTOMER)]
-    return re.findall(r"http://\S+/api/invoices/\S+", "".join(texts))[-1]
+    return str(re.findall(r"http://\S+/api/invoices/\S+", "".join(texts))[-1])
 
 
 async def happy(stage: Stage, world: World) -> str:

@@ -70,7 +70,7 @@ class House:
 
     def start_worker(self) -> "subprocess.Popen[bytes]":
         """Start a worker in a process of its own, to be killed."""
-        holdfast = Path(sys.executable).with_name("holdfast")
+        holdfast = str(Path(sys.executable).with_name("holdfast"))
         command = [holdfast, "-q", "-a", f"{tasks.__name__}:app", "worker", "--log-level", "error"]
         return subprocess.Popen(command, env={**os.environ, "HOLDFAST_DATABASE_URL": self.database.url})
 
