@@ -41,10 +41,11 @@ def play(product: str, database: ScratchDatabase) -> list[bool]:
 
 
 async def _play(story: ModuleType, stage: Stage, world: object) -> list[bool]:
-    return [await _play_one(story, name, stage, world) for name in STORIES]
+    return [await play_one(story, name, stage, world) for name in STORIES]
 
 
-async def _play_one(story: ModuleType, name: str, stage: Stage, world: object) -> bool:
+async def play_one(story: ModuleType, name: str, stage: Stage, world: object) -> bool:
+    """Play one story, and tell what came of it."""
     began = time.monotonic()
     try:
         verified, holds = await getattr(story, name)(stage, world), True
