@@ -68,7 +68,7 @@ async def test_a_failure_has_a_code_and_says_whether_it_is_recoverable(product: 
     ]:
         await product.fail(sqlstate, table=table)
         given = await product.finalized()
-        await product.settle()
+        await product.work()
         told[sqlstate, table] = (await product.active_match(given))["error"]
         await product.mend(table)
 
