@@ -14,8 +14,8 @@ from typing import Any
 from apps._world.serving import served
 from holdfast.testing import ScratchDatabase
 
-PATIENCE = 30.0
-LOOK_EVERY = 0.02
+PATIENCE = 60.0
+LOOK_EVERY = 0.05
 
 
 class StoryFailed(Exception):
