@@ -1,9 +1,10 @@
-"""The world as fixtures; the databases come from Holdfast's own pytest plugin."""
+"""The world as fixtures, and the tables of the READMEs; the databases come from Holdfast's own pytest plugin."""
 
 from collections.abc import Iterator
 
 import pytest
 
+from apps._tables import Tables
 from apps._world import invoicing as _invoicing
 from apps._world import machines as _machines
 from apps._world import mail as _mail
@@ -12,6 +13,11 @@ from apps._world.invoicing import Invoicing
 from apps._world.machines import Machines
 from apps._world.mail import Mailbox
 from apps._world.stripe import Stripe
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have a whole run show every rule of the READMEs."""
+    config.pluginmanager.register(Tables(), "tables")
 
 
 @pytest.fixture

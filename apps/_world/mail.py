@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from email import message_from_bytes, policy
 from email.message import EmailMessage
-from typing import Any, cast
+from typing import Any
 
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
@@ -36,8 +36,7 @@ class Mailbox:
         """Read a message, and answer."""
         trouble = self.script.next()
         if trouble in {None, "lost"}:
-            message = message_from_bytes(envelope.content, policy=policy.default)
-            self.messages.append(cast("EmailMessage", message))
+            self.messages.append(message_from_bytes(envelope.content, policy=policy.default))
         if trouble == "lost":
             server.transport.abort()
         return ANSWERS.get(trouble, ANSWERS[None])

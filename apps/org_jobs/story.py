@@ -17,14 +17,6 @@ from apps.org_jobs.usage import Usage, usage
 
 NOISE = 2000
 
-WAITED = """
-select extract(epoch from h.at - j.created_at)::float
-  from holdfast.job j
-  join holdfast.job_history h on h.job_id = j.id and h.to_status = 'RUNNING'
- where j.id = %s
- order by h.seq
- limit 1"""
-
 
 @dataclass(frozen=True, slots=True)
 class World:
@@ -135,9 +127,8 @@ async def failing(stage: Stage, world: World) -> str:
 
 def _seconds_before(job_id: str) -> float:
     """Say how long a job was queued before it started."""
-    with app.transaction() as connection:
-        waited: float = connection.execute(WAITED, [job_id]).fetchone()[0]
-    return waited
+    queued, started, *_ = app.history(job_id)
+    return (started.at - queued.at).total_seconds()
 
 
 async def _usage_that_adds_up(stage: Stage) -> list[Usage]:

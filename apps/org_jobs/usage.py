@@ -4,20 +4,16 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import date
+from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from itertools import pairwise
 from uuid import UUID
 
 from apps.org_jobs.app import app
 from apps.org_jobs.rules import WORDS
 from holdfast import Status
 
-RECORDS = """
-select r.outcome, r.attempts, r.ended_at, r.seconds
-  from org_jobs.usage_record r
- where r.job_id = %s
- order by r.attempts"""
+MICROSECOND = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +58,27 @@ def usage(
     ]
 
 
-def records(job_id: UUID) -> list[dict[str, Any]]:
-    """List the usage records of one job: one a run that has ended."""
-    with app.transaction() as connection:
-        rows = connection.execute(RECORDS, [job_id]).fetchall()
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One run of a job, which has ended."""
+
+    outcome: str
+    attempts: int
+    ended_at: datetime
+    seconds: Decimal
+
+
+def records(job_id: UUID) -> list[Record]:
+    """List the usage records of one job: its history has a row where a run began and a row where it ended."""
     return [
-        {
-            "outcome": "requeued" if outcome == Status.RETRY else WORDS[Status(outcome)],
-            "attempts": attempts,
-            "ended_at": ended_at.isoformat(),
-            "seconds": float(seconds),
-        }
-        for outcome, attempts, ended_at, seconds in rows
+        Record(
+            outcome="requeued" if ended.to_status is Status.RETRY else WORDS[ended.to_status],
+            attempts=ended.attempt,
+            ended_at=ended.at,
+            seconds=(ended.at - began.at) // MICROSECOND * Decimal("1e-6"),  # exact, as the sums are
+        )
+        for began, ended in pairwise(app.history(job_id))
+        if ended.from_status is Status.RUNNING
     ]
 
 

@@ -112,7 +112,11 @@ def show_job(request: Request) -> Response:
     jobs = app.jobs(f"id:{job_id}", tenant=org_id).jobs
     if not jobs:
         raise HTTPException(404, f"there is no job {job_id}")
-    return JSONResponse({**_shown(jobs[0]), "runs": usage.records(jobs[0].id)})
+    runs = [
+        {**asdict(run), "ended_at": run.ended_at.isoformat(), "seconds": float(run.seconds)}
+        for run in usage.records(jobs[0].id)
+    ]
+    return JSONResponse({**_shown(jobs[0]), "runs": runs})
 
 
 def _status_search(word: str) -> str:

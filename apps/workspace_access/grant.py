@@ -14,8 +14,10 @@ from uuid import UUID
 
 from apps.workspace_access import matches, tasks
 from apps.workspace_access.app import app
+from apps.workspace_access.events import Event
 from apps.workspace_access.logs import tell
-from apps.workspace_access.matches import Code, Event, Match, Opened, Status, Trouble
+from apps.workspace_access.matches import Match, Status
+from apps.workspace_access.trouble import Code, Trouble
 
 _LACKING = "select l.match_id from workspace_access.lacking_access l order by l.match_id"
 _AUDIT = """
@@ -34,27 +36,27 @@ async def grant(by: str, reason: str, match_id: UUID | None = None) -> dict[UUID
 async def _grant(match_id: UUID, by: str, reason: str) -> str:
     try:
         async with app.atransaction() as conn:
-            outcome, done = await _given(conn, await tasks.found(conn, match_id), by)
+            outcome, event = await _given(conn, await matches.locked(conn, match_id), by)
             await conn.execute(_AUDIT, (match_id, by, reason, outcome))
     except Trouble as trouble:
         return trouble.code
-    if isinstance(done, Opened):
-        done = done.event
     tell("granted", matchId=str(match_id), by=by, outcome=outcome)
-    tasks.tell_of_event(done)
+    event.tell()
     return outcome
 
 
-async def _given(conn: Any, match: Match, by: str) -> tuple[str, Opened | Event]:
+async def _given(conn: Any, match: Match, by: str) -> tuple[str, Event]:
     if match.status is Status.FINALIZED:
-        opened = await tasks.open_workspace(conn, match)
+        opened = await tasks.let_in(conn, match)
         if opened is None:
             raise Trouble(Code.ALREADY_PROVISIONED)
-        return "granted", opened
-    if match.job_id is None or matches.decided(match, "owner", approved=True) is not Status.FINALIZED:
+        return "granted", opened.event
+    if match.job_id is None:
         raise Trouble(Code.MATCH_CLOSED, "nobody has finalized this match before")
-    await matches.decide(conn, match, "owner", Status.FINALIZED, None)
-    return "queued", await tasks.finalize(conn, match, by)
+    _, event = await tasks.decide(conn, match, "owner", by, approved=True)
+    if event is None:
+        raise Trouble(Code.MATCH_CLOSED)
+    return "queued", event
 
 
 def main() -> int:

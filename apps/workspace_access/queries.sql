@@ -1,4 +1,5 @@
--- Four queries for a dashboard. They read the engine's tables: say whose rows first, in the same transaction: select holdfast.enter('*');
+-- Four queries for a dashboard. They read the engine's tables: say whose rows you want before them, in the same transaction:
+--   begin; select holdfast.enter('*'); … commit;
 -- A rollback is a job of the same task; it compensates another, and is not counted here.
 
 -- success rate of the last 24 hours
@@ -26,8 +27,9 @@ select case j.status when 'PENDING' then 'pending' when 'RETRY' then 'pending' w
                      when 'FAILED' then case when exists (select from holdfast.job c where c.compensates = j.id and c.finished_at is null)
                                              then 'rollback_needed' else 'failed' end
        else lower(j.status::text) end as status,
-       count(*) as jobs, extract(epoch from holdfast.clock() - min(j.updated_at))::float8 as oldest, extract(epoch from holdfast.clock() - max(j.updated_at))::float8 as newest
+       count(*) as jobs, extract(epoch from max(now) - min(j.updated_at))::float8 as oldest, extract(epoch from max(now) - max(j.updated_at))::float8 as newest
   from holdfast.job j
+ cross join holdfast.clock() as now
  where j.task = 'provision_workspace' and j.compensates is null
  group by 1
  order by 1;

@@ -18,6 +18,11 @@ create table if not exists workspace_access.advisors (
   rating numeric(2, 1)
 );
 
+-- Of an advisor, what everybody in a project may know.
+create or replace view workspace_access.advisor_cards as
+select a.id, a.name, a.avatar, a.skills, a.rating
+  from workspace_access.advisors a;
+
 create table if not exists workspace_access.projects (
   id         uuid primary key,
   owner_id   uuid not null references workspace_access.users (id),

@@ -21,7 +21,6 @@ from apps.workspace_access.web import PREFIX
 ADVISORS_EMAIL, ADVISORS_PHONE = "ada@example.com", "+351 900 000 001"
 CLIENTS_EMAIL = "cleo@example.com"
 ADMINS_EMAIL = "admins@example.com"
-QUICK = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +107,6 @@ async def happy(stage: Stage, world: World) -> str:
 
         await stage.until("the workspace is ready", ready)
         took = time.monotonic() - began
-        verify(took < QUICK, f"it took {took:.1f} s until the workspace was ready")
         seen = await _events(http, given, "advisor.workspace_ready")
         verify([one["seq"] for one in seen] == [1, 2, 3], f"the events are not 1, 2, 3: {seen}")
         verify(ADVISORS_EMAIL not in json.dumps(seen), "an event tells the advisor's address")

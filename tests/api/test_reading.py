@@ -1,6 +1,7 @@
-"""app.jobs of a tenant, app.upcoming and app.usage: what a product shows of its jobs without HTTP."""
+"""app.jobs of a tenant, one job with its attempts and history, what comes and what was used: what a product shows without HTTP."""
 
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 import pytest
 
@@ -29,6 +30,28 @@ def test_given_a_tenant_nobody_elses_jobs_are_found(app: Holdfast, report: AnyTa
     assert app.jobs("tenant:other", tenant="acme").jobs == []
 
 
+def test_one_job_is_looked_up_with_what_its_attempts_left_behind(
+    app: Holdfast, report: AnyTask, holdfast_db: ScratchDatabase
+) -> None:
+    handle = report.enqueue(13)
+    drain(app)
+    holdfast_db.clock.advance(60)
+    drain(app)
+
+    job, attempts = app.job(str(handle.id)), app.attempts(handle.id)
+
+    assert job is not None
+    assert (job.id, job.status, job.attempt) == (handle.id, Status.FAILED, 2)
+    assert [(one.attempt, one.outcome) for one in attempts] == [(1, "failed"), (2, "failed")]
+    assert all(one.error is not None and one.error["message"] == "no thirteenth" for one in attempts)
+
+
+def test_a_job_that_is_not_there_is_none(app: Holdfast, report: AnyTask) -> None:
+    nobodys = UUID(int=7)
+
+    assert (app.job(nobodys), app.attempts(nobodys)) == (None, [])
+
+
 def test_upcoming_jobs_are_listed_by_their_time(
     app: Holdfast, report: AnyTask, holdfast_db: ScratchDatabase
 ) -> None:
@@ -43,6 +66,22 @@ def test_upcoming_jobs_are_listed_by_their_time(
     assert [job.id for job in listed] == [failed.id, soon.id, later.id]
     assert [job.status for job in listed] == [Status.RETRY, Status.PENDING, Status.PENDING]
     assert [job.id for job in app.upcoming(limit=1)] == [failed.id]
+
+
+def test_a_jobs_history_is_listed_from_its_first_move_on(app: Holdfast, report: AnyTask) -> None:
+    handle = report.enqueue(13)
+    drain(app)
+
+    moves = app.history(str(handle.id))
+
+    assert [(move.from_status, move.to_status, move.attempt) for move in moves] == [
+        (None, Status.PENDING, 0),
+        (Status.PENDING, Status.RUNNING, 1),
+        (Status.RUNNING, Status.RETRY, 1),
+    ]
+    assert moves[-1].reason is not None
+    assert "no thirteenth" in moves[-1].reason
+    assert app.history(UUID(int=7)) == []
 
 
 def test_usage_is_listed_by_day_tenant_and_task(app: Holdfast, report: AnyTask) -> None:
@@ -73,6 +112,9 @@ async def test_asynchronous_code_reads_the_same(app: Holdfast, report: AnyTask) 
 
     assert [job.id for job in (await app.ajobs("status:completed", tenant="acme")).jobs] == [handle.id]
     assert [job.id for job in await app.aupcoming()] == [later.id]
+    assert getattr(await app.ajob(later.id), "id", None) == later.id
+    assert await app.aattempts(handle.id) == app.attempts(handle.id)
+    assert await app.ahistory(handle.id) == app.history(handle.id)
     assert [one.completed for one in await app.ausage(tenant="acme")] == [1]
     await app.aclose()
 

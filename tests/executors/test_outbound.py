@@ -217,6 +217,8 @@ def test_certificates_are_read_once_and_not_for_every_call(monkeypatch: pytest.M
 
     with served(Starlette(routes=[Route("/", answer, methods=["POST"])])) as url:
         send(url, "127.0.0.1", allow=("127.0.0.0/8",))
-        monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", lambda *_, **__: pytest.fail("read again"))
+        monkeypatch.setattr(
+            ssl.SSLContext, "load_verify_locations", lambda *_, **__: pytest.fail("read again")
+        )
 
         assert send(url, "127.0.0.1", allow=("127.0.0.0/8",)).body == b"ok"

@@ -199,6 +199,7 @@ async def test_a_host_ticks_without_http_too(host: Holdfast) -> None:
 
     assert ticked is not None
     assert ticked._asdict() == {"ran": 2, "completed": 2, "failed": 0, "retried": 0, "remaining": 1}
+    await host.aclose()
 
 
 async def test_ticks_of_one_process_exclude_each_other_however_they_are_begun(host: Holdfast) -> None:
@@ -207,3 +208,4 @@ async def test_ticks_of_one_process_exclude_each_other_however_they_are_begun(ho
     ticks = await asyncio.gather(*(host.atick(seconds=4) for _ in range(3)))
 
     assert [ticked is None for ticked in ticks] == [False, True, True]
+    await host.aclose()

@@ -145,7 +145,7 @@ def test_a_cap_per_subject_leaves_other_subjects_and_tenants_alone(machine: Mach
 def undone(machine: Machine, job_id: UUID) -> UUID:
     """Give a job a clean-up that has failed."""
     undoing: UUID = machine.value(
-        "insert into holdfast.job (task, subject, compensates, claim_order) values ('t', 's:1', %s, null) returning id::uuid",
+        "insert into holdfast.job (task, subject, compensates) values ('t', 's:1', %s) returning id::uuid",
         job_id,
     )
     return fail(machine, undoing)

@@ -9,10 +9,11 @@ import httpx
 
 from apps.org_jobs.organisations import add_organisation
 from apps.org_jobs.tasks import app
+from holdfast import Holdfast
 from holdfast.testing import ScratchDatabase, drain
 
 ANN = {"contacts": [{"email": "ann@example.com"}]}
-MANY = 3000
+MANY = 10_000
 UNFIT = [
     "no json",
     "{}",
@@ -24,8 +25,8 @@ UNFIT = [
 ]
 
 # A connection tells what it did at the latest when it ends.
-SCANS = """
-select s.seq_scan, s.idx_scan
+READ = """
+select s.seq_tup_read + s.idx_tup_fetch
   from pg_stat_user_tables s
  where s.schemaname = 'holdfast' and s.relname = 'job'
    and not exists (select from pg_stat_activity a
@@ -184,26 +185,33 @@ def test_lists_by_status_next_run_and_type_are_answered_by_indexes(
     later = app.tasks["forget_contacts"].using(tenant="loud", run_in=3600)
     app.enqueue_many([later.job(days=1 + day) for day in range(MANY)])
     enqueue(web, operator, org_id="acme")
-    sequential, indexed = scans()
+    analyze(database)
+    before = jobs_read()
 
     assert len(listed(web, operator, type="import_contacts", status="queued")) == 1
     assert listed(web, operator, status="failed") == []
     assert len(web.get("/api/jobs/upcoming", headers=operator).json()["jobs"]) == 200
 
-    sequential_now, indexed_now = scans()
-    assert sequential_now == sequential
-    assert indexed_now >= indexed + 3
+    assert jobs_read() - before < MANY / 2
 
 
-def scans() -> tuple[int, int]:
-    """Read how often the jobs were read whole, and by an index, when all connections have told."""
+def analyze(database: ScratchDatabase) -> None:
+    """Do at once what autovacuum does within a minute."""
+    owner = Holdfast(database.owner_url)
+    with owner.transaction() as connection:
+        connection.execute("analyze holdfast.job")
+    owner.close()
+
+
+def jobs_read() -> int:
+    """Say how many rows of jobs were read so far, when all connections have told."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         app.close()
         with app.transaction() as connection:
-            found: tuple[int, int] | None = connection.execute(SCANS).fetchone()
+            found: tuple[int] | None = connection.execute(READ).fetchone()
         if found is not None:
-            return found
+            return found[0]
         time.sleep(0.05)
     raise AssertionError("connections stay open")
 

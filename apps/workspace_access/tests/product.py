@@ -1,5 +1,6 @@
 """The product in a test's own database, with people in it, and a way to make its database fail for real."""
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -43,6 +44,12 @@ class Product:
         async with app.atransaction() as conn:
             cursor = await conn.execute(query, values)
             return list(await cursor.fetchall()) if cursor.description else []
+
+    async def engine(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Ask for rows of the engine's own."""
+        async with app.atransaction() as conn:
+            await conn.execute("select holdfast.enter('*')")
+            return list(await (await conn.execute(query, values)).fetchall())
 
     async def one(self, query: str, *values: Any) -> Any:
         """Ask for one value."""
@@ -105,6 +112,11 @@ class Product:
     async def work(self) -> None:
         """Let a worker do what can be done now."""
         await adrain(app)
+
+    async def until(self, query: str) -> None:
+        """Wait until the engine has such a row."""
+        while not await self.engine(query):  # noqa: ASYNC110 - it is another's doing, and says nothing
+            await asyncio.sleep(0.02)
 
     async def settle(self) -> None:
         """Let workers and time go on until every provisioning has ended, and what undoes it."""

@@ -1,8 +1,6 @@
 from datetime import datetime, timedelta
 from uuid import uuid4
 
-import pytest
-
 from apps.workspace_access.app import app
 from apps.workspace_access.tests.product import Product
 from apps.workspace_access.web import PREFIX
@@ -60,26 +58,27 @@ async def test_a_match_that_nobody_finalized_has_no_workspace_yet(product: Produ
     assert (data["status"], data["workspaceStatus"], data["provisioningAttempts"]) == ("matched", None, 0)
 
 
-@pytest.mark.parametrize(
-    ("sqlstate", "table", "code", "recoverable"),
-    [
-        ("23503", "project_advisors", "ADVISOR_NOT_FOUND", False),
-        ("40001", "project_advisors", "DATABASE_ERROR", True),
-        ("40001", "chat_sessions", "CHAT_SESSION_ERROR", True),
-        ("23503", "chat_sessions", "CHAT_SESSION_ERROR", False),
-    ],
-)
-async def test_a_failure_has_a_code_and_says_whether_it_is_recoverable(
-    product: Product, sqlstate: str, table: str, code: str, recoverable: bool
-) -> None:
-    given = await product.finalized()
-    await product.fail(sqlstate, table=table)
+async def test_a_failure_has_a_code_and_says_whether_it_is_recoverable(product: Product) -> None:
+    told = {}
+    for sqlstate, table in [
+        ("23503", "project_advisors"),
+        ("40001", "project_advisors"),
+        ("40001", "chat_sessions"),
+        ("23503", "chat_sessions"),
+    ]:
+        await product.fail(sqlstate, table=table)
+        given = await product.finalized()
+        await product.settle()
+        told[sqlstate, table] = (await product.active_match(given))["error"]
+        await product.mend(table)
 
-    await product.settle()
-
-    error = (await product.active_match(given))["error"]
-    assert (error["code"], error["recoverable"]) == (code, recoverable)
-    assert "told to fail" not in error["message"]
+    assert {kind: (error["code"], error["recoverable"]) for kind, error in told.items()} == {
+        ("23503", "project_advisors"): ("ADVISOR_NOT_FOUND", False),
+        ("40001", "project_advisors"): ("DATABASE_ERROR", True),
+        ("40001", "chat_sessions"): ("CHAT_SESSION_ERROR", True),
+        ("23503", "chat_sessions"): ("CHAT_SESSION_ERROR", False),
+    }
+    assert "told to fail" not in str(told)
 
 
 async def test_what_is_not_there_is_not_found(product: Product) -> None:
@@ -102,7 +101,7 @@ async def test_what_is_not_there_is_not_found(product: Product) -> None:
     assert codes == [
         "PROJECT_NOT_FOUND",
         "MATCH_NOT_FOUND",
-        "PROJECT_NOT_FOUND",
+        "NOT_FOUND",
         "PROJECT_NOT_FOUND",
         "MATCH_NOT_FOUND",
     ]
@@ -179,21 +178,18 @@ async def test_a_refused_request_leaves_its_key_free(product: Product) -> None:
     assert (refused.status_code, answer.status_code) == (403, 201)
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"[]", b'{"decision": "maybe"}', b'{"decision": "approved", "more": 1}']
-)
-async def test_a_body_that_makes_no_sense_is_refused_and_named(product: Product, body: bytes) -> None:
+async def test_a_body_that_makes_no_sense_is_refused_and_named(product: Product) -> None:
     given = await product.matched()
 
-    answer = await product.http.post(
-        f"{given.path}/finalize-match", content=body, headers={"x-user-id": str(given.owner)}
-    )
+    for body in (b"", b"[]", b'{"decision": "maybe"}', b'{"decision": "approved", "more": 1}'):
+        answer = await product.http.post(
+            f"{given.path}/finalize-match", content=body, headers={"x-user-id": str(given.owner)}
+        )
 
-    assert answer.status_code == 422
-    assert answer.json()["success"] is False
-    error = answer.json()["error"]
-    assert (error["code"], error["recoverable"]) == ("INVALID_REQUEST", False)
-    assert error["message"]
+        assert (answer.status_code, answer.json()["success"]) == (422, False)
+        error = answer.json()["error"]
+        assert (error["code"], error["recoverable"]) == ("INVALID_REQUEST", False)
+        assert error["message"]
 
 
 async def test_who_does_not_say_who_they_are_is_refused(product: Product) -> None:

@@ -242,7 +242,7 @@ def _failure(attempt: Attempt, settled: Settled | None) -> dict[str, object]:
     error = attempt.settlement.get("error")
     if error is None:
         return {}
-    told = {"error": f"{error['type']}: {error['message']}"[:500]}
+    told: dict[str, object] = {"error": f"{error['type']}: {error['message']}"[:500]}
     if settled is None or settled.status != Status.RETRY:
         return told
     return {**told, "max_retries": attempt.job.max_retries, "retry_in": attempt.settlement.get("delay")}
