@@ -14,7 +14,7 @@ from typing import Any
 from apps._world.serving import served
 from holdfast.testing import ScratchDatabase, adrain
 
-PATIENCE = 110.0  # of machines that are slow and busy; nobody waits that long in vain
+PATIENCE = 60.0  # of machines that are slow and busy; nobody waits that long in vain
 LOOK_EVERY = 0.02
 MOST_ROUNDS, ROUND = 30, 600.0
 

@@ -1,7 +1,7 @@
 """The tools that agents use: a small library of documents behind HTTP, where a request is done once per `Idempotency-Key`.
 
 Kinds of trouble: `limited` (429 with Retry-After), `unavailable` (503 without one), `silent` (no answer in time, nothing happens),
-`lost` (done, but the answer never arrives), `unknown` (404, and will stay so), `huge` (an answer of more than a megabyte).
+`lost` (done, but the connection breaks), `late` (done, but no answer in time), `unknown` (404, and will stay so), `huge` (an answer of more than a megabyte).
 """
 
 import threading
@@ -22,6 +22,13 @@ HUGE = 1_200_000
 
 Answer = dict[str, Any]
 
+_REFUSALS: dict[Any, Callable[[], Response]] = {  # nothing is done
+    "limited": lambda: JSONResponse({"error": "too many requests"}, 429, {"Retry-After": str(RETRY_AFTER)}),
+    "unavailable": lambda: JSONResponse({"error": "try again later"}, 503),
+    "unknown": lambda: JSONResponse({"error": "no such tool"}, 404),
+    "huge": lambda: JSONResponse({"text": "x" * HUGE}),
+}
+
 
 class Tools:
     """The library, and what was done to it."""
@@ -32,8 +39,8 @@ class Tools:
         self.documents = {"draft one": "apples are red", "draft two": "pears are green", "minutes": "we met"}
         self.asked: list[tuple[str, str]] = []  # tool and key of every request, repeats included
         self.done: list[tuple[str, str]] = []  # what took effect: each key once
-        self.hung_up = threading.Event()  # somebody gave up waiting for an answer
-        self.is_asked = threading.Event()
+        self.kept_waiting = threading.Event()  # somebody waits for an answer
+        self.hung_up = threading.Event()  # and has given up
         self._answers: dict[str, Answer] = {}
         self._lock = threading.Lock()
         self._tools: dict[str, Callable[[Answer], Answer]] = {
@@ -62,23 +69,19 @@ class Tools:
         tool, key = request.path_params["tool"], request.headers["idempotency-key"]
         wanted = await request.json()
         self.asked.append((tool, key))
-        self.is_asked.set()
         trouble = self.script.next()
-        match trouble:
-            case "limited":
-                return JSONResponse({"error": "too many requests"}, 429, {"Retry-After": str(RETRY_AFTER)})
-            case "unavailable":
-                return JSONResponse({"error": "try again later"}, 503)
-            case "unknown":
-                return JSONResponse({"error": "no such tool"}, 404)
-            case "huge":
-                return JSONResponse({"text": "x" * HUGE})
-            case "silent":
-                await given_up(request)
-                self.hung_up.set()
-                return Response(status_code=504)
-        answer = self._once(tool, key, wanted)
+        if trouble in _REFUSALS:
+            return _REFUSALS[trouble]()
+        answer = None if trouble == "silent" else self._once(tool, key, wanted)
+        if trouble in {"silent", "late"}:
+            return await self._keep_waiting(request)
         return Unfinished() if trouble == "lost" else JSONResponse(answer)
+
+    async def _keep_waiting(self, request: Request) -> Response:
+        self.kept_waiting.set()
+        await given_up(request)
+        self.hung_up.set()
+        return Response(status_code=504)
 
     def _once(self, tool: str, key: str, wanted: Answer) -> Answer:
         with self._lock:

@@ -13,6 +13,8 @@ from holdfast import Context
 
 __all__ = ["app", "run_agent"]  # workers are started with this module's app, so that they know its tasks
 
+TLS = httpx.create_ssl_context()  # once: it reads all certificates
+
 
 @app.task()
 async def run_agent(ctx: Context, agent_id: str, topic: str, tidy: bool = False) -> list[str]:
@@ -42,9 +44,11 @@ async def run_agent(ctx: Context, agent_id: str, topic: str, tidy: bool = False)
 async def use_tool(action: Action, job_id: UUID, step: str) -> dict[str, Any]:
     """Use a tool, which does the same step of the same job once; errors are Holdfast's to judge, and Retry-After to obey."""
     settings = Settings.read()
-    async with httpx.AsyncClient(base_url=settings.tools_url, timeout=settings.tool_timeout) as client:
+    async with httpx.AsyncClient(verify=TLS, timeout=settings.tool_timeout) as client:
         answer = await client.post(
-            f"/tools/{action.tool}", json=action.arguments, headers={"Idempotency-Key": f"{job_id} {step}"}
+            f"{settings.tools_url}/tools/{action.tool}",
+            json=action.arguments,
+            headers={"Idempotency-Key": f"{job_id} {step}"},
         )
     answer.raise_for_status()
     told: dict[str, Any] = answer.json()

@@ -106,16 +106,10 @@ async def list_jobs(request: Request, _user: str) -> Response:
         wanted["subject"] = f"agent:{wanted.pop('agent')}"
     if unknown := sorted(set(wanted) - {"status", "subject", "tag", "since", "until"}):
         raise BadInput(f"jobs are listed by status, agent, tag, since, until and before, not by {unknown[0]}")
-    terms = (f"{name}:{_quoted(value)}" for name, value in wanted.items())
-    found = await app.ajobs(" ".join(["task:run_agent", *terms]), before=before)
+    found = await app.ajobs("task:run_agent", before=before, **wanted)
     return JSONResponse(
         {"jobs": [shown(job) for job in found.jobs], "before": found.next and str(found.next)}
     )
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 def shown(job: Job) -> dict[str, Any]:

@@ -9,39 +9,16 @@ from apps._chaos import times
 from apps._stage import Stage, staged
 from apps._world.script import Script
 from apps.agent_provisioning import story
+from apps.agent_provisioning.app import app
 from apps.agent_provisioning.story import User, World
-from apps.agent_provisioning.tests.hands import engine_rows, rows
+from apps.agent_provisioning.tests.hands import rows
 from holdfast.testing import ScratchDatabase
 
 GITHUB = {"unavailable": 0.1, "lost": 0.15, "lost before": 0.05, "500 after": 0.1, "limited": 0.1}
 MACHINES = {"unavailable": 0.15, "lost": 0.15}
-QUICK = ("--lease", "2")  # a worker that was killed is missed after two seconds
-UNENDED = "select count(*) from holdfast.job where finished_at is null"
-
-
-async def live(user: User, world: World, chance: random.Random) -> str:
-    """Buy an agent, and retry for as long as it is allowed."""
-    agent_id, event = await user.draft("Atlas")
-    await world.stripe.deliver(event)
-    await world.stripe.send(event, times=chance.randint(1, 3))
-    while True:
-        shown = await user.until(agent_id, "running", "failed")
-        if shown["state"] == "running" or (await user.retry(agent_id)).is_client_error:
-            return agent_id
-
-
-async def kill_workers(stage: Stage, chance: random.Random) -> None:
-    for _ in range(3):
-        with stage.worker(*QUICK) as worker:
-            await asyncio.sleep(chance.uniform(0.5, 2.0))
-            worker.kill()
-
-
-async def let_time_pass(database: ScratchDatabase) -> None:
-    """Nobody waits a minute and a half here for a call that a dead worker had begun; a run's silence is not reached."""
-    for _ in range(5):
-        await asyncio.sleep(4)
-        database.clock.advance(100)
+KILLED = 3
+GIVES_UP = 0.2
+UNENDED = "status:pending,running,retry,waiting"
 
 
 @pytest.mark.parametrize("seed", times(short=2, long=50))
@@ -50,18 +27,45 @@ async def test_an_agent_has_one_machine_or_none(seed: int, holdfast_db: ScratchD
     with (
         story.world(Script(seed, GITHUB), Script(seed, MACHINES)) as world,
         staged("agent_provisioning", holdfast_db, world.environment) as stage,
-        stage.worker(*QUICK),
     ):
         world.connect(stage)
         users = [User(stage, world, f"user-{number}") for number in range(4)]
-        passing = asyncio.create_task(let_time_pass(holdfast_db))
-        killing = asyncio.create_task(kill_workers(stage, chance))
-        agents = await asyncio.gather(*(live(user, world, chance) for user in users))
-        await killing
-        await stage.until("all jobs have ended", lambda: engine_rows(UNENDED) == [(0,)])
-        passing.cancel()
+        lives = asyncio.gather(*(live(user, world, chance) for user in users))
+        for _ in range(KILLED):
+            await kill_a_worker(stage, world, lives, chance)
+            # Long enough to miss a worker, and a call to GitHub that it had begun; a run's silence is not.
+            holdfast_db.clock.advance(100)
+        world.github.script = world.machines.script = Script()  # the bad day ends, so that everything can
+        with stage.worker():
+            agents = await lives
+            await stage.until("all jobs have ended", lambda: not app.jobs(UNENDED).jobs)
+        for run in world.github.runs:
+            run.thread.join()
 
         for user, agent_id in zip(users, agents, strict=True):
             state = (await user.look(agent_id))["state"]
             assert len(world.machines.of(agent_id)) == (1 if state == "running" else 0), state
         assert rows("select count(*) from agent_provisioning.subscription") == [(len(users),)]
+
+
+async def live(user: User, world: World, chance: random.Random) -> str:
+    """Buy an agent, and retry until it runs, nobody may retry any more, or the user has had enough."""
+    agent_id, event = await user.draft("Atlas")
+    await world.stripe.deliver(event)
+    await world.stripe.send(event, times=chance.randint(1, 3))
+    while True:
+        shown = await user.until(agent_id, "running", "failed")
+        if shown["state"] == "running" or chance.random() < GIVES_UP:
+            return agent_id
+        if (await user.retry(agent_id)).is_client_error:
+            return agent_id
+
+
+async def kill_a_worker(
+    stage: Stage, world: World, lives: asyncio.Future[list[str]], chance: random.Random
+) -> None:
+    """Let a worker call GitHub a few times, or have nothing left to do, and kill it."""
+    enough = len(world.github.requests) + chance.randint(0, 4)
+    with stage.worker() as worker:
+        await stage.until("it has worked", lambda: len(world.github.requests) >= enough or lives.done())
+        worker.kill()

@@ -11,6 +11,7 @@ import httpx
 
 from apps._stage import Stage, staged
 from apps._world import tools as _tools
+from apps._world.serving import NO_TLS
 from apps._world.tools import Tools
 from apps.agent_workflows.app import app
 from holdfast import Holdfast
@@ -95,7 +96,12 @@ def opened(database: ScratchDatabase) -> Iterator[Plane]:
         owner = Holdfast(database.owner_url)
         with staged("agent_workflows", database, environment) as stage:
             ann, ben = (
-                httpx.Client(base_url=stage.url, headers={"Authorization": f"Bearer {token}"}, timeout=30)
+                httpx.Client(
+                    base_url=stage.url,
+                    headers={"Authorization": f"Bearer {token}"},
+                    timeout=30,
+                    verify=NO_TLS,
+                )
                 for token in TOKENS
             )
             with ann, ben:

@@ -8,6 +8,7 @@ from uuid import UUID
 import httpx
 import pytest
 
+from apps._world.serving import NO_TLS
 from apps.agent_workflows.app import app
 from apps.agent_workflows.tests.plane import ANN, BEN, Plane
 from holdfast import Invitation
@@ -46,7 +47,7 @@ def press(plane: Plane, invitation: Invitation, decision: str, reason: str) -> h
         "decision": decision,
         "reason": reason,
     }
-    return httpx.post(f"{plane.stage.url}/a/{invitation.approval_id}", data=form, headers=OWN)
+    return httpx.post(f"{plane.stage.url}/a/{invitation.approval_id}", data=form, headers=OWN, verify=NO_TLS)
 
 
 # -- waiting ---------------------------------------------------------------------------------------------------------------
@@ -152,7 +153,7 @@ def test_a_stranger_does_not_decide(plane: Plane, gate: UUID) -> None:
     plane.work()
 
     assert plane.decide(plane.ben, job_id, "approve", "fine").status_code == 403
-    assert httpx.post(f"{plane.stage.url}/api/v1/approvals/{job_id}/decide").status_code == 401
+    assert httpx.post(f"{plane.stage.url}/api/v1/approvals/{job_id}/decide", verify=NO_TLS).status_code == 401
 
 
 # -- by token --------------------------------------------------------------------------------------------------------------
@@ -184,9 +185,11 @@ def test_a_token_is_stored_as_a_hash_and_is_never_in_the_history(
 def test_looking_at_an_approval_link_never_decides(plane: Plane, gate: UUID, invitation: Invitation) -> None:
     link = f"{plane.stage.url}/a/{invitation.approval_id}"
     for url in (link, f"{link}#{invitation.token}", f"{link}?code={invitation.token}&decision=approve"):
-        assert httpx.get(url).status_code == 200
-        assert httpx.head(url).status_code == 200
-    httpx.post(link, data={"code": invitation.token}, headers=OWN)  # the page, opened by a person
+        assert httpx.get(url, verify=NO_TLS).status_code == 200
+        assert httpx.head(url, verify=NO_TLS).status_code == 200
+    httpx.post(
+        link, data={"code": invitation.token}, headers=OWN, verify=NO_TLS
+    )  # the page, opened by a person
     plane.work()
 
     assert plane.job(gate)["status"] == "WAITING_FOR_APPROVAL"
@@ -214,5 +217,8 @@ def test_a_wrong_token_decides_nothing(plane: Plane, gate: UUID) -> None:
     approval_id = plane.job(gate)["approval_id"]
     form = {"code": "hfa_" + "x" * 43, "version": "x", "decision": "approve", "reason": "fine"}
 
-    assert httpx.post(f"{plane.stage.url}/a/{approval_id}", data=form, headers=OWN).status_code == 404
+    assert (
+        httpx.post(f"{plane.stage.url}/a/{approval_id}", data=form, headers=OWN, verify=NO_TLS).status_code
+        == 404
+    )
     assert plane.job(gate)["status"] == "WAITING_FOR_APPROVAL"

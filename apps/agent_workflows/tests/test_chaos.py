@@ -1,37 +1,36 @@
 """Workers are killed at random, the tools misbehave, and afterwards everything is as if nothing had happened."""
 
-import os
 import random
 from itertools import pairwise
 from uuid import UUID
 
 import pytest
 
+from apps._chaos import times
 from apps._world.script import Script
+from apps.agent_workflows.app import app
 from apps.agent_workflows.tests.plane import Plane
-from holdfast import Status
+from holdfast.testing import adrain
 
-ROUNDS = range(50 if os.environ.get("HOLDFAST_LONG") else 2)
 MISBEHAVIOUR = {"unavailable": 0.1, "limited": 0.1, "lost": 0.15}
 STEPS = ["1 search", "2 read", "3 read", "4 write", "5 delete"]
 IMPATIENT = {"backoff_base": 0.01, "backoff_max": 0.05, "max_retries": 100}
+KILLED = 3
 
 
-@pytest.mark.parametrize("seed", ROUNDS)
-def test_every_goal_is_reached_with_each_step_done_once(plane: Plane, seed: int) -> None:
+@pytest.mark.parametrize("seed", times(short=2, long=50))
+async def test_every_goal_is_reached_with_each_step_done_once(plane: Plane, seed: int) -> None:
     chance = random.Random(seed)
     plane.agent(**IMPATIENT)
     plane.tools.script = Script(seed, MISBEHAVIOUR)
     goals = {plane.start(topic=f"plan {n}", tidy=True): n for n in make_documents(plane)}
 
-    for _ in range(3):
-        with plane.stage.worker() as worker:
-            worker_lives(plane, chance.uniform(0.0, 1.0))
-            worker.kill()
+    for _ in range(KILLED):
+        await kill_a_worker(plane, chance)
         approve_all(plane)
         plane.clock.advance(60)
-    while any(not Status(job["status"]).is_terminal for job in plane.listed()):
-        plane.work()
+    while app.jobs("status:pending,running,retry,waiting_for_approval").jobs:
+        await adrain(app)
         approve_all(plane)
         plane.clock.advance(60)
 
@@ -52,10 +51,15 @@ def make_documents(plane: Plane) -> range:
     return numbers
 
 
-def worker_lives(plane: Plane, seconds: float) -> None:
-    """Let a worker work for a while after it has begun; what is waited for never comes."""
-    plane.tools.is_asked.wait(10)
-    plane.tools.hung_up.wait(seconds)
+async def kill_a_worker(plane: Plane, chance: random.Random) -> None:
+    """Let a worker use a few tools, or have nothing left to do now, and kill it."""
+    enough = len(plane.tools.asked) + chance.randint(0, 8)
+    with plane.stage.worker() as worker:
+        await plane.stage.until(
+            "it has worked",
+            lambda: len(plane.tools.asked) >= enough or not app.jobs("status:pending,running").jobs,
+        )
+        worker.kill()
 
 
 def approve_all(plane: Plane) -> None:

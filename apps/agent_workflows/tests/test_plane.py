@@ -7,6 +7,7 @@ from uuid import UUID
 import httpx
 import pytest
 
+from apps._world.serving import NO_TLS
 from apps.agent_workflows.app import app
 from apps.agent_workflows.tasks import run_agent
 from apps.agent_workflows.tests.plane import Plane
@@ -71,8 +72,8 @@ def test_an_odd_name_an_unknown_agent_and_an_empty_goal_are_refused(plane: Plane
 
 def test_who_has_no_token_gets_nowhere(plane: Plane) -> None:
     for path in ("/jobs", "/agents/scout", "/api/v1/jobs"):
-        assert httpx.get(plane.stage.url + path).status_code == 401
-        wrong = httpx.get(plane.stage.url + path, headers={"Authorization": "Bearer wrong"})
+        assert httpx.get(plane.stage.url + path, verify=NO_TLS).status_code == 401
+        wrong = httpx.get(plane.stage.url + path, headers={"Authorization": "Bearer wrong"}, verify=NO_TLS)
         assert wrong.status_code == 401
 
 
@@ -155,7 +156,7 @@ def test_a_running_job_is_told_and_stopped(plane: Plane) -> None:
     plane.tools.script.tell("silent")
     with plane.stage.worker():
         job_id = plane.start()
-        assert plane.tools.is_asked.wait(30)
+        assert plane.tools.kept_waiting.wait(30)
         assert plane.job(job_id)["status"] == "RUNNING"
 
         assert plane.cancel(job_id).status_code == 200

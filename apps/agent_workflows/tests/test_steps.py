@@ -2,8 +2,6 @@
 
 from uuid import UUID
 
-import pytest
-
 from apps.agent_workflows.planner import Action, next_action
 from apps.agent_workflows.tests.plane import Plane
 
@@ -15,13 +13,12 @@ def asked_by(plane: Plane, job_id: UUID) -> list[str]:
     return [key.removeprefix(f"{job_id} ") for _, key in plane.tools.asked if key.startswith(str(job_id))]
 
 
-def crash(plane: Plane, monkeypatch: pytest.MonkeyPatch, point: str) -> None:
-    """Let a worker in a process of its own be killed at a point, and time pass until that is noticed."""
-    with monkeypatch.context() as during:
-        during.setenv("HOLDFAST_TESTING", "1")
-        during.setenv("HOLDFAST_CRASH_AT", point)
-        with plane.stage.worker() as worker:
-            assert worker.wait(30) == -9
+def crash(plane: Plane, after: int, during: str) -> None:
+    """Kill a worker while it waits for a tool's answer, and let time pass until it is missed."""
+    plane.tools.script.tell(*[None] * after, during)
+    with plane.stage.worker() as worker:
+        assert plane.tools.kept_waiting.wait(60)
+        worker.kill()
     plane.clock.advance(60)
 
 
@@ -68,22 +65,19 @@ def test_progress_never_goes_back(plane: Plane) -> None:
 
 
 def test_after_a_crash_it_resumes_from_the_last_saved_step_and_runs_no_finished_one_again(
-    plane: Plane, monkeypatch: pytest.MonkeyPatch
+    plane: Plane,
 ) -> None:
     job_id = plane.start()
-    crash(plane, monkeypatch, "step_saved:3")  # the settings, the search, the first read
-    assert asked_by(plane, job_id) == STEPS[:2]
+    crash(plane, after=2, during="silent")
     plane.work()
 
     assert plane.job(job_id)["status"] == "COMPLETED"
-    assert asked_by(plane, job_id) == STEPS
+    assert asked_by(plane, job_id) == ["1 search", "2 read", "3 read", "3 read", "4 write"]
 
 
-def test_a_step_that_was_done_but_not_saved_is_asked_again_under_its_own_key(
-    plane: Plane, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_that_was_done_but_not_saved_is_asked_again_under_its_own_key(plane: Plane) -> None:
     job_id = plane.start()
-    crash(plane, monkeypatch, "step_ran:4")  # the tool has written, nobody has noted it
+    crash(plane, after=3, during="late")  # the tool has written, nobody has noted it
     plane.work()
 
     assert plane.job(job_id)["status"] == "COMPLETED"
