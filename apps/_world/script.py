@@ -10,6 +10,7 @@ class Script:
     """The misbehaviour to come; without any, all goes well."""
 
     def __init__(self, seed: int = 0, chances: Mapping[str, float] | None = None) -> None:
+        self.asked = 0  # how often it had a say
         self._told: deque[str | None] = deque()
         self._chances = dict(chances or {})
         self._random = random.Random(seed)  # noqa: S311 - to be repeatable is the point
@@ -22,6 +23,7 @@ class Script:
     def next(self) -> str | None:
         """Say how this request goes."""
         with self._lock:
+            self.asked += 1
             if self._told:
                 return self._told.popleft()
             at = self._random.random()

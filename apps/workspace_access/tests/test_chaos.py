@@ -72,9 +72,20 @@ async def _bad_day(stage: Stage, product: Product, chance: random.Random) -> Non
     with stage.worker() as first, stage.worker() as second:
         clicking = asyncio.gather(*(_click(product, one, chance.random() < 0.5) for one in given))
         for worker in (first, second):
-            await asyncio.sleep(chance.uniform(0.5, 2))  # chaos, not synchronisation
+            enough = await _rows_met(product) + chance.randint(1, 8)
+            await stage.until("they have worked", lambda enough=enough: _have_worked(product, enough))
             worker.kill()
         await clicking
+
+
+async def _have_worked(product: Product, enough: int) -> bool:
+    """Whether chance had a say so many times, or nothing is left to do now."""
+    jobs = await app.ajobs(f"task:{tasks.provision_workspace.name} status:pending,running")
+    return await _rows_met(product) >= enough or not jobs.jobs
+
+
+async def _rows_met(product: Product) -> int:
+    return int(await product.one("select last_value from workspace_access.chance"))
 
 
 async def _click(product: Product, given: Given, advisor_first: bool) -> None:
