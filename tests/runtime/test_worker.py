@@ -1,6 +1,7 @@
 import asyncio
 import logging
 import os
+import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -308,3 +309,24 @@ def test_the_log_says_what_an_attempt_failed_with(
     }
     assert told.keys() == {"job:retry", "job:failed"}
     assert all(one["error"] == ("RuntimeError: no " + "x" * 1000)[:500] for one in told.values())
+
+
+async def test_a_worker_on_a_busy_machine_finds_that_nothing_is_left_to_do(app: Holdfast) -> None:
+    @app.task()
+    async def greet(name: str) -> str:
+        return f"Hello {name}"
+
+    async def keep_busy() -> None:
+        while True:
+            time.sleep(0.01)  # noqa: ASYNC251 - every answer of the database comes later than the next look
+            await asyncio.sleep(0)
+
+    handle = await greet.aenqueue("Ann")
+    busy = asyncio.create_task(keep_busy())
+
+    async with asyncio.timeout(30):
+        await adrain(app)
+
+    busy.cancel()
+    assert await handle.status() is Status.COMPLETED
+    await app.aclose()
