@@ -15,7 +15,7 @@ from apps._world.serving import served
 from holdfast.testing import ScratchDatabase
 
 PATIENCE = 60.0
-LOOK_EVERY = 0.05
+LOOK_EVERY = 0.1
 
 
 class StoryFailed(Exception):

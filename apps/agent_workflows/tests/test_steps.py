@@ -1,5 +1,6 @@
 """Steps and checkpoints: what is done stays done, wherever a worker dies."""
 
+from typing import Any
 from uuid import UUID
 
 from apps.agent_workflows.planner import Action, next_action
@@ -23,7 +24,7 @@ def crash(plane: Plane, after: int, during: str) -> None:
 
 
 def test_the_planner_says_the_same_when_it_has_seen_the_same() -> None:
-    seen = [{"documents": ["a", "b"]}, {"text": "x"}]
+    seen: list[dict[str, Any]] = [{"documents": ["a", "b"]}, {"text": "x"}]
 
     assert next_action("t", tidy=False, seen=[]) == Action("search", {"topic": "t"})
     assert next_action("t", tidy=False, seen=seen) == next_action("t", tidy=False, seen=list(seen))
