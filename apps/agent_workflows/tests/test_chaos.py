@@ -16,7 +16,7 @@ from holdfast.testing import adrain
 MISBEHAVIOUR = {"unavailable": 0.1, "limited": 0.1, "lost": 0.15}
 STEPS = ["1 search", "2 read", "3 read", "4 write", "5 delete"]
 IMPATIENT: dict[str, Any] = {"backoff_base": 0.01, "backoff_max": 0.05, "max_retries": 100}
-KILLED = 3
+KILLED = 2
 
 
 @pytest.mark.parametrize("seed", times(short=2, long=50))

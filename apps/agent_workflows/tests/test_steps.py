@@ -99,8 +99,8 @@ def test_any_instance_goes_on_with_any_job(plane: Plane) -> None:
     assert asked_by(plane, job_id) == ["1 search", "2 read", *STEPS[1:]]
 
 
-def test_a_large_answer_does_not_bloat_the_jobs_row(plane: Plane) -> None:
-    plane.tools.documents = {"draft": "x" * 900_000}
+def test_what_is_larger_than_a_megabyte_does_not_bloat_the_jobs_row(plane: Plane) -> None:
+    plane.tools.documents = {"draft": "x" * 1_040_000}
     job_id = plane.start()
     plane.work()
 
