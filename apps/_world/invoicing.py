@@ -28,7 +28,8 @@ class Invoicing:
 
     def __init__(self, script: Script | None = None) -> None:
         self.url = ""
-        self.script = script or Script()  # asked when the register is looked at and when a document is posted
+        self.at_register = script or Script()
+        self.at_post = script or Script()
         self.clients: list[dict[str, Any]] = []
         self.documents: list[dict[str, Any]] = []
         self._numbers = itertools.count(1)
@@ -48,14 +49,14 @@ class Invoicing:
         return JSONResponse(client, 201)
 
     async def _register(self, request: Request) -> Response:
-        trouble = self.script.next()
+        trouble = self.at_register.next()
         if trouble == "closed":
             return JSONResponse({"open": False})
         return await self._trouble(request, trouble) or JSONResponse({"open": True})
 
     async def _issue(self, request: Request) -> Response:
         body = await request.json()
-        trouble = self.script.next()
+        trouble = self.at_post.next()
         if refusal := await self._trouble(request, trouble):
             return refusal
         if body["type"] not in {"FR", "FT"} or any(line["vat"] != VAT for line in body["lines"]):

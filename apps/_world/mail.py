@@ -1,9 +1,11 @@
 """A real SMTP server with a mailbox to look into.
 
-Kinds of trouble: `later` (451), `invalid` (550, the address is), `lost` (the message is taken, but the answer never arrives).
+Kinds of trouble: `later` (451), `invalid` (550, the address is), `silent` (no answer in time, nothing is taken),
+`lost` (the message is taken, but the answer never arrives), `held` (it is taken, and the answer held back until the sender is gone).
 It takes mail from everybody who says no password, and refuses whoever says a wrong one.
 """
 
+import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,13 +34,20 @@ class Mailbox:
         """Give what an address was sent."""
         return [message for message in self.messages if address in str(message["to"])]
 
+    def about(self, subject: str) -> list[EmailMessage]:
+        """Give the messages whose subject has these words."""
+        return [message for message in self.messages if subject in str(message["subject"])]
+
     async def handle_DATA(self, server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802 - aiosmtpd's name
         """Read a message, and answer."""
         trouble = self.script.next()
-        if trouble in {None, "lost"}:
+        if trouble in {None, "lost", "held"}:
             self.messages.append(message_from_bytes(envelope.content, policy=policy.default))
         if trouble == "lost":
             server.transport.abort()
+        if trouble in {"silent", "held"}:
+            while not server.transport.is_closing():  # noqa: ASYNC110 - aiosmtpd does not say when a sender hangs up
+                await asyncio.sleep(0.01)
         return ANSWERS.get(trouble, ANSWERS[None])
 
 

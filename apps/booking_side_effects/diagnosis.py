@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from apps.booking_side_effects import bookings
-from apps.booking_side_effects.app import app
+from apps.booking_side_effects.app import app, ask_about_jobs
 from apps.booking_side_effects.logs import subject_of
 from apps.booking_side_effects.settings import Settings
 from apps.booking_side_effects.tasks import DRY_RUN, QUEUE, issue_invoice, send_invoice_ready
@@ -16,6 +16,7 @@ from holdfast.server import Check, Verdict, examine
 # Two calls of the cron: what waits longer than that is not being processed.
 LONG_WAIT = timedelta(minutes=2)
 OPERATOR = "python -m apps.booking_side_effects.operator"
+SIGNED = "--by YOU --reason WHY"
 
 _LINE = """
 select count(*), min(coalesce(due_at, created_at)), holdfast.clock()
@@ -40,8 +41,8 @@ class Line:
 
 async def look_at_line() -> Line:
     """Count the jobs that wait."""
-    async with app.atransaction() as conn:
-        return Line(*await (await conn.execute(_LINE, (QUEUE,))).fetchone())
+    [line] = await ask_about_jobs(_LINE, (QUEUE,))
+    return Line(*line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ CAUSES = (
         "everything failed",
         ("failures",),
         "the error of a failed job: holdfast job list --status FAILED, then holdfast job show ID",
-        f"mend the cause, then: {OPERATOR} retry JOB --by YOU --reason WHY",
+        f"mend the cause, then: {OPERATOR} retry JOB {SIGNED}",
     ),
     Cause(
         "processor error",
@@ -151,19 +152,19 @@ async def diagnose_email(booking_id: int, job_type: str) -> Finding:
     async with app.atransaction() as conn:
         booking = await bookings.find(conn, booking_id)
     if booking is None:
-        return Finding("no such booking", found=f"there is no booking {booking_id}")
+        return Finding("no such booking", f"there is no booking {booking_id}")
+    resend = f"{OPERATOR} resend {booking_id} {job_type} {SIGNED}"
     if (sent := booking.sent_at(job_type)) is not None:
+        found = f"it was sent at {sent:%Y-%m-%d %H:%M:%S %Z} and will not be sent again"
         return Finding(
             "already sent",
+            found,
+            "the mailbox's spam folder, and the mail server's log",
+            resend,
             is_well=True,
-            found=f"it was sent at {sent:%Y-%m-%d %H:%M:%S %Z} and will not be sent again",
-            look_at="the mailbox's spam folder, and the mail server's log",
-            mitigation=_resend(booking_id, job_type),
         )
     job = await _newest(booking_id, job_type)
-    if job is None:
-        return await _not_queued(booking, job_type)
-    return _of_job(job, booking_id, job_type)
+    return await _without_job(booking, job_type, resend) if job is None else _of_job(job, resend)
 
 
 async def _newest(booking_id: int, job_type: str) -> Job | None:
@@ -171,67 +172,38 @@ async def _newest(booking_id: int, job_type: str) -> Job | None:
     return found.jobs[0] if found.jobs else None
 
 
-async def _not_queued(booking: bookings.Booking, job_type: str) -> Finding:
+async def _without_job(booking: bookings.Booking, job_type: str, resend: str) -> Finding:
     if booking.status == "PENDING":
-        return Finding(
-            "not queued",
-            found=f"booking {booking.id} is not paid",
-            look_at="Stripe's dashboard, and holdfast webhook list",
-        )
+        found = f"booking {booking.id} is not paid"
+        return Finding("not queued", found, "Stripe's dashboard, and holdfast webhook list")
     if job_type == send_invoice_ready.name and (invoice := await _newest(booking.id, issue_invoice.name)):
+        found = f"there is no invoice: {issue_invoice.name} is {invoice.status}{_said(invoice)}"
         return Finding(
-            "not queued",
-            found=f"there is no invoice: {issue_invoice.name} is {invoice.status}{_said(invoice)}",
-            look_at=f"holdfast job show {invoice.id}",
-            mitigation=f"when it has failed: {_retry(invoice)}",
+            "not queued", found, f"holdfast job show {invoice.id}", f"if it failed: {_retry(invoice)}"
         )
     return Finding(
-        "not queued",
-        found="no job was ever made for it",
-        look_at="holdfast webhook list --status failed",
-        mitigation=_resend(booking.id, job_type),
+        "not queued", "no job was ever made for it", "holdfast webhook list --status failed", resend
     )
 
 
-def _of_job(job: Job, booking_id: int, job_type: str) -> Finding:
-    look_at = f"holdfast job show {job.id}"
-    if job.status is not Status.COMPLETED and (job.error or {}).get("type", "").endswith(
-        "AuthenticationError"
-    ):
-        return Finding(
-            "key invalid",
-            found=f"the mail service refuses our key, job {job.id} is {job.status}{_said(job)}",
-            look_at="SMTP_USER and SMTP_PASSWORD of the workers",
-            mitigation=f"set the right key and restart; when the job has failed: {_retry(job)}",
-        )
+def _of_job(job: Job, resend: str) -> Finding:
+    found, look_at = f"job {job.id} is {job.status}{_said(job)}", f"holdfast job show {job.id}"
+    if job.status is not Status.COMPLETED and "AuthenticationError" in _said(job):
+        mend = f"set the right key and restart; if the job failed: {_retry(job)}"
+        return Finding("key invalid", found, "SMTP_USER and SMTP_PASSWORD of the workers", mend)
     match job.status:
         case Status.FAILED:
-            said = f"job {job.id}{_said(job)}"
-            return Finding("job failed", found=said, look_at=look_at, mitigation=_retry(job))
+            return Finding("job failed", found, look_at, _retry(job))
         case Status.COMPLETED if job.result == DRY_RUN:
-            switch = "set SEND_EMAILS=true" if not Settings.read().send_emails else "SEND_EMAILS is true now"
-            again = f"{switch}, then: {_resend(booking_id, job_type)}"
-            return Finding("dry run", found=DRY_RUN, look_at=look_at, mitigation=again)
+            switch = "SEND_EMAILS is true now" if Settings.read().send_emails else "set SEND_EMAILS=true"
+            return Finding("dry run", DRY_RUN, look_at, f"{switch}, then: {resend}")
         case Status.COMPLETED | Status.CANCELLED:
-            again = _resend(booking_id, job_type)
-            return Finding(
-                "not sent",
-                found=f"job {job.id} is {job.status}",
-                look_at=look_at,
-                mitigation=again,
-            )
+            return Finding("not sent", found, look_at, resend)
         case Status.WAITING:
-            return Finding(
-                "waits for the invoice", is_well=True, found=f"job {job.id} is {job.status}", look_at=look_at
-            )
+            return Finding("waits for the invoice", found, look_at, is_well=True)
         case _:
             due = f", next try at {job.due_at:%H:%M:%S %Z}" if job.due_at else ""
-            return Finding(
-                "on its way",
-                is_well=True,
-                found=f"job {job.id} is {job.status}{due}{_said(job)}",
-                look_at=look_at,
-            )
+            return Finding("on its way", f"{found}{due}", look_at, is_well=True)
 
 
 def _said(job: Job) -> str:
@@ -239,8 +211,4 @@ def _said(job: Job) -> str:
 
 
 def _retry(job: Job) -> str:
-    return f"{OPERATOR} retry {job.id} --by YOU --reason WHY"
-
-
-def _resend(booking_id: int, job_type: str) -> str:
-    return f"{OPERATOR} resend {booking_id} {job_type} --by YOU --reason WHY"
+    return f"{OPERATOR} retry {job.id} {SIGNED}"

@@ -16,7 +16,6 @@ from holdfast import Fail
 
 Writer: TypeAlias = Callable[[Booking, Settings], EmailMessage]
 
-TIMEOUT = 20.0
 LOOPBACK = frozenset({"127.0.0.1", "localhost"})  # everywhere else, password and mail travel encrypted
 # What a mail server answers when the address is to blame: no such mailbox, not here, not an address.
 INVALID_ADDRESS = frozenset({501, 513, 550, 551, 553})
@@ -64,7 +63,7 @@ async def send(message: EmailMessage, job_id: UUID, settings: Settings) -> None:
             username=settings.smtp_user,
             password=settings.smtp_password,
             start_tls=settings.smtp_host not in LOOPBACK,
-            timeout=TIMEOUT,
+            timeout=settings.smtp_timeout,
         )
     except aiosmtplib.SMTPRecipientsRefused as error:
         if all(one.code in INVALID_ADDRESS for one in error.recipients):

@@ -3,6 +3,7 @@
 import base64
 import hmac
 import json
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from apps.booking_side_effects.settings import Settings
@@ -37,7 +38,7 @@ def opens(secret: str, token: str, booking_id: int, now: datetime) -> bool:
     return bool(told["sub"] == f"invoice:{booking_id}" and now.timestamp() < told["exp"])
 
 
-def _encoded(part: dict[str, object]) -> str:
+def _encoded(part: Mapping[str, object]) -> str:
     return _base64(json.dumps(part, separators=(",", ":")).encode())
 
 

@@ -26,6 +26,7 @@ class Settings:
     smtp_port: int
     smtp_user: str | None
     smtp_password: str | None
+    smtp_timeout: float
     email_from: str
     email_admin_to: tuple[str, ...]
 
@@ -49,6 +50,7 @@ class Settings:
             smtp_port=int(environment.get("SMTP_PORT", "25")),
             smtp_user=environment.get("SMTP_USER"),
             smtp_password=environment.get("SMTP_PASSWORD"),
+            smtp_timeout=float(environment.get("SMTP_TIMEOUT", "20")),
             email_from=environment.get("EMAIL_FROM", "bookings@example.com"),
             email_admin_to=_listed(environment.get("EMAIL_ADMIN_TO", "")),
         )

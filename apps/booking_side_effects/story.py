@@ -85,7 +85,7 @@ def payment(stripe: Stripe, booking_id: int, **facts: Any) -> dict[str, Any]:
 def link_in(mailbox: Mailbox) -> str:
     """Find the newest link to an invoice."""
     texts = [message.get_content() for message in mailbox.to(CUSTOMER)]
-    return re.findall(r"http://\S+/api/invoices/\S+", "".join(texts))[-1]
+    return str(re.findall(r"http://\S+/api/invoices/\S+", "".join(texts))[-1])
 
 
 async def happy(stage: Stage, world: World) -> str:
@@ -110,9 +110,7 @@ async def happy(stage: Stage, world: World) -> str:
 async def failing(stage: Stage, world: World) -> str:
     """Lose the answer to the posted invoice: a minute later it is looked up, not issued again."""
     booking, before = book(), len(world.mailbox.messages)
-    world.invoicing.script.tell(
-        None, "lost"
-    )  # the register is open; the document is issued, and nobody hears of it
+    world.invoicing.at_post.tell("lost")  # the document is issued, and nobody hears of it
 
     await world.stripe.deliver(payment(world.stripe, booking))
     await stage.until("the answer is lost", lambda: _issue_status(stage) == "RETRY")

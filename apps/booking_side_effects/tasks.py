@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from apps.booking_side_effects import bookings, emails, invoicing
-from apps.booking_side_effects.app import app
+from apps.booking_side_effects.app import app, ask_about_jobs
 from apps.booking_side_effects.logs import subject_of, tell
 from apps.booking_side_effects.settings import Settings
 from holdfast import BadInput, Context, Fail, Rules
@@ -170,9 +170,7 @@ select distinct task
 
 async def adopt_unknown_types() -> None:
     """Take in the types of waiting jobs that the code does not have: a worker would leave them for one that has."""
-    async with app.atransaction() as conn:
-        rows = await (await conn.execute(_UNKNOWN, (QUEUE, list(app.tasks)))).fetchall()
-    for (name,) in rows:
+    for (name,) in await ask_about_jobs(_UNKNOWN, (QUEUE, list(app.tasks))):
         app.task(name=name, queue=QUEUE)(_fail_unknown)
 
 

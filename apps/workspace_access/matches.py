@@ -79,7 +79,9 @@ async def _match(conn: Any, lock: str, wanted: UUID, otherwise: Code) -> Match:
     if found is None:
         raise Trouble(otherwise)
     row = await (await conn.execute(_MATCH, found)).fetchone()
-    return Match(*row[:4], Status(row[4]), *row[5:])
+    values = [*row]
+    values[4] = Status(values[4])
+    return Match(*values)
 
 
 def decided(match: Match, side: Side, *, approved: bool) -> Status:

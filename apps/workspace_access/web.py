@@ -123,7 +123,7 @@ async def active_match(request: Request) -> Response:
         "provisioningAttempts": job.attempt if job else 0,
         "createdAt": created_at.isoformat(), "expiresAt": expires_at.isoformat(),
     }  # fmt: skip
-    return _answer(shown, **({"error": _error(trouble)} if trouble else {}))
+    return _answer(shown, error=trouble)
 
 
 def _workspace_status(job: Job | None) -> str | None:
@@ -195,8 +195,9 @@ def _decision(body: bytes) -> Decision:
         raise Trouble(Code.INVALID_REQUEST, f"{place}: {said['msg']}") from None
 
 
-def _answer(data: dict[str, Any], status: int = 200, **more: Any) -> Response:
-    return JSONResponse({"success": True, "data": data, **more}, status)
+def _answer(data: dict[str, Any], status: int = 200, error: Trouble | None = None) -> Response:
+    told = {} if error is None else {"error": _error(error)}
+    return JSONResponse({"success": True, "data": data, **told}, status)
 
 
 def _error(trouble: Trouble) -> dict[str, Any]:

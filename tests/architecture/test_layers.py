@@ -43,7 +43,7 @@ def test_the_layers_hold() -> None:
     assert said.returncode == 0, said.stdout + said.stderr
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
+@pytest.mark.parametrize("path", [*MODULES, *APPS], ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_a_module_can_be_read_at_one_sitting(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= LARGEST_MODULE
 

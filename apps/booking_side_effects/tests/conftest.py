@@ -21,7 +21,6 @@ from holdfast.testing import ScratchDatabase
 async def house(
     holdfast_db: ScratchDatabase,
     monkeypatch: pytest.MonkeyPatch,
-    stripe: Stripe,
     invoicing: Invoicing,
     mailbox: Mailbox,
 ) -> AsyncIterator[House]:
@@ -31,7 +30,7 @@ async def house(
     holdfast_db.create_schema("booking_side_effects")
     holdfast_db.use(app)
     prepare()
-    yield House(holdfast_db, stripe, invoicing, mailbox)
+    yield House(holdfast_db, Stripe(), invoicing, mailbox)
     await app.aclose()
 
 

@@ -1,8 +1,12 @@
 """The product as its tests use it: with a whole outside world, and time that moves."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from apps._world.invoicing import Invoicing
@@ -63,6 +67,12 @@ class House:
     def advance(self, seconds: float) -> None:
         """Move time."""
         self.database.clock.advance(seconds)
+
+    def start_worker(self) -> "subprocess.Popen[bytes]":
+        """Start a worker in a process of its own, to be killed."""
+        holdfast = str(Path(sys.executable).with_name("holdfast"))
+        command = [holdfast, "-q", "-a", f"{tasks.__name__}:app", "worker", "--log-level", "error"]
+        return subprocess.Popen(command, env={**os.environ, "HOLDFAST_DATABASE_URL": self.database.url})
 
     async def until(self, holds: Callable[[], bool | Awaitable[bool]]) -> None:
         """Wait for what another thread or process does."""

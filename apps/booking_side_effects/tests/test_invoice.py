@@ -1,11 +1,5 @@
 """The invoice: issued once, with the right facts, whatever happens between post and store."""
 
-import os
-import signal
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from apps.booking_side_effects import story, tasks
@@ -70,7 +64,7 @@ async def test_a_client_without_tax_number_is_found_by_e_mail(house: House) -> N
 
 
 async def test_nothing_is_posted_while_the_register_is_closed(house: House) -> None:
-    house.invoicing.script.tell("closed", "closed", "closed")
+    house.invoicing.at_register.tell("closed", "closed", "closed")
     await house.paid()
 
     await house.work_for_minutes(2)
@@ -101,7 +95,7 @@ async def test_the_completion_queues_the_e_mail_about_it(house: House) -> None:
 
 
 async def test_the_e_mail_waits_until_number_and_link_exist(house: House) -> None:
-    house.invoicing.script.tell("closed")
+    house.invoicing.at_register.tell("closed")
     booking = await house.paid()
     async with app.atransaction() as conn:
         early = tasks.send_invoice_ready.using(subject=f"booking:{booking}").job(booking)
@@ -118,7 +112,7 @@ async def test_the_e_mail_waits_until_number_and_link_exist(house: House) -> Non
 
 
 async def test_an_answer_that_is_lost_after_the_post_does_not_issue_a_second_invoice(house: House) -> None:
-    house.invoicing.script.tell(None, "lost")
+    house.invoicing.at_post.tell("lost")
     booking = await house.paid()
 
     await house.work_for_minutes(1)
@@ -128,13 +122,13 @@ async def test_an_answer_that_is_lost_after_the_post_does_not_issue_a_second_inv
 
 
 async def test_a_worker_killed_between_post_and_store_does_not_issue_a_second_invoice(house: House) -> None:
-    house.invoicing.script.tell(None, "held")
+    house.invoicing.at_post.tell("held")
     booking = await house.paid()
-    worker = start_worker(house)
+    worker = house.start_worker()
 
     await house.until(lambda: len(house.invoicing.documents) == 1)
     assert (await house.booking(booking)).invoice_number is None
-    worker.send_signal(signal.SIGKILL)
+    worker.kill()
     worker.wait()
     house.advance(60)  # the lease ends
     await house.work()
@@ -147,7 +141,8 @@ async def test_a_worker_killed_between_post_and_store_does_not_issue_a_second_in
 async def test_a_second_job_of_the_booking_finds_the_invoice_that_the_first_did_not_hear_of(
     house: House,
 ) -> None:
-    house.invoicing.script.tell(None, "lost", "closed", "closed")
+    house.invoicing.at_post.tell("lost")
+    house.invoicing.at_register.tell(None, "closed", "closed")
     booking = await house.paid()
     await house.work_for_minutes(2)
     assert house.job("issue_invoice").status == "FAILED"
@@ -157,11 +152,3 @@ async def test_a_second_job_of_the_booking_finds_the_invoice_that_the_first_did_
 
     assert house.job("issue_invoice").status == "COMPLETED"
     assert len(house.invoicing.documents) == 1
-
-
-def start_worker(house: House) -> "subprocess.Popen[bytes]":
-    """Start a worker in a process of its own, to be killed."""
-    holdfast = Path(sys.executable).with_name("holdfast")
-    command = [holdfast, "-q", "-a", "apps.booking_side_effects.tasks:app", "worker", "--log-level", "error"]
-    environment = {**os.environ, "HOLDFAST_DATABASE_URL": house.database.url}
-    return subprocess.Popen(command, env=environment)

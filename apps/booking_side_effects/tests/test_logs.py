@@ -57,7 +57,7 @@ async def test_an_attempt_tells_its_number_and_a_completion_how_long_it_took(
 async def test_a_failure_tells_its_error_and_how_many_attempts_there_were(
     house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
-    house.invoicing.script.tell("closed", "closed", "closed")
+    house.invoicing.at_register.tell("closed", "closed", "closed")
     booking = await house.paid()
 
     await house.work_for_minutes(2)

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from apps.booking_side_effects import story
-from apps.booking_side_effects.app import app
+from apps.booking_side_effects.app import app, ask_about_jobs
 from apps.booking_side_effects.tests.house import House
 from holdfast.testing import ScratchDatabase
 
@@ -66,9 +66,8 @@ async def test_a_payment_of_no_booking_is_refused_and_kept_for_the_operator(
 ) -> None:
     answers = await house.stripe.send(story.payment(house.stripe, 999))
 
-    async with app.atransaction() as conn:
-        kept = await (await conn.execute("select status from holdfast.webhook_delivery")).fetchone()
-    assert (answers, kept) == ([500], ("failed",))
+    kept = await ask_about_jobs("select status from holdfast.webhook_delivery", ())
+    assert (answers, kept) == ([500], [("failed",)])
 
 
 async def test_an_event_that_stripe_did_not_sign_is_refused(house: House, client: httpx.AsyncClient) -> None:
@@ -79,26 +78,27 @@ async def test_an_event_that_stripe_did_not_sign_is_refused(house: House, client
     assert answer.status_code == 401
 
 
-async def test_the_webhook_answers_within_a_second_whatever_the_services_do(
-    house: House, client: httpx.AsyncClient
+async def test_the_webhook_waits_for_no_service(
+    house: House, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house.invoicing.script.tell("silent", "silent", "silent")
-    started = time.monotonic()
+    for timeout in ("INVOICING_TIMEOUT", "SMTP_TIMEOUT"):
+        monkeypatch.setenv(timeout, "2")
+    house.invoicing.at_register.tell("silent")
+    house.mailbox.script.tell("silent", "silent")
 
-    await house.stripe.send(story.payment(house.stripe, story.book()))
+    answers = await house.stripe.send(story.payment(house.stripe, story.book()))
 
-    assert time.monotonic() - started < 1
+    assert answers == [200]
+    assert {job.finished_at for job in house.database.jobs()} == {None}
 
 
 async def test_the_kick_does_everything_at_once_where_no_worker_runs(
     house: House, client: httpx.AsyncClient
 ) -> None:
     await house.stripe.send(story.payment(house.stripe, story.book()))
-    paid = time.monotonic()
 
     await house.until(lambda: len(house.mailbox.messages) == 3)
 
-    assert time.monotonic() - paid < 5
     assert len(house.invoicing.documents) == 1
 
 
@@ -118,23 +118,25 @@ async def test_a_kick_that_goes_wrong_does_not_fail_the_webhook(
     assert set(house.statuses().values()) == {"PENDING"}
 
 
-async def test_a_kick_is_ended_after_two_seconds(
+async def test_a_kick_that_does_not_end_delays_nothing_and_is_ended(
     house: House, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    began = []
+
     async def endless() -> int:
+        began.append(time.monotonic())
         await asyncio.Event().wait()
         return 0
 
     web = importlib.import_module("apps.booking_side_effects.web")
     monkeypatch.setattr(web, "process", endless)
-    started = time.monotonic()
 
-    await house.stripe.send(story.payment(house.stripe, story.book()))
-    answered = time.monotonic() - started
+    answers = await house.stripe.send(story.payment(house.stripe, story.book()))
+    is_at_it = "webhook:after_failed" not in caplog.text
     await house.until(lambda: "webhook:after_failed" in caplog.text)
 
-    assert answered < 1
-    assert 1.5 < time.monotonic() - started < 6
+    assert (answers, is_at_it) == ([200], True)
+    assert time.monotonic() - began[0] >= 2
 
 
 def test_the_tables_can_be_made_twice(house: House, holdfast_db: ScratchDatabase) -> None:

@@ -73,11 +73,13 @@ class Product:
     # -- what people do ----------------------------------------------------------------------------------------------------
 
     async def finalize(
-        self, given: Given, decision: str = "approved", *, by: UUID | None = None, **headers: str
+        self, given: Given, decision: str = "approved", *, by: UUID | None = None, key: str | None = None
     ) -> httpx.Response:
         """Let the owner decide."""
-        who = {"x-user-id": str(by or given.owner), **headers}
-        return await self.http.post(f"{given.path}/finalize-match", json={"decision": decision}, headers=who)
+        headers = {"x-user-id": str(by or given.owner), **({"idempotency-key": key} if key else {})}
+        return await self.http.post(
+            f"{given.path}/finalize-match", json={"decision": decision}, headers=headers
+        )
 
     async def decide(
         self,

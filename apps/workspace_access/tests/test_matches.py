@@ -1,9 +1,13 @@
 import asyncio
+from dataclasses import replace
+from uuid import uuid4
 
 import pytest
 
 from apps.workspace_access import tasks
+from apps.workspace_access.matches import Match, Side, Status, decided
 from apps.workspace_access.tests.product import Product
+from apps.workspace_access.trouble import Trouble
 
 PREVIOUS = "select previous_status from workspace_access.matches where id = %s"
 
@@ -21,6 +25,24 @@ async def test_the_second_approval_finalizes_in_either_order(
     assert first == {"success": True, "data": {"status": alone}}
     assert second == {"success": True, "data": {"status": "finalized", "workspaceProvisioning": "queued"}}
     assert len(product.database.jobs(task=tasks.provision_workspace)) == 1
+
+
+@pytest.mark.parametrize("side", ["owner", "client", "advisor"])
+def test_a_match_moves_only_as_it_may(side: Side) -> None:
+    fresh = Match(*[uuid4()] * 4, Status.PENDING, 87.5, *[False] * 4, None)
+    alone = {"owner": Status.FINALIZED, "client": Status.CLIENT_APPROVED, "advisor": Status.ADVISOR_ACCEPTED}
+
+    for status in Status:
+        match = replace(fresh, status=status)
+        if status in {Status.PENDING, Status.DECLINED, Status.LEFT}:
+            with pytest.raises(Trouble, match="MATCH_CLOSED"):
+                decided(match, side, approved=True)
+        else:
+            leads = Status.FINALIZED if status is Status.FINALIZED else alone[side]
+            assert decided(match, side, approved=True) is leads
+            assert decided(match, side, approved=False) is Status.DECLINED
+    both = replace(fresh, status=Status.MATCHED, client_approved=True, advisor_accepted=True)
+    assert decided(both, side, approved=True) is Status.FINALIZED
 
 
 async def test_a_finalized_match_gives_access_by_itself(product: Product) -> None:

@@ -1,4 +1,5 @@
 import asyncio
+import logging
 from datetime import timedelta
 
 import pytest
@@ -93,6 +94,23 @@ async def test_nobody_writes_only_system_messages(product: Product) -> None:
     for user, actor in ((None, "user"), (None, None), (somebody, "system"), (somebody, None)):
         with pytest.raises(Exception, match="nobody_writes_only_system_messages"):
             await product.rows(insert, 3, user, actor)
+
+
+async def test_only_known_words_are_stored(product: Product) -> None:
+    given = await product.finalized()
+    await product.work()
+
+    for table, column, words in (
+        ("project_advisors", "status", ("invited", "active", "removed")),
+        ("chat_sessions", "state", ("active", "closed")),
+        ("chat_sessions", "actor_type", ("user", "advisor")),
+        ("chat_sessions", "locale", ("en", "ar", "fr", "es", "de")),
+    ):
+        update = f"update workspace_access.{table} set {column} = %s where project_id = %s"
+        for word in words:
+            await product.rows(update, word, given.project)
+        with pytest.raises(Exception, match="is_known"):
+            await product.rows(update, "else", given.project)
 
 
 async def test_the_advisor_is_written_to_by_a_job_of_its_own(product: Product) -> None:
@@ -306,9 +324,11 @@ async def test_a_crashed_worker_is_reaped_within_two_minutes_and_the_job_retried
     assert await product.has_access(given)
 
 
-async def test_an_instance_has_an_id_that_its_lock_shows(product: Product) -> None:
+async def test_an_instance_has_an_id_that_lock_and_log_show(
+    product: Product, caplog: pytest.LogCaptureFixture
+) -> None:
     await product.finalized()
-    with crash_at("claimed"):
+    with caplog.at_level(logging.INFO, "holdfast"), crash_at("claimed"):
         await product.work()
 
     (held,) = product.database.jobs(task=PROVISIONING)
@@ -316,3 +336,5 @@ async def test_an_instance_has_an_id_that_its_lock_shows(product: Product) -> No
     assert held.worker is not None
     kind, pid, random = held.worker.split("-")
     assert (kind, pid.isdecimal(), len(random), int(random, 16) >= 0) == ("worker", True, 8, True)
+    (started,) = [line for line in caplog.records if line.message == "worker:started"]
+    assert vars(started)["worker"] == held.worker

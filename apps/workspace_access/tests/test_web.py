@@ -125,11 +125,10 @@ async def test_finalizing_answers_201_and_a_repeat_200(product: Product) -> None
 
 async def test_the_same_key_returns_the_same_answer(product: Product) -> None:
     given = await product.matched()
-    key = {"idempotency-key": "click-1"}
 
-    first = await product.finalize(given, **key)
+    first = await product.finalize(given, key="click-1")
     await product.work()
-    again = await product.finalize(given, **key)
+    again = await product.finalize(given, key="click-1")
 
     assert (first.status_code, again.status_code) == (201, 200)
     assert again.json() == first.json()
@@ -137,9 +136,9 @@ async def test_the_same_key_returns_the_same_answer(product: Product) -> None:
 
 async def test_the_same_key_with_another_body_is_refused(product: Product) -> None:
     given = await product.matched()
-    await product.finalize(given, **{"idempotency-key": "click-1"})
+    await product.finalize(given, key="click-1")
 
-    answer = await product.finalize(given, "declined", **{"idempotency-key": "click-1"})
+    answer = await product.finalize(given, "declined", key="click-1")
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "IDEMPOTENCY_KEY_REUSED")
     assert await product.status(given) == "finalized"
@@ -147,33 +146,30 @@ async def test_the_same_key_with_another_body_is_refused(product: Product) -> No
 
 async def test_a_key_is_remembered_for_an_hour(product: Product) -> None:
     given = await product.matched()
-    key = {"idempotency-key": "click-1"}
-    await product.finalize(given, **key)
+    await product.finalize(given, key="click-1")
     await product.work()
 
     product.database.clock.advance(timedelta(minutes=59))
-    within = await product.finalize(given, **key)
+    within = await product.finalize(given, key="click-1")
     product.database.clock.advance(timedelta(minutes=2))
-    after = await product.finalize(given, **key)
+    after = await product.finalize(given, key="click-1")
 
     assert [answer.json()["data"]["workspaceReady"] for answer in (within, after)] == [False, True]
 
 
 async def test_a_key_of_one_person_is_none_of_anothers(product: Product) -> None:
     one, other = await product.matched(), await product.matched()
-    key = {"idempotency-key": "click-1"}
 
-    answers = [await product.finalize(one, **key), await product.finalize(other, **key)]
+    answers = [await product.finalize(one, key="click-1"), await product.finalize(other, key="click-1")]
 
     assert [answer.status_code for answer in answers] == [201, 201]
 
 
 async def test_a_refused_request_leaves_its_key_free(product: Product) -> None:
     given = await product.matched()
-    key = {"idempotency-key": "click-1"}
-    refused = await product.finalize(given, by=given.advisor, **key)
+    refused = await product.finalize(given, by=given.advisor, key="click-1")
 
-    answer = await product.finalize(given, **key)
+    answer = await product.finalize(given, key="click-1")
 
     assert (refused.status_code, answer.status_code) == (403, 201)
 

@@ -105,10 +105,9 @@ class Holding:
             self._project()
 
     def _project(self) -> None:
-        """Keep the figures; another process that is at it has the work left to it."""
+        """Keep the figures, a slice at a time; another process that is at it has the work left to it."""
         with suppress(HoldfastError):  # the next one makes up for it
-            while self._app.link.perform_once(project(SLICE)).more:
-                pass
+            self._app.link.perform_once(project(SLICE))
 
     def _claim(self, me: UUID, make: Callable[[UUID], Call[list[ClaimedJob]]]) -> list[ClaimedJob]:
         """Claim; what earlier claims took without our hearing of it comes first."""
