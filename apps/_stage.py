@@ -15,7 +15,7 @@ from apps._world.serving import served
 from holdfast.testing import ScratchDatabase, adrain
 
 PATIENCE = 60.0  # of machines that are slow and busy; nobody waits that long in vain
-LOOK_EVERY = 0.02
+LOOK_EVERY = 0.1
 MOST_ROUNDS, ROUND = 30, 600.0
 
 
