@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import datetime as dt
 import json
+import os
 import random
 import signal
 import sys
@@ -106,7 +107,7 @@ def main() -> None:
         server.close()
         results = {
             "date": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), "commit": runs.commit(), "times": times, "warm_up": WARM_UP,
-            "machine": runs.machine(durable.folder), "postgresql": durable.settings(),
+            "machine": runs.machine(durable.folder), "niceness": os.nice(0), "postgresql": durable.settings(),
             "samples": {goal.key: [round(one[goal.key], 1) for one in taken if goal.key in one] for goal in report.GOALS},
         }  # fmt: skip
     text = report.table(results)
