@@ -11,11 +11,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from apps._chaos import LONG
 from apps._world.serving import served
 from holdfast.testing import ScratchDatabase, adrain
 
-PATIENCE = 60.0  # of machines that are slow and busy; nobody waits that long in vain
-LOOK_EVERY = 0.1
+PATIENCE = 600.0 if LONG else 60.0  # with machines that are slow and busy, most of all at night
+LOOK_EVERY = 0.05
 MOST_ROUNDS, ROUND = 30, 600.0
 
 

@@ -84,7 +84,7 @@ CAUSES = (
     Cause(
         "everything failed",
         ("failures",),
-        "the error of a failed job: holdfast job list --status FAILED, then holdfast job show ID",
+        "the error of a failed job: holdfast job list --status failed, then holdfast job show ID",
         f"mend the cause, then: {OPERATOR} retry JOB {SIGNED}",
     ),
     Cause(

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import httpx
 
-from apps.workspace_access import story, tasks
+from apps.workspace_access import story
 from apps.workspace_access.app import app
 from apps.workspace_access.story import Given
 from apps.workspace_access.web import PREFIX, web
@@ -121,10 +121,10 @@ class Product:
             await asyncio.sleep(0.02)
 
     async def settle(self) -> None:
-        """Let workers and time go on until every provisioning has ended, and what undoes it."""
+        """Let workers and time go on until the product's jobs have ended."""
         for _ in range(20):
             await self.work()
-            if not any(job.status in LIVE for job in self.database.jobs(task=tasks.provision_workspace)):
+            if not any(job.status in LIVE for job in self.database.jobs() if job.task in app.tasks):
                 return
             self.database.clock.advance(timedelta(seconds=30))
         raise AssertionError("the jobs do not end")
