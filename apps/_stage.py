@@ -16,7 +16,7 @@ from apps._world.serving import served
 from holdfast.testing import ScratchDatabase, adrain
 
 PATIENCE = 600.0 if LONG else 60.0  # with machines that are slow and busy, most of all at night
-LOOK_EVERY = 0.02
+LOOK_EVERY = 0.05
 MOST_ROUNDS, ROUND = 30, 600.0
 
 

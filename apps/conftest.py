@@ -6,11 +6,9 @@ import pytest
 
 from apps._tables import Tables
 from apps._world import invoicing as _invoicing
-from apps._world import machines as _machines
 from apps._world import mail as _mail
 from apps._world import stripe as _stripe
 from apps._world.invoicing import Invoicing
-from apps._world.machines import Machines
 from apps._world.mail import Mailbox
 from apps._world.stripe import Stripe
 
@@ -25,13 +23,6 @@ def stripe() -> Iterator[Stripe]:
     """Give a Stripe of the test's own."""
     with _stripe.simulated() as stripe:
         yield stripe
-
-
-@pytest.fixture
-def machines() -> Iterator[Machines]:
-    """Give a provider of virtual machines."""
-    with _machines.simulated() as machines:
-        yield machines
 
 
 @pytest.fixture

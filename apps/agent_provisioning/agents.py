@@ -67,7 +67,7 @@ async def draft(user_id: str, name: str, region: str) -> tuple[UUID, str]:
 async def look(agent_id: UUID, user_id: str) -> Provision:
     """Say how far an agent is."""
     name, region = await _row(AGENT, agent_id, user_id)
-    jobs = await _provisions(subject=f"agent:{agent_id}")
+    jobs = await _provisions({"subject": f"agent:{agent_id}"})
     retries = sum(job.retry_of is not None for job in jobs)
     return Provision(agent_id, name, region, retries, jobs[0] if jobs else None)
 
@@ -90,20 +90,18 @@ async def retry(agent_id: UUID, user_id: str) -> UUID:
 
 
 async def _refuse_while_busy(user_id: str) -> None:
-    for job in await _provisions(tag=f"user:{user_id}", status="pending,running,retry"):
+    for job in await _provisions({"tag": f"user:{user_id}", "status": "pending,running,retry"}):
         name, _ = await _row(AGENT, job.payload["agent_id"], user_id)
         raise Refused(f"Agent {name!r} is being provisioned: please wait until it has finished.")
 
 
-async def _provisions(**fields: str) -> list[Job]:
-    """Find provisions, newest first, without those that clean up after others.
-
-    Whoever looks at a stuck one finds that out, and so fails it: also where no worker sweeps.
-    """
-    running = await app.ajobs("task:provision", **{**fields, "status": "running"})
-    for job in running.jobs:
-        await app.ahandle(job.id).status()
-    found = await app.ajobs("task:provision", **fields)
+async def _provisions(where: dict[str, str]) -> list[Job]:
+    """Find provisions, newest first, without those that clean up after others."""
+    found = await app.ajobs("task:provision", where=where)
+    for job in found.jobs:
+        # Whoever asks a stuck one for its status finds that out, and so fails it: also where no worker sweeps.
+        if job.status is Status.RUNNING and (await app.ahandle(job.id).status()).is_terminal:
+            return await _provisions(where)
     return [job for job in found.jobs if job.compensates is None]
 
 

@@ -106,7 +106,7 @@ async def list_jobs(request: Request, _user: str) -> Response:
         wanted["subject"] = f"agent:{wanted.pop('agent')}"
     if unknown := sorted(set(wanted) - {"status", "subject", "tag", "since", "until"}):
         raise BadInput(f"jobs are listed by status, agent, tag, since, until and before, not by {unknown[0]}")
-    found = await app.ajobs("task:run_agent", before=before, **wanted)
+    found = await app.ajobs("task:run_agent", where=wanted, before=before)
     return JSONResponse(
         {"jobs": [shown(job) for job in found.jobs], "before": found.next and str(found.next)}
     )

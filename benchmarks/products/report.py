@@ -41,7 +41,7 @@ def table(results: dict[str, Any]) -> str:
         "# The products in apps/, one customer at a time",
         "",
         f"{results['date']}, commit {results['commit']}, {results['times']} times each, after {results['warm_up']} that do not count.",
-        f"{place}; fdatasync {machine['fdatasync_ms']} ms on {machine['filesystem']}; load at the end {machine['load_at_the_end'][0]}.",
+        f"{place}; fdatasync {machine['fdatasync_ms']} ms on {machine['filesystem']}; load at the end {machine['load_at_the_end'][0]}, niceness {results['niceness']}.",
         "",
         "| what | key | p50 | p95 | longest | goal | |",
         "| --- | --- | ---: | ---: | ---: | --- | --- |",

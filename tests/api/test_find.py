@@ -46,11 +46,13 @@ def test_a_search_that_cannot_be_understood_says_where(app: Holdfast) -> None:
         app.jobs("stauts:failed")
 
 
-def test_a_field_given_by_name_is_one_value_whatever_stands_in_it(app: Holdfast, visit: AnyTask) -> None:
+def test_a_value_from_elsewhere_is_one_value_whatever_stands_in_it(app: Holdfast, visit: AnyTask) -> None:
     odd = 'agent:"ann\\" status:failed'
     handle = visit.using(subject=odd).enqueue("open")
 
-    assert [job.id for job in app.jobs("task:visit", subject=odd, status="pending").jobs] == [handle.id]
-    assert app.jobs(subject='ann" task:"visit').jobs == []
+    assert [job.id for job in app.jobs("task:visit", where={"subject": odd, "status": "pending"}).jobs] == [
+        handle.id
+    ]
+    assert app.jobs(where={"subject": 'ann" task:"visit'}).jobs == []
     with pytest.raises(BadInput, match="there is no field colour"):
-        app.jobs(colour="red")
+        app.jobs(where={"colour": "red"})

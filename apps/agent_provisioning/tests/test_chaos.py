@@ -16,7 +16,7 @@ from holdfast.testing import ScratchDatabase
 
 GITHUB = {"unavailable": 0.1, "lost": 0.15, "lost before": 0.05, "500 after": 0.1, "limited": 0.1}
 MACHINES = {"unavailable": 0.15, "lost": 0.15}
-KILLED = 3
+KILLED = 2
 GIVES_UP = 0.2
 UNENDED = "status:pending,running,retry,waiting"
 
@@ -29,7 +29,7 @@ async def test_an_agent_has_one_machine_or_none(seed: int, holdfast_db: ScratchD
         staged("agent_provisioning", holdfast_db, world.environment) as stage,
     ):
         world.connect(stage)
-        users = [User(stage, world, f"user-{number}") for number in range(4)]
+        users = [User(stage, world, f"user-{number}") for number in range(3)]
         lives = asyncio.gather(*(live(user, world, chance) for user in users))
         for _ in range(KILLED):
             await kill_a_worker(stage, world, lives, chance)

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from typing import Any
 from uuid import UUID
 
 import httpx
@@ -32,10 +33,10 @@ def invitation(plane: Plane, gate: UUID) -> Invitation:
     return app.approvals.mint_token(plane.job(gate)["approval_id"], BEN)
 
 
-def told(plane: Plane, job_id: UUID, status: str) -> dict[str, str]:
+def told(plane: Plane, job_id: UUID, status: str) -> dict[str, Any]:
     """What the history says about the approval where the job came to a status last."""
     rows = [row for row in plane.history(job_id) if row["to_status"] == status]
-    approval: dict[str, str] = rows[-1]["metadata"]["approval"]
+    approval: dict[str, Any] = rows[-1]["metadata"]["approval"]
     return approval
 
 

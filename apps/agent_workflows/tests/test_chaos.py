@@ -2,6 +2,7 @@
 
 import random
 from itertools import pairwise
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -14,8 +15,8 @@ from holdfast.testing import adrain
 
 MISBEHAVIOUR = {"unavailable": 0.1, "limited": 0.1, "lost": 0.15}
 STEPS = ["1 search", "2 read", "3 read", "4 write", "5 delete"]
-IMPATIENT = {"backoff_base": 0.01, "backoff_max": 0.05, "max_retries": 100}
-KILLED = 3
+IMPATIENT: dict[str, Any] = {"backoff_base": 0.01, "backoff_max": 0.05, "max_retries": 100}
+KILLED = 2
 
 
 @pytest.mark.parametrize("seed", times(short=2, long=50))

@@ -1,5 +1,6 @@
 """Steps and checkpoints: what is done stays done, wherever a worker dies."""
 
+from typing import Any
 from uuid import UUID
 
 from apps.agent_workflows.planner import Action, next_action
@@ -23,7 +24,7 @@ def crash(plane: Plane, after: int, during: str) -> None:
 
 
 def test_the_planner_says_the_same_when_it_has_seen_the_same() -> None:
-    seen = [{"documents": ["a", "b"]}, {"text": "x"}]
+    seen: list[dict[str, Any]] = [{"documents": ["a", "b"]}, {"text": "x"}]
 
     assert next_action("t", tidy=False, seen=[]) == Action("search", {"topic": "t"})
     assert next_action("t", tidy=False, seen=seen) == next_action("t", tidy=False, seen=list(seen))
@@ -98,8 +99,8 @@ def test_any_instance_goes_on_with_any_job(plane: Plane) -> None:
     assert asked_by(plane, job_id) == ["1 search", "2 read", *STEPS[1:]]
 
 
-def test_a_large_answer_does_not_bloat_the_jobs_row(plane: Plane) -> None:
-    plane.tools.documents = {"draft": "x" * 900_000}
+def test_what_is_larger_than_a_megabyte_does_not_bloat_the_jobs_row(plane: Plane) -> None:
+    plane.tools.documents = {"draft": "x" * 1_040_000}
     job_id = plane.start()
     plane.work()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from functools import partial
 
 import pytest
 
@@ -67,7 +68,7 @@ async def _bad_day(stage: Stage, product: Product, chance: random.Random) -> Non
         clicking = asyncio.gather(*(_click(product, one, chance.random() < 0.5) for one in given))
         for worker in (first, second):
             enough = await _rows_met(product) + chance.randint(1, 8)
-            await stage.until("they have worked", lambda enough=enough: _have_worked(product, enough))
+            await stage.until("they have worked", partial(_have_worked, product, enough))
             worker.kill()
         await clicking
 

@@ -29,7 +29,19 @@ async def test_the_second_approval_finalizes_in_either_order(
 
 @pytest.mark.parametrize("side", ["owner", "client", "advisor"])
 def test_a_match_moves_only_as_it_may(side: Side) -> None:
-    fresh = Match(*[uuid4()] * 4, Status.PENDING, 87.5, *[False] * 4, None)
+    fresh = Match(
+        id=uuid4(),
+        project_id=uuid4(),
+        advisor_id=uuid4(),
+        owner_id=uuid4(),
+        status=Status.PENDING,
+        score=87.5,
+        client_approved=False,
+        advisor_accepted=False,
+        has_expired=False,
+        has_access=False,
+        job_id=None,
+    )
     alone = {"owner": Status.FINALIZED, "client": Status.CLIENT_APPROVED, "advisor": Status.ADVISOR_ACCEPTED}
 
     for status in Status:

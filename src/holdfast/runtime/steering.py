@@ -32,29 +32,29 @@ class Steering:
         self,
         search: str = "",
         *,
+        where: Mapping[str, str] | None = None,
         tenant: str | None = None,
         limit: int = 50,
         before: UUID | str | None = None,
-        **fields: str,
     ) -> Found:
         """Find jobs, newest first, in the words of `holdfast job list -q`; `next` of the answer goes into `before`.
 
-        Given a tenant, nobody else's are found, whatever the search says. `subject="agent:7"` is `subject:"agent:7"`, for values
-        that come from elsewhere: whatever stands in them, they are one value.
+        Given a tenant, nobody else's are found, whatever the search says. `where={"subject": "agent:7"}` is for values that come
+        from elsewhere: whatever stands in them, each is one value.
         """
-        return self.link.perform(_found(search, fields, tenant, limit, before))
+        return self.link.perform(_found(search, where or {}, tenant, limit, before))
 
     async def ajobs(
         self,
         search: str = "",
         *,
+        where: Mapping[str, str] | None = None,
         tenant: str | None = None,
         limit: int = 50,
         before: UUID | str | None = None,
-        **fields: str,
     ) -> Found:
         """Find jobs; see jobs."""
-        return await self.link.aperform(_found(search, fields, tenant, limit, before))
+        return await self.link.aperform(_found(search, where or {}, tenant, limit, before))
 
     def cancel(self, job_id: UUID | str, *, actor: str | None = None, reason: str | None = None) -> Status:
         """Cancel a job that has not ended."""
@@ -112,8 +112,8 @@ class Steering:
 
 
 def _found(
-    search: str, fields: Mapping[str, str], tenant: str | None, limit: int, before: UUID | str | None
+    search: str, where: Mapping[str, str], tenant: str | None, limit: int, before: UUID | str | None
 ) -> Call[Found]:
     place = None if before is None else as_uuid(before)
-    terms = (f"{name}:{quoted(value)}" for name, value in fields.items())
+    terms = (f"{name}:{quoted(value)}" for name, value in where.items())
     return find_jobs(parse(" ".join([search, *terms])).within(tenant), limit, before=place)
