@@ -55,10 +55,11 @@ class Provision:
 async def draft(user_id: str, name: str, region: str) -> tuple[UUID, str]:
     """Make a draft, and the checkout that pays for it; gives the agent's id and where to pay."""
     await _refuse_while_busy(user_id)
-    customer = await _row(CUSTOMER, user_id)
+    async with app.atransaction() as connection:
+        (customer,) = await _row(connection, CUSTOMER, user_id)
     # The session first: if Stripe is away there is no draft, and a session whose address nobody was told cannot be paid.
     agent_id = uuid4()
-    session = await open_session(agent_id, user_id, customer[0])
+    session = await open_session(agent_id, user_id, customer)
     async with app.atransaction() as connection:
         await connection.execute(DRAFT, (agent_id, user_id, name, region, session.id))
     return agent_id, str(session.url)
@@ -66,17 +67,15 @@ async def draft(user_id: str, name: str, region: str) -> tuple[UUID, str]:
 
 async def look(agent_id: UUID, user_id: str) -> Provision:
     """Say how far an agent is."""
-    name, region = await _row(AGENT, agent_id, user_id)
-    jobs = await _provisions({"subject": f"agent:{agent_id}"})
-    retries = sum(job.retry_of is not None for job in jobs)
-    return Provision(agent_id, name, region, retries, jobs[0] if jobs else None)
+    async with app.atransaction() as connection:
+        return await _look(connection, agent_id, user_id)
 
 
 async def retry(agent_id: UUID, user_id: str) -> UUID:
     """Try once more, as a new job that waits until the last attempt's machine is gone; gives its id."""
     async with app.atransaction() as connection:
-        await connection.execute(LOCK_CUSTOMER, (user_id,))  # of a user's two retries, one sees the other
-        found = await look(agent_id, user_id)
+        await _row(connection, LOCK_CUSTOMER, user_id)  # of a user's two retries, one sees the other
+        found = await _look(connection, agent_id, user_id)
         await _refuse_while_busy(user_id)
         if found.job is None or found.state != "failed":
             raise Refused(f"Agent {found.name!r} is {found.state}: only a failed one can be retried.")
@@ -89,9 +88,16 @@ async def retry(agent_id: UUID, user_id: str) -> UUID:
     return handle.id
 
 
+async def _look(connection: Any, agent_id: UUID, user_id: str) -> Provision:
+    name, region = await _row(connection, AGENT, agent_id, user_id)
+    jobs = await _provisions({"subject": f"agent:{agent_id}"})
+    retries = sum(job.retry_of is not None for job in jobs)
+    return Provision(agent_id, name, region, retries, jobs[0] if jobs else None)
+
+
 async def _refuse_while_busy(user_id: str) -> None:
     for job in await _provisions({"tag": f"user:{user_id}", "status": "pending,running,retry"}):
-        name, _ = await _row(AGENT, job.payload["agent_id"], user_id)
+        name = (job.metadata or {}).get("agent")
         raise Refused(f"Agent {name!r} is being provisioned: please wait until it has finished.")
 
 
@@ -105,9 +111,8 @@ async def _provisions(where: dict[str, str]) -> list[Job]:
     return [job for job in found.jobs if job.compensates is None]
 
 
-async def _row(statement: str, *values: Any) -> Any:
-    async with app.atransaction() as connection:
-        row = await (await connection.execute(statement, values)).fetchone()
+async def _row(connection: Any, statement: str, *values: Any) -> Any:
+    row = await (await connection.execute(statement, values)).fetchone()
     if row is None:
         raise Unknown
     return row

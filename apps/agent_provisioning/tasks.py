@@ -69,6 +69,7 @@ async def paid(event: WebhookEvent, connection: Any) -> None:
         conn=connection,
         subject=f"agent:{agent_id}",
         tags=[f"user:{user_id}"],
+        metadata={"agent": name},
         label=f"Provision {name}",
         requested_by=user_id,
     )

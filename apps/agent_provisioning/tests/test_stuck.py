@@ -14,9 +14,9 @@ async def test_reading_the_job_finds_that_it_is_stuck(
     agent_id = await ana.buy("Atlas")
     await (await hand_over(world)).report("started")
 
-    holdfast_db.clock.advance(599)
+    holdfast_db.clock.advance(510)
     assert (await ana.look(agent_id))["state"] == "provisioning"
-    holdfast_db.clock.advance(2)
+    holdfast_db.clock.advance(91)
 
     shown = await ana.look(agent_id)
     assert (shown["state"], shown["error"], shown["workflowRunId"]) == ("failed", SILENT, "7001")
@@ -41,9 +41,9 @@ async def test_silence_counts_from_the_dispatch_when_no_callback_came(
     holdfast_db.clock.advance(5000)  # waiting for a worker is not silence
     await hand_over(world)
 
-    holdfast_db.clock.advance(599)
+    holdfast_db.clock.advance(510)
     assert (await ana.look(agent_id))["state"] == "provisioning"
-    holdfast_db.clock.advance(2)
+    holdfast_db.clock.advance(91)
     assert (await ana.look(agent_id))["error"] == SILENT
 
 
@@ -54,7 +54,7 @@ async def test_silence_counts_from_the_last_callback_and_who_is_slow_but_alive_i
     run = await hand_over(world)
     await run.report("started")
     for _ in range(2):
-        holdfast_db.clock.advance(440)
+        holdfast_db.clock.advance(360)
         await adrain(app)
         assert await run.report("heartbeat") == 200
 

@@ -52,7 +52,7 @@ def test_jitter_is_full_and_on_unless_switched_off() -> None:
 
 
 def test_backoff_is_configured_per_agent(plane: Plane) -> None:
-    plane.agent("hasty", backoff_base=2, backoff_multiplier=5, backoff_max=40, max_retries=5)
+    plane.agent("hasty", backoff_base=20, backoff_multiplier=5, backoff_max=150, max_retries=5)
     plane.agent("lazy", backoff_base=100, backoff_multiplier=1, max_retries=5)
     waits: dict[str, list[float]] = {"hasty": [], "lazy": []}
     for agent, found in waits.items():
@@ -64,7 +64,7 @@ def test_backoff_is_configured_per_agent(plane: Plane) -> None:
             plane.clock.advance(301)
         plane.cancel(job_id)
 
-    assert waits["hasty"] == pytest.approx([2, 10, 40, 40], abs=0.5)
+    assert waits["hasty"] == pytest.approx([20, 100, 150, 150], abs=0.5)
     assert waits["lazy"] == pytest.approx([100, 100, 100, 100], abs=0.5)
 
 
