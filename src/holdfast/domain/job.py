@@ -60,6 +60,8 @@ class Job:
     approval: dict[str, Any] | None = None  # what it asks while it is WAITING_FOR_APPROVAL
     ready_at: datetime | None = None  # since when its newest attempt could have started
     started_at: datetime | None = None  # and when it did
+    # Of its newest attempt, where an outside executor has it: executor, state (planned, calling, sent, over), id and url.
+    run: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

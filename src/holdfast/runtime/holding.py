@@ -4,12 +4,13 @@ import json
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
 import holdfast.store.claim as claims
-from holdfast.domain.errors import BadInput, DatabaseUnavailable, LeaseLost, Undecipherable
+from holdfast.domain.errors import BadInput, DatabaseUnavailable, HoldfastError, LeaseLost, Undecipherable
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Failed, Released, outcome_of, settlement
 from holdfast.domain.payload import encode_result
@@ -19,12 +20,14 @@ from holdfast.runtime import chance
 from holdfast.runtime.heartbeat import Heartbeat
 from holdfast.runtime.identity import Identity
 from holdfast.runtime.logs import events
+from holdfast.runtime.projector import SLICE
 from holdfast.runtime.sealing import opened
 from holdfast.store import upkeep
 from holdfast.store.call import Call
 from holdfast.store.enqueue import register_tasks
 from holdfast.store.errors import WorkerUnknown
 from holdfast.store.finish import Settled, complete, settle
+from holdfast.store.project import project
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
@@ -99,6 +102,12 @@ class Holding:
         if time.monotonic() >= self._sweep_at:
             self._sweep_at = time.monotonic() + LEASE / Heartbeat.BEATS_PER_LEASE
             self._app.link.perform(upkeep.sweep())
+            self._project()
+
+    def _project(self) -> None:
+        """Keep the figures, a slice at a time; another process that is at it has the work left to it."""
+        with suppress(HoldfastError):  # the next one makes up for it
+            self._app.link.perform_once(project(SLICE))
 
     def _claim(self, me: UUID, make: Callable[[UUID], Call[list[ClaimedJob]]]) -> list[ClaimedJob]:
         """Claim; what earlier claims took without our hearing of it comes first."""
@@ -131,6 +140,7 @@ class Holding:
         identity, self._identity = self._identity, None
         if identity is None:
             return
+        self._project()
         try:
             self._app.link.perform(claims.retire_worker(identity.id))
         except DatabaseUnavailable as error:  # its lease ends without it

@@ -2,13 +2,16 @@
 
 import json
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
+from holdfast.domain.backoff import BackoffLike
 from holdfast.domain.errors import LeaseLost
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Recorded
 from holdfast.domain.redaction import NOTHING, Hidden
+from holdfast.domain.task import backoff_rule
 from holdfast.runtime.durable import Durable
 
 if TYPE_CHECKING:
@@ -37,11 +40,13 @@ class JobContext:
         "_stopped",
         "_task",
         "log_lines",
+        "settings",
     )
 
     def __init__(self, job: ClaimedJob, task: "AnyTask") -> None:
         self._job = job
         self._task = task
+        self.settings = task.settings  # of this attempt: the task may have changed its backoff
         self.log_lines: list[dict[str, Any]] | None = None
         self._stopped: bool = False  # set by the loop, read by a thread: a plain flag is enough
         self._durable: Durable | None = None
@@ -148,6 +153,12 @@ class JobContext:
         """Say what the job's result is, before the transaction that completes it ends."""
         self._result = self._task.codec.encode_result(value)
 
+    def use_backoff(self, backoff: BackoffLike) -> None:
+        """Space this attempt's failures from here on like this, and not as the task does: for a customer's or a plan's own backoff."""
+        self.settings = replace(self.settings, backoff=backoff_rule(backoff))
+        if self._durable is not None:
+            self._durable.settings = self.settings
+
     # -- what the worker asks --------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
@@ -158,7 +169,7 @@ class JobContext:
     def durable(self) -> Durable:
         """The attempt's durable side, made when first needed: most jobs need none."""
         if self._durable is None:
-            self._durable = Durable(self._job, self._task.settings, self.captured_logs, lambda: self._stopped)
+            self._durable = Durable(self._job, self.settings, self.captured_logs, lambda: self._stopped)
         return self._durable
 
     def replay(self, durable: Durable) -> None:

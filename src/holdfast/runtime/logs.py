@@ -2,6 +2,9 @@
 
 import json
 import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +16,28 @@ events = logging.getLogger("holdfast")
 
 MOST_LINES = 200
 LONGEST_LINE = 2000
+
+_worker: ContextVar[Callable[[], str] | None] = ContextVar("holdfast_worker", default=None)
+
+
+@contextmanager
+def logged_as(name: Callable[[], str]) -> Iterator[None]:
+    """Let the lines of a worker say which one it is, whichever of its parts writes them."""
+    before = _worker.set(name)
+    try:
+        yield
+    finally:
+        _worker.reset(before)
+
+
+def _name_worker(record: logging.LogRecord) -> bool:
+    name = _worker.get()
+    if name is not None and not hasattr(record, "worker"):
+        record.worker = name()
+    return True
+
+
+events.addFilter(_name_worker)
 
 
 class CaptureHandler(logging.Handler):

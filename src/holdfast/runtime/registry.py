@@ -42,15 +42,15 @@ class Enqueues(Generic[P, R]):
         """The task that it enqueues."""
         return self._task
 
-    def job(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
+    def job(self, /, *args: P.args, **kwargs: P.kwargs) -> NewJob:
         """Make a job without enqueuing it, for app.enqueue_many."""
         return NewJob(new_id(), self._task.name, self._task.codec.encode(args, kwargs), self._options)
 
-    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+    def enqueue(self, /, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
         """Enqueue a job; when this returns outside a transaction of the caller's, the job is durable."""
         return self._app.enqueue_many([self.job(*args, **kwargs)], conn=self._conn)[0]
 
-    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> AsyncHandle[R]:
+    async def aenqueue(self, /, *args: P.args, **kwargs: P.kwargs) -> AsyncHandle[R]:
         """Enqueue a job; when this returns outside a transaction of the caller's, the job is durable."""
         return (await self._app.aenqueue_many([self.job(*args, **kwargs)], conn=self._conn))[0]
 

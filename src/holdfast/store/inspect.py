@@ -49,7 +49,7 @@ def read_job(values: list[Any]) -> Job:
 
 
 def _without_hidden(job: Job, payload: dict[str, Any], hidden: Hidden) -> Job:
-    made = {name: hidden.value(getattr(job, name)) for name in ("result", "metadata")}
+    made = {name: hidden.value(getattr(job, name)) for name in ("result", "metadata", "run")}
     said = {name: hidden.text(getattr(job, name)) for name in ("error", "reason", "label", "subject", "tags")}
     asked = job.approval and {**job.approval, "question": hidden.text(job.approval["question"])}
     # A key that was made of the payload is a hash of it, by which a short secret can be guessed.
@@ -62,6 +62,15 @@ def find_job(job_id: UUID) -> Call[Job | None]:
     """Look one job up."""
     text = f"{select_jobs()} where j.id = %(job_id)s"
     return Call(text, {"job_id": job_id, "whole": True}, lambda rows: _read_jobs(rows)[0] if rows else None)
+
+
+def upcoming(limit: int) -> Call[list[Job]]:
+    """List the jobs that wait for their time, the next to run first; the index of what is due answers it."""
+    text = (
+        f"{select_jobs()} where j.due_at is not null and j.claim_order is null and j.held_by is null"
+        " order by j.due_at limit %(limit)s"
+    )
+    return Call(text, {"limit": limit, "whole": True}, _read_jobs)
 
 
 def jobs_between(first: UUID, last: UUID, limit: int) -> Call[list[Candidate]]:

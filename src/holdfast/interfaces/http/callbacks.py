@@ -39,7 +39,6 @@ _NOBODY = read_token("00000000-0000-7000-8000-000000000000", "1", "00000000-0000
 
 _STATUSES = {
     Answer.OK: HTTPStatus.OK,
-    Answer.NOT_FOUND: HTTPStatus.NOT_FOUND,
     Answer.NONCE_REUSED: HTTPStatus.CONFLICT,
     Answer.STALE_ATTEMPT: HTTPStatus.CONFLICT,
     Answer.OTHER_RUN: HTTPStatus.CONFLICT,
@@ -112,6 +111,8 @@ class Callbacks:
                 "action": given.action, "answer": str(answer),
             },
         )  # fmt: skip
+        if answer is Answer.NOT_FOUND:  # also who may sign learns nothing about which jobs there are
+            return _answered(HTTPStatus.UNAUTHORIZED, "unauthorized")
         return _answered(_STATUSES[answer], str(answer))
 
     async def _without_hidden(self, given: Callback) -> Callback:
