@@ -32,6 +32,8 @@ from holdfast.store.project import project
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
 
+# What a host that ends still projects; workers do the rest.
+LAST_SLICES = 10
 LEASE = 30.0
 
 
@@ -104,10 +106,12 @@ class Holding:
             self._app.link.perform(upkeep.sweep())
             self._project()
 
-    def _project(self) -> None:
-        """Keep the figures, a slice at a time; another process that is at it has the work left to it."""
+    def _project(self, most: int = 1) -> None:
+        """Keep the figures, at most so many slices; another process that is at it has the work left to it."""
         with suppress(HoldfastError):  # the next one makes up for it
-            self._app.link.perform_once(project(SLICE))
+            for _ in range(most):
+                if not self._app.link.perform_once(project(SLICE)).more:
+                    return
 
     def _claim(self, me: UUID, make: Callable[[UUID], Call[list[ClaimedJob]]]) -> list[ClaimedJob]:
         """Claim; what earlier claims took without our hearing of it comes first."""
@@ -140,7 +144,7 @@ class Holding:
         identity, self._identity = self._identity, None
         if identity is None:
             return
-        self._project()
+        self._project(LAST_SLICES)
         try:
             self._app.link.perform(claims.retire_worker(identity.id))
         except DatabaseUnavailable as error:  # its lease ends without it
