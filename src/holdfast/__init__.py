@@ -60,8 +60,9 @@ if TYPE_CHECKING:
         WaitTimedOut,
     )
     from holdfast.domain.failure import Rules
-    from holdfast.domain.feed import FeedEvent
+    from holdfast.domain.feed import FeedEvent, Usage
     from holdfast.domain.flow import chain, group
+    from holdfast.domain.job import Job
     from holdfast.domain.outcome import Cancel, Fail, Retry
     from holdfast.domain.rollout import rollout_bucket, rollout_position
     from holdfast.domain.states import Status
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from holdfast.runtime.feed import Feed
     from holdfast.runtime.handle import AsyncHandle, Handle
     from holdfast.runtime.holding import Claimed
+    from holdfast.runtime.tick import Ticked
 
 __all__ = [
     "Answer",
@@ -119,6 +121,7 @@ __all__ = [
     "IdReused",
     "IllegalMove",
     "Invitation",
+    "Job",
     "JobFailed",
     "JobNotFound",
     "KeyNotFound",
@@ -149,10 +152,12 @@ __all__ = [
     "SyncContext",
     "TenantBound",
     "TenantsNotApart",
+    "Ticked",
     "TooManyJobs",
     "Unchangeable",
     "Undecipherable",
     "UnknownTask",
+    "Usage",
     "WaitTimedOut",
     "chain",
     "group",
@@ -204,6 +209,7 @@ _HOMES = {
     "IdReused": "holdfast.domain.errors",
     "IllegalMove": "holdfast.domain.errors",
     "Invitation": "holdfast.domain.approval",
+    "Job": "holdfast.domain.job",
     "JobFailed": "holdfast.domain.errors",
     "JobNotFound": "holdfast.domain.errors",
     "KeyNotFound": "holdfast.domain.errors",
@@ -224,6 +230,7 @@ _HOMES = {
     "ScheduleExists": "holdfast.domain.errors",
     "ScheduleMissed": "holdfast.domain.alert",
     "ScheduleNotFound": "holdfast.domain.errors",
+    "Ticked": "holdfast.runtime.tick",
     "TooManyJobs": "holdfast.domain.errors",
     "OperationNotFound": "holdfast.domain.errors",
     "SchemaMismatch": "holdfast.domain.errors",
@@ -238,6 +245,7 @@ _HOMES = {
     "Unchangeable": "holdfast.domain.errors",
     "Undecipherable": "holdfast.domain.errors",
     "UnknownTask": "holdfast.domain.errors",
+    "Usage": "holdfast.domain.feed",
     "WaitTimedOut": "holdfast.domain.errors",
     "chain": "holdfast.domain.flow",
     "group": "holdfast.domain.flow",

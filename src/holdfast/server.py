@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.domain.access import Principal, Role, Scope
 from holdfast.domain.errors import Configuration as _Configuration
+from holdfast.domain.health import Check, Verdict
 from holdfast.domain.webhook import WebhookEvent
 from holdfast.runtime.access import create_key
 from holdfast.runtime.verifiers import GitHub, HmacHeader, SharedSecret, StandardWebhook, Stripe, Verifier
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
 
 __all__ = [
+    "Check",
     "GitHub",
     "HmacHeader",
     "Principal",
@@ -23,12 +25,14 @@ __all__ = [
     "SharedSecret",
     "StandardWebhook",
     "Stripe",
+    "Verdict",
     "Verifier",
     "WebhookEvent",
     "asgi",
     "callbacks",
     "create_key",
     "end_streams",
+    "examine",
     "serve",
     "webhooks",
 ]
@@ -63,6 +67,16 @@ def end_streams() -> None:
     from holdfast.runtime.live import end_streams as end  # noqa: PLC0415 - with the rest of the service
 
     end()
+
+
+def examine(app: "Holdfast") -> list[Check]:
+    """Look at everything that `holdfast doctor` looks at, for a health page or an operator's command of your own.
+
+    A database that cannot be reached is a check that failed, and the last one.
+    """
+    from holdfast.interfaces.checks import examine as look  # noqa: PLC0415 - as the rest: only who asks pays for it
+
+    return list(look(lambda: app.link.database, roles_required=False))
 
 
 def serve(application: Any, host: str = "127.0.0.1", port: int = 7070) -> int:

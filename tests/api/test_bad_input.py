@@ -172,3 +172,9 @@ def test_an_id_nobody_has_is_not_found(app: Holdfast) -> None:
         app.cancel(nobody)
     with pytest.raises(JobNotFound, match=str(nobody)):
         app.retry(nobody)
+
+
+def test_an_argument_called_self_is_one_like_any_other(unsent: AnyTask) -> None:
+    for enqueue in (unsent.job, unsent.enqueue):
+        with pytest.raises(BadPayload, match="self"):
+            enqueue(self=1)

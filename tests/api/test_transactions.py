@@ -120,3 +120,24 @@ def test_plain_sql_enqueues_with_the_tasks_defaults(
     assert row is not None
     (job,) = holdfast_db.jobs()
     assert (job.id, job.payload, job.priority, job.max_retries) == (row[0], {"order": 7}, 5, 3)
+
+
+def test_a_transaction_of_the_apps_own_commits_at_its_end(
+    app: Holdfast, charge: AnyTask, holdfast_db: ScratchDatabase
+) -> None:
+    with app.transaction() as conn:
+        charge.using(conn=conn).enqueue(7)
+        unseen = job_ids(holdfast_db.owner_url)
+
+    assert unseen == []
+    holdfast_db.assert_enqueued(charge, order=7)
+
+
+def test_an_error_rolls_a_transaction_of_the_apps_own_back(
+    app: Holdfast, charge: AnyTask, holdfast_db: ScratchDatabase
+) -> None:
+    with pytest.raises(LookupError), app.transaction() as conn:  # noqa: PT012 - the whole block is rolled back
+        charge.using(conn=conn).enqueue(7)
+        raise LookupError
+
+    assert job_ids(holdfast_db.owner_url) == []

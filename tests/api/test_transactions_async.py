@@ -146,3 +146,25 @@ async def test_an_asyncpg_pool_is_no_transaction(charge: AnyTask, holdfast_db: S
     async with asyncpg.create_pool(**asyncpg_arguments(holdfast_db.url), min_size=1) as pool:
         with pytest.raises(BadInput, match=r"conn= got asyncpg\.pool\.Pool; it takes"):
             await charge.using(conn=pool).aenqueue(7)
+
+
+async def test_a_transaction_of_the_apps_own_commits_at_its_end(
+    app: Holdfast, charge: AnyTask, holdfast_db: ScratchDatabase
+) -> None:
+    async with app.atransaction() as conn:
+        await charge.using(conn=conn).aenqueue(7)
+        unseen = job_ids(holdfast_db.owner_url)
+
+    assert unseen == []
+    holdfast_db.assert_enqueued(charge, order=7)
+
+
+async def test_an_error_rolls_a_transaction_of_the_apps_own_back(
+    app: Holdfast, charge: AnyTask, holdfast_db: ScratchDatabase
+) -> None:
+    with pytest.raises(LookupError):  # noqa: PT012 - the whole block is rolled back
+        async with app.atransaction() as conn:
+            await charge.using(conn=conn).aenqueue(7)
+            raise LookupError
+
+    assert job_ids(holdfast_db.owner_url) == []

@@ -13,6 +13,10 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "holdfast"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
+APPS = sorted((ROOT / "apps").rglob("*.py"))
+PRODUCTS = [path.parent for path in (ROOT / "apps").glob("*/tasks.py")]
+INSIDES = re.compile(r"holdfast\.(runtime|store|domain|interfaces|embedded)\b|psycopg|asyncpg")
+
 LARGEST_MODULE = 400
 SQL = re.compile(
     r"\b(select\b.*\bfrom|insert\s+into|update\s+\S+\s+set|delete\s+from|truncate\s+table|(create|alter|drop)\s+(or\s+replace\s+)?"
@@ -39,7 +43,7 @@ def test_the_layers_hold() -> None:
     assert said.returncode == 0, said.stdout + said.stderr
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
+@pytest.mark.parametrize("path", [*MODULES, *APPS], ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_a_module_can_be_read_at_one_sitting(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= LARGEST_MODULE
 
@@ -62,6 +66,45 @@ def test_only_the_store_knows_the_driver() -> None:
     }
 
     assert found == set()
+
+
+def imported_by_an_app(text: str) -> list[str]:
+    """List what an application imports that is not for it: Holdfast's insides, and the driver."""
+    tree = ast.parse(text)
+    names = [
+        name
+        for node in ast.walk(tree)
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [f"{node.module}.{alias.name}" for alias in node.names]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    ]
+    return [name for name in names if INSIDES.match(name)]
+
+
+def test_applications_use_the_public_doors_only() -> None:
+    found = {path.relative_to(ROOT).as_posix(): imported_by_an_app(path.read_text()) for path in APPS}
+
+    assert len(found) > len(PRODUCTS) * 5
+    assert {name: names for name, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import holdfast.store",
+        "from holdfast.runtime.app import Holdfast",
+        "from holdfast.domain import errors",
+        "from holdfast import interfaces",
+        "def late():\n    import psycopg.rows",
+        "from psycopg_pool import ConnectionPool",
+    ],
+)
+def test_an_application_that_reaches_inside_is_found(line: str) -> None:
+    assert imported_by_an_app(line)
 
 
 def texts(path: Path) -> Iterator[str]:

@@ -11,6 +11,7 @@ import pytest
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 LATEST = BENCHMARKS / "results" / "latest.json"
 SERVICE = BENCHMARKS / "results" / "service.json"
+PRODUCTS = BENCHMARKS / "results" / "products.json"
 
 
 def load_report(path: str) -> Any:
@@ -26,6 +27,7 @@ def load_report(path: str) -> Any:
 
 report = load_report("report.py")
 service = load_report("service/report.py")
+products = load_report("products/report.py")
 
 
 @pytest.fixture
@@ -173,3 +175,18 @@ def test_the_service_is_told_beside_the_constant_and_judged_by_its_median(tail: 
     (line,) = [goal for goal in service.goals(300, 1000, 8) if goal.key == "webhook_p99"]
 
     assert line.line(samples).endswith(f"| {tail:.1f} ms | 10.0 | {tail / 10:.2f} | ≤ 50 | {verdict} |")
+
+
+def test_the_published_table_of_the_products_is_the_one_of_their_last_run() -> None:
+    results = json.loads(PRODUCTS.read_text(encoding="utf-8"))
+
+    assert PRODUCTS.with_suffix(".md").read_text(encoding="utf-8") == products.table(results)
+
+
+@pytest.mark.parametrize(("late", "verdict"), [(5, "reached"), (6, "**not reached**")])
+def test_a_product_is_judged_by_its_95th_percentile(late: int, verdict: str) -> None:
+    samples = {"workspace_ready": [100.0] * (100 - late) + [5000.0] * late}
+
+    (goal,) = [goal for goal in products.GOALS if goal.key == "workspace_ready"]
+
+    assert goal.line(samples).endswith(f"| 5,000 ms | p95 ≤ 1,000 ms | {verdict} |")

@@ -51,7 +51,11 @@ def test_the_sql_of_a_page_runs(page: Path, owner: psycopg.Connection) -> None:
         owner.execute(text)
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"], ids=name)
+@pytest.mark.parametrize(
+    "page",
+    [*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("apps/**/README.md"))],
+    ids=name,
+)
 def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     targets = [link for link in LINK.findall(page.read_text("utf-8")) if "://" not in link]
 

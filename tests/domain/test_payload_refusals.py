@@ -281,7 +281,10 @@ def test_a_model_that_contains_itself_is_called_that() -> None:
         ([b"x"], "value[0]: is bytes, which JSON cannot hold; pass base64 text"),
         (UUID(int=1), "value: is a UUID, which is not plain JSON; annotate the parameter with its type"),
         (Opaque(), "value: is a Opaque, which is not plain JSON; annotate the parameter with its type"),
-        ([SecretStr("x")], "value[0]: is a secret, and payloads are stored readable"),
+        (
+            [SecretStr("x")],
+            "value[0]: is a secret, and its annotation does not say so: annotate the parameter",
+        ),
     ],
     ids=named,
 )
@@ -385,20 +388,15 @@ class TestDefinitions:
 
         assert "data: is bytes, which JSON cannot hold; pass base64 text" in self.refusal(task)
 
-    def test_a_secret_is_refused_and_never_stored_as_stars(self) -> None:
-        def task(password: SecretStr) -> None: ...
+    def test_a_secret_that_is_a_key_is_refused(self) -> None:
+        def task(logins: dict[SecretStr, int]) -> None: ...
 
-        assert "password: is a secret, and payloads are stored readable" in self.refusal(task)
-
-    def test_a_secret_inside_something_is_refused(self) -> None:
-        def task(logins: list[Login]) -> None: ...
-
-        assert "logins.password: is a secret" in self.refusal(task)
+        assert "logins: has a secret as a key, and keys are shown" in self.refusal(task)
 
     def test_a_result_that_is_a_secret_is_refused(self) -> None:
         def task() -> SecretStr: ...  # type: ignore[empty-body]
 
-        assert "is a secret" in self.refusal(task)
+        assert "is a secret, and results and steps are shown; keep it elsewhere" in self.refusal(task)
 
     def test_what_can_be_read_only_once_is_refused(self) -> None:
         def task(values: Iterable[int]) -> None: ...
@@ -477,7 +475,7 @@ class TestResults:
             (order_with(ratio=math.nan), "result.items[2].ratio: is nan"),
             (Open.model_validate({"a": math.nan}), "result.a: is nan"),
             ([b"x"], "result[0]: is bytes"),
-            ({"a": SecretStr("x")}, "result.a: is a secret"),
+            ({"a": SecretStr("x")}, "result.a: is a secret, and results and steps are shown"),
             ("\x00", "contains the character \\u0000"),
             ("\ud800", "contains half of a surrogate pair"),
             (Opaque(), "result: cannot be written as JSON"),

@@ -1,17 +1,19 @@
 """Paths into payloads, and what is hidden at their ends."""
 
+import json
 from typing import Any
 
 import pytest
 
 from holdfast import Configuration, Holdfast
-from holdfast.domain.redaction import HIDDEN, hidden_words, redacted, scrubbed
+from holdfast.domain.redaction import HIDDEN, Hidden, hidden_words, redacted, scrubbed
 
 PAYLOAD = {
     "card": {"number": "4111 1111", "cvc": 123, "owner": None},
     "items": [{"pin": "9876"}, {"pin": 1}],
     "n": 1,
 }
+SPECIAL = 'a+b "é\n'
 
 
 @pytest.mark.parametrize(
@@ -39,7 +41,45 @@ def test_nothing_is_hidden_by_no_paths_and_the_payload_itself_stays() -> None:
 
 
 def test_words_are_what_stands_at_the_ends_of_paths_and_short_ones_are_left() -> None:
-    assert hidden_words(PAYLOAD, ["card", "items.*.pin"]) == ["4111 1111", "9876"]
+    assert hidden_words({"pins": ["987654", "12"]}, ["pins"]) == ["987654"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "GET /?key=a%2Bb+%22%C3%A9%0A failed",
+        "GET /?key=a%2Bb%20%22%C3%A9%0A failed",
+        str({"key": SPECIAL}),
+        json.dumps({"key": SPECIAL}),
+        json.dumps({"key": SPECIAL}, ensure_ascii=False),
+    ],
+)
+def test_a_word_is_hidden_as_python_json_and_addresses_spell_it(text: str) -> None:
+    words = hidden_words({"key": SPECIAL}, ["key"])
+
+    assert HIDDEN in scrubbed(text, words)
+    assert "a" not in scrubbed(text, words).replace(HIDDEN, "").replace("failed", "")
+
+
+def test_each_line_of_a_long_secret_is_hidden_by_itself() -> None:
+    words = hidden_words({"key": "-----BEGIN KEY-----\nMIIEvQIBADANBg\nshort\n"}, ["key"])
+
+    assert scrubbed(["| MIIEvQIBADANBg", "short"], words) == [f"| {HIDDEN}", "short"]
+
+
+def test_scrubbing_reaches_names_and_numbers() -> None:
+    assert scrubbed({"pin 987654": 987654, "n": 98765, "is": True}, ["987654"]) == {
+        f"pin {HIDDEN}": HIDDEN,
+        "n": 98765,
+        "is": True,
+    }
+
+
+def test_what_an_encrypted_payload_hides_is_known_by_its_place_alone() -> None:
+    hidden = Hidden.of({"$encrypted": {"key": "2026-01", "text": "c2VjcmV0"}}, ["*"])
+
+    assert hidden.words == ()
+    assert hidden.value({"a": 1}) == {"a": HIDDEN}
 
 
 def test_scrubbing_reaches_every_text_of_an_error() -> None:

@@ -7,12 +7,12 @@ from typing import Any
 import psycopg
 import pytest
 
+from apps._world.github import TOKEN, GitHub, simulated
+from apps._world.serving import served
 from executors.stage import SECRET, Stage
 from holdfast import GitHubActions, Holdfast
 from holdfast.server import callbacks
 from holdfast.testing import ScratchDatabase
-from world.github import TOKEN, GitHub, simulated
-from world.serving import served
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ from uuid import UUID, uuid4
 
 import httpx
 
+from apps._world.github import GitHub
 from holdfast import Holdfast, Status
 from holdfast.domain.callback import Token
 from holdfast.domain.signature import sign
 from holdfast.store.dispatch import HandOver, hand_over
 from holdfast.testing import ScratchDatabase, drain
 from sql.support import Machine
-from world.github import GitHub
 
 if TYPE_CHECKING:
     import psycopg

@@ -5,10 +5,10 @@ import time
 import pytest
 from starlette.responses import JSONResponse, Response
 
+from apps._world.github import TOKEN
 from executors.stage import Stage
 from guarantees.waiting import until
 from holdfast import Status
-from world.github import TOKEN
 
 
 def limited(**headers: str) -> Response:

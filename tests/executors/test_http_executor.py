@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from apps._world.serving import served
 from executors.stage import SECRET, Stage
 from holdfast import Configuration, Dispatch, Executor, Holdfast, HttpExecutor, RunRef, Status
-from world.serving import served
 
 
 class Receiver:

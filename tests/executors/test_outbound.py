@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import ssl
 from collections.abc import AsyncIterator
 from ipaddress import ip_address, ip_network
 
@@ -11,12 +12,12 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from apps._world.serving import given_up, served
 from holdfast import DispatchFailed, DispatchRefused
 from holdfast.domain.addresses import forbidden
 from holdfast.runtime.outbound import Outbound, Reply
 from world.connections import connected_to
 from world.often import times
-from world.serving import given_up, served
 
 INSIDE = [
     "0.0.0.0", "10.0.0.1", "100.64.0.1", "100.100.100.200", "127.0.0.1", "127.255.255.254", "168.63.129.16", "169.254.169.254",
@@ -208,3 +209,16 @@ def test_the_environment_may_open_networks_too(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("HOLDFAST_OUTBOUND_ALLOW", "10.0.0.0/8, 127.0.0.0/8")
     with served(application([])) as url:
         assert send(f"{url}/echo", "127.0.0.1").status == 200
+
+
+def test_certificates_are_read_once_and_not_for_every_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def answer(_request: Request) -> Response:
+        return PlainTextResponse("ok")
+
+    with served(Starlette(routes=[Route("/", answer, methods=["POST"])])) as url:
+        send(url, "127.0.0.1", allow=("127.0.0.0/8",))
+        monkeypatch.setattr(
+            ssl.SSLContext, "load_verify_locations", lambda *_, **__: pytest.fail("read again")
+        )
+
+        assert send(url, "127.0.0.1", allow=("127.0.0.0/8",)).body == b"ok"

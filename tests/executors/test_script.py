@@ -11,13 +11,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from apps._world.serving import served
+from apps._world.workflow import SCRIPT, read_workflow
 from executors.stage import SECRET, Stage, another_job
 from guarantees.waiting import until
 from holdfast import Status
 from holdfast.domain.callback import Token
 from holdfast.domain.signature import SignedHeaders, verify
-from world.serving import served
-from world.workflow import SCRIPT, read_workflow
 
 
 def script(url: str, *words: str, run: str = "7", **environment: str) -> "subprocess.CompletedProcess[str]":

@@ -49,6 +49,17 @@ def test_a_run_that_succeeds_completes_the_job_with_its_result(stage: Stage) -> 
     assert stage.machine.history(token.job_id)[-1]["actor"] == "executor:github"
 
 
+def test_who_finds_a_job_sees_its_run(stage: Stage) -> None:
+    token = stage.hand_over()
+    planned = stage.app.jobs(f"id:{token.job_id}").jobs[0].run
+    stage.report(token, "started", run_id="7001", run_url="https://ci.example/7001")
+
+    (job,) = stage.app.jobs(f"id:{token.job_id}").jobs
+
+    assert planned == {"executor": "github", "state": "planned", "id": None, "url": None}
+    assert job.run == {"executor": "github", "state": "sent", "id": "7001", "url": "https://ci.example/7001"}
+
+
 def test_a_run_that_fails_fails_the_job_with_its_step_and_its_run(stage: Stage) -> None:
     stage.github.machine = 'echo "step=create the machine" >>"$GITHUB_ENV"; exit 3'
     token = start(stage, retries=0)

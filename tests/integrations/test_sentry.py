@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import sentry_sdk
+from pydantic import SecretStr
 from sentry_sdk.envelope import Envelope
 from sentry_sdk.integrations.logging import LoggingIntegration
 from sentry_sdk.transport import Transport
@@ -69,6 +70,23 @@ def test_a_failed_attempt_is_reported_with_its_job(app: Holdfast, sent: list[Any
     }
     assert event["contexts"]["holdfast"] == {"attempt": 1, "retries": 0, "subject": "order:7"}
     assert "order 7" in [crumb["message"] for crumb in event["breadcrumbs"]["values"]]
+
+
+def test_a_report_says_nothing_that_the_task_redacts(app: Holdfast, sent: list[Any]) -> None:
+    @app.task(retries=0, redact=["card"])
+    def charge(card: str, token: SecretStr) -> None:
+        words = [card, token.get_secret_value()]
+        sentry_sdk.add_breadcrumb(message=f"charging {words}", data={"words": words})
+        logging.getLogger("shop").warning("charging %s", words)
+        raise LookupError(f"no such card as {words}")
+
+    secrets = ["-".join([part] * 2) for part in ("4111", "live")]  # lines of source are a part of reports
+    charge.enqueue(secrets[0], SecretStr(secrets[1]))
+    drain(app)
+
+    (event,) = sent
+    assert event["exception"]["values"][0]["value"] == "no such card as ['[redacted]', '[redacted]']"
+    assert [word for word in secrets if word in repr(event)] == []
 
 
 def test_every_failed_attempt_is_reported_once(app: Holdfast, sent: list[Any]) -> None:

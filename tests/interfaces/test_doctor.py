@@ -4,6 +4,8 @@ from uuid import uuid4
 
 import psycopg
 
+from holdfast import Holdfast
+from holdfast.server import Verdict, examine
 from holdfast.store.call import perform_sync
 from holdfast.store.claim import claim, register_worker
 from holdfast.testing import ScratchDatabase, drain
@@ -217,3 +219,20 @@ def test_a_login_without_rights_is_told_what_it_lacks(
         assert "grant the login a Holdfast role" in told
     finally:
         owner.execute(f"drop role {name}")
+
+
+def test_a_program_asks_what_doctor_asks(holdfast_db: ScratchDatabase, cli: Cli) -> None:
+    told = cli.json("doctor")["checks"]
+
+    found = examine(holdfast_db.use(Holdfast()))
+
+    assert [(check.name, check.verdict) for check in found] == [(one["name"], one["verdict"]) for one in told]
+
+
+def test_a_database_that_is_away_is_the_last_check_of_a_program() -> None:
+    away = Holdfast("postgresql://nobody@127.0.0.1:1/nowhere")
+
+    found = examine(away)
+
+    assert (found[-1].name, found[-1].verdict) == ("database", Verdict.FAIL)
+    assert found[-1].advice is not None

@@ -1,5 +1,7 @@
 import asyncio
 import logging
+import os
+import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -8,6 +10,7 @@ import pytest
 
 from holdfast import BadInput, Cancel, Context, Delays, Fail, Holdfast, JobFailed, LeaseLost, Retry, Status
 from holdfast.testing import ScratchDatabase, adrain, crash_at, drain
+from runtime import apart_app, apart_tasks
 
 
 def test_an_async_task_runs_and_its_result_comes_back_typed(app: Holdfast) -> None:
@@ -114,6 +117,27 @@ def test_log_lines_are_kept_with_their_attempt(app: Holdfast, holdfast_db: Scrat
     assert [line["message"] for line in record.logs] == ["charging 42 EUR"]
 
 
+def test_the_log_says_why_a_job_is_retried_and_when_and_which_worker_says_so(
+    app: Holdfast, caplog: pytest.LogCaptureFixture
+) -> None:
+    @app.task(retries=1, backoff=Delays([60]))
+    async def fetch() -> None:
+        raise ValueError("the door is closed")
+
+    fetch.enqueue()
+    with caplog.at_level(logging.INFO, "holdfast"):
+        drain(app)
+
+    (said,) = [record.__dict__ for record in caplog.records if record.msg == "job:retry"]
+    assert (said["error"], said["max_retries"], said["retry_in"]) == (
+        "ValueError: the door is closed",
+        1,
+        60.0,
+    )
+    (started,) = [record.__dict__ for record in caplog.records if record.msg == "worker:started"]
+    assert said["worker"] == started["worker"]
+
+
 def test_a_delayed_job_runs_when_it_is_due(app: Holdfast, holdfast_db: ScratchDatabase) -> None:
     @app.task()
     async def later() -> None: ...
@@ -144,6 +168,53 @@ def test_a_crashed_workers_job_is_taken_over(app: Holdfast, holdfast_db: Scratch
     assert job.status is Status.RETRY  # a suspect waits for a worker whose app a child process can import
     assert job.suspect
     assert job.retry_count == 0
+
+
+def test_an_attempt_may_bring_a_backoff_of_its_own(app: Holdfast, holdfast_db: ScratchDatabase) -> None:
+    @app.task(backoff=Delays([60]))
+    async def broken(ctx: Context, patience: int | None) -> None:
+        if patience is not None:
+            ctx.use_backoff(Delays([patience]))
+        raise RuntimeError("no")
+
+    for patience in (None, 5, 600):
+        broken.enqueue(patience)
+    drain(app)
+
+    waits = [(job.due_at - job.updated_at).total_seconds() for job in holdfast_db.jobs() if job.due_at]
+    assert waits == pytest.approx([60, 5, 600], abs=0.5)
+
+
+def test_the_tries_of_a_step_follow_the_attempts_own_backoff(app: Holdfast) -> None:
+    tries: list[int] = []
+
+    def flaky() -> str:
+        tries.append(1)
+        if len(tries) < 3:
+            raise TimeoutError
+        return "done"
+
+    @app.task(backoff=Delays([3600]))
+    async def patient(ctx: Context) -> str:
+        await ctx.step("first", str)
+        ctx.use_backoff(Delays([0]))
+        return await ctx.step("flaky", flaky, retries=2)
+
+    handle = patient.enqueue()
+    drain(app)
+
+    assert handle.result() == "done"
+
+
+def test_a_child_runs_tasks_of_an_app_whose_own_module_does_not_import_them(
+    holdfast_db: ScratchDatabase,
+) -> None:
+    holdfast_db.use(apart_app.app)
+
+    handle = apart_tasks.whose_child.enqueue()
+    drain(apart_app.app)
+
+    assert handle.result() == os.getpid()
 
 
 def test_an_outcome_committed_before_a_crash_stands(app: Holdfast, holdfast_db: ScratchDatabase) -> None:
@@ -217,3 +288,45 @@ async def test_an_app_sets_the_weight_of_a_tenant(app: Holdfast) -> None:
     assert Counter(job.tenant for job in claimed) == {"big": 12, "small": 4}
     with pytest.raises(BadInput, match="1 to 1000"):
         await app.aset_tenant_weight("big", 0)
+
+
+def test_the_log_says_what_an_attempt_failed_with(
+    app: Holdfast, holdfast_db: ScratchDatabase, caplog: pytest.LogCaptureFixture
+) -> None:
+    @app.task(retries=1, backoff=60)
+    async def broken() -> None:
+        raise RuntimeError("no " + "x" * 1000)
+
+    broken.enqueue()
+
+    with caplog.at_level(logging.INFO, "holdfast"):
+        drain(app)
+        holdfast_db.clock.advance(61)
+        drain(app)
+
+    told = {
+        line.message: vars(line) for line in caplog.records if line.message in {"job:retry", "job:failed"}
+    }
+    assert told.keys() == {"job:retry", "job:failed"}
+    assert all(one["error"] == ("RuntimeError: no " + "x" * 1000)[:500] for one in told.values())
+
+
+async def test_a_worker_on_a_busy_machine_finds_that_nothing_is_left_to_do(app: Holdfast) -> None:
+    @app.task()
+    async def greet(name: str) -> str:
+        return f"Hello {name}"
+
+    async def keep_busy() -> None:
+        while True:
+            time.sleep(0.01)  # noqa: ASYNC251 - every answer of the database comes later than the next look
+            await asyncio.sleep(0)
+
+    handle = await greet.aenqueue("Ann")
+    busy = asyncio.create_task(keep_busy())
+
+    async with asyncio.timeout(30):
+        await adrain(app)
+
+    busy.cancel()
+    assert await handle.status() is Status.COMPLETED
+    await app.aclose()

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from apps._world.serving import served
 from guarantees.waiting import until
 from holdfast.domain.approval import Invitation
 from holdfast.interfaces.http.asgi import asgi
@@ -17,7 +18,6 @@ from service.test_approval_page import Office, office
 from sql.asking import votes
 from world.browser import Browser, browser
 from world.often import times
-from world.serving import served
 
 __all__ = ["office"]  # the fixture
 

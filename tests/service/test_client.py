@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from apps._world.serving import served
 from holdfast import BadInput, Configuration, Holdfast, JobFailed, JobNotFound, NotAllowed, WaitTimedOut
 from holdfast.client import AsyncClient, Client, EventsMissed, Service
 from holdfast.domain.access import Scope
@@ -28,7 +29,6 @@ from holdfast.store.project import project
 from holdfast.testing import drain
 from service.threads import answering
 from world.often import times
-from world.serving import served
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ from schemathesis.core.result import Ok
 from schemathesis.generation.stateful import run_state_machine_as_test
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
+from apps._world.serving import served
 from holdfast import Holdfast
 from holdfast.domain.access import Scope
 from holdfast.interfaces.http.asgi import all_operations, asgi
 from holdfast.runtime.access import create_key
 from holdfast.testing import TestServer
 from world.often import LONG, times
-from world.serving import served
 
 NAMES = [f"{operation.method} {operation.path}" for operation in all_operations()]
 EXAMPLES = times(8, 50_000 // len(NAMES))

@@ -10,14 +10,16 @@ import httpx
 import pytest
 from starlette.routing import BaseRoute, Mount, Route
 
-from holdfast import HttpExecutor
-from holdfast.domain.access import Scope
+from holdfast import Holdfast, HttpExecutor
+from holdfast.domain.access import Principal, Scope
 from holdfast.interfaces.http.asgi import PARTS, all_operations, asgi
 from holdfast.store.project import project
+from holdfast.testing import TestServer
 from service.asking import problem
 from service.streams import streaming
 from service.tenants import SECRET, Service, Strange, Things
 from service.threads import answering
+from sql.support import database_for
 
 EVENTS = "/api/v1/events"
 # The same for everybody: nothing of any tenant stands in them.
@@ -161,6 +163,43 @@ async def test_a_stream_is_for_the_own_tenant_and_anothers_is_nobodys(
         ]
         assert {answer.status_code for answer in answers} == {404}
         assert texts[0] == texts[1]
+
+
+def served_to(app: Holdfast, tenant: str | None) -> Any:
+    """Serve somebody that the host knows, bound to a tenant or to none."""
+
+    async def authenticate(_request: Any) -> Principal:
+        return Principal("ann", frozenset({Scope.READ}), tenant)
+
+    return asgi(app, authenticate=authenticate)
+
+
+async def test_where_one_role_does_everything_anothers_stream_is_nobodys_and_nobody_bound_gets_an_own(
+    holdfast_server: TestServer,
+) -> None:
+    with database_for(holdfast_server.admin_url, "nocreaterole") as database_url:
+        app = Holdfast(database_url=database_url)
+        app.migrate()
+
+        @app.task()
+        async def greet() -> None: ...
+
+        own, foreign = (greet.using(tenant=name, subject="s").enqueue().id for name in ("acme", "globex"))
+        bound, free = (served_to(app, tenant) for tenant in ("acme", None))
+        with answering(bound) as url:
+            answers = {
+                query: await status_of(url, query, None)
+                for query in (
+                    f"job={foreign}", f"job={uuid4()}", "tenant=globex", "tenant=nobody", f"job={own}", "tenant=acme", "subject=s",
+                )
+            }  # fmt: skip
+        with answering(free) as url:
+            for query in (f"job={foreign}", "tenant=globex", "subject=s"):
+                assert await status_of(url, query, None) == 200, query
+        app.close()
+
+    # As an operation of the API: who is bound to a tenant is not served, and what is another's is not there.
+    assert list(answers.values()) == [404, 404, 404, 404, 403, 403, 403]
 
 
 async def test_of_a_shared_subject_a_stream_tells_the_own_jobs_alone(open_service: Service, url: str) -> None:

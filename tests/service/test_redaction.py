@@ -1,6 +1,8 @@
 """What a task redacts is read by its task, and by nobody who looks at its jobs."""
 
+import base64
 import logging
+import secrets
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
@@ -8,8 +10,9 @@ from typing import Any
 
 import psycopg
 import pytest
+from pydantic import SecretStr
 
-from holdfast import Holdfast, SyncContext
+from holdfast import Context, Holdfast, Keys, SyncContext
 from holdfast.domain.search import parse
 from holdfast.runtime.logs import JsonFormatter, TextFormatter
 from holdfast.store.inspect import attempts, find_job, history
@@ -118,6 +121,46 @@ def test_lines_of_the_process_hide_it_too_while_the_task_runs(
     (note,) = owner.execute("select note from holdfast.progress").fetchone()  # type: ignore[misc]
     assert "9876" not in lines[0] + note
     assert lines[0].count("[redacted]") == 3
+
+
+async def test_a_key_that_was_made_of_a_hidden_value_gives_no_hint_of_it(
+    shop: Holdfast, calling: Calling
+) -> None:
+    @shop.task(redact=["pin"], unique=True)
+    async def unlock(pin: str) -> None: ...
+
+    job = unlock.enqueue("1234")
+
+    async with calling("read") as client:
+        shown = await client.get(f"/api/v1/jobs/{job.id}")
+
+    assert shown.json()["key"] == "payload:[redacted]"
+
+
+async def test_a_secret_reaches_its_task_and_is_encrypted_where_the_app_encrypts(
+    shop: Holdfast, calling: Calling, owner: psycopg.Connection
+) -> None:
+    shop.encryption = Keys({"2026": base64.b64encode(secrets.token_bytes(32)).decode()})
+    got = []
+
+    @shop.task(retries=0)
+    async def send(ctx: Context, token: SecretStr) -> dict[str, str]:
+        got.append(token)
+        await ctx.progress(1, note=f"with {token.get_secret_value()}")
+        return {"token": token.get_secret_value()}
+
+    job = send.enqueue(SecretStr(NUMBER))
+    await shop.run_worker(until_idle=True, handle_signals=False, poll=0.05)
+
+    async with calling("read") as client:
+        shown = await client.get(f"/api/v1/jobs/{job.id}")
+    stored = owner.execute(
+        "select j.payload::text, p.note from holdfast.job j join holdfast.progress p on p.job_id = j.id"
+    ).fetchall()
+    assert got == [SecretStr(NUMBER)]
+    assert shown.json()["result"] == {"token": "[redacted]"}
+    assert NUMBER not in shown.text + repr(stored)
+    assert stored[0][1] == "with [redacted]"
 
 
 def test_a_host_that_runs_the_job_itself_scrubs_its_failure_too(

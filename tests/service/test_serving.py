@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import time
+from http.client import HTTPConnection
 from typing import Any
 
 import httpx
@@ -188,3 +189,24 @@ def test_who_connects_and_does_not_speak_is_hung_up_on(
 
             assert is_hung_up(silent)
             until("the slow one is hung up on", lambda: not goes_on(slow))
+
+
+def test_who_asks_again_and_again_on_one_connection_is_not_hung_up_on(
+    shop: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often the look falls between two of its requests."""
+    monkeypatch.setattr(http_serving, "SILENCE", 0.3)
+    monkeypatch.setattr(http_serving, "_LOOK_EVERY_TICKS", 1)
+    with answering(asgi(shop)) as url:
+        asking = HTTPConnection(httpx.URL(url).host, httpx.URL(url).port)
+        asking.connect()
+        own_port = asking.sock.getsockname()[1]
+        until_then = time.monotonic() + 1.5
+
+        while time.monotonic() < until_then:
+            asking.request("GET", "/livez")
+            assert asking.getresponse().read()
+            time.sleep(0.02)  # it has something else to do: most of the time nothing is asked
+
+        assert asking.sock.getsockname()[1] == own_port
+        asking.close()

@@ -190,3 +190,22 @@ async def test_without_the_database_it_says_so(
         answer = await client.post("/api/v1/tick", headers=HEADERS)
 
     assert problem(answer) == (503, "unavailable")
+
+
+async def test_a_host_ticks_without_http_too(host: Holdfast) -> None:
+    await host.aenqueue_many([host.tasks["note"].job(number) for number in range(3)])
+
+    ticked = await host.atick(most_jobs=2, seconds=10)
+
+    assert ticked is not None
+    assert ticked._asdict() == {"ran": 2, "completed": 2, "failed": 0, "retried": 0, "remaining": 1}
+    await host.aclose()
+
+
+async def test_ticks_of_one_process_exclude_each_other_however_they_are_begun(host: Holdfast) -> None:
+    await host.tasks["slow"].aenqueue(0.5)
+
+    ticks = await asyncio.gather(*(host.atick(seconds=4) for _ in range(3)))
+
+    assert [ticked is None for ticked in ticks] == [False, True, True]
+    await host.aclose()

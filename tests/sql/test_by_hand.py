@@ -142,6 +142,31 @@ def test_a_cap_per_subject_leaves_other_subjects_and_tenants_alone(machine: Mach
         retry(machine, machine.job_in(Status.FAILED, **other))
 
 
+def undone(machine: Machine, job_id: UUID) -> UUID:
+    """Give a job a clean-up that has failed."""
+    undoing: UUID = machine.value(
+        "insert into holdfast.job (task, subject, compensates) values ('t', 's:1', %s) returning id::uuid",
+        job_id,
+    )
+    return fail(machine, undoing)
+
+
+def test_a_clean_up_that_is_retried_neither_uses_up_nor_needs_the_cap_of_its_subject(
+    machine: Machine,
+) -> None:
+    machine.register("t", manual_retries=1, manual_retries_per="subject")
+    first = machine.job_in(Status.FAILED, subject="s:1")
+    cleaning = retry(machine, undone(machine, first))
+    machine.move(cleaning, Status.RUNNING)
+    machine.move(cleaning, Status.COMPLETED)
+
+    second = fail(machine, retry(machine, first))
+    retry(machine, undone(machine, second))
+
+    with machine.refused("HF008", "retried by hand 1 times"):
+        retry(machine, second)
+
+
 def test_a_retry_takes_the_key_over_from_the_old_job(machine: Machine) -> None:
     old = machine.job_in(Status.FAILED, key="k", key_scope="ever")
 

@@ -154,6 +154,7 @@ MAY_CALL: dict[str, set[str]] = {
     "dispatch_cancelled": _WORKER,
     "callback": {"holdfast_worker", *_API},
     "check_run": _ENQUEUERS,
+    "hidden_of": {"holdfast_worker", *_API},
 }
 
 # Every table and view that anybody but the owner may read. Nobody writes any of them.

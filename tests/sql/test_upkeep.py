@@ -221,6 +221,19 @@ def test_dropping_a_month_waits_for_nobody_who_reads(lasting: Machine, holdfast_
 # -- retention -------------------------------------------------------------------------------------------------------------
 
 
+def test_retention_spares_failed_jobs_of_a_task_that_keeps_them(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    lasting.register("t", retention=86400, options={"keep_failed": True})
+    jobs = {status: lasting.job_in(status) for status in TERMINAL}
+    holdfast_db.clock.advance(2 * DAY)
+
+    upkeep(lasting)
+
+    left = lasting.rows("select id from holdfast.job")
+    assert [row["id"] for row in left] == [jobs[Status.FAILED]]
+
+
 @pytest.mark.parametrize("status", TERMINAL)
 def test_retention_removes_a_job_with_its_history_and_attempts(
     each_lasting: Machine, each_db: ScratchDatabase, status: Status

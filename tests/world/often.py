@@ -3,8 +3,10 @@
 import os
 
 LONG = os.environ.get("HOLDFAST_LONG") == "1"
+# Of what a claim needs, in percent: for whoever has less time than it takes.
+SHARE = int(os.environ.get("HOLDFAST_SHARE", "100"))
 
 
 def times(short: int, long: int) -> int:
     """Say how often."""
-    return long if LONG else short
+    return max(short, long * SHARE // 100) if LONG else short

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from world.serving import given_up, served
+from apps._world.serving import given_up, served
 
 ACCEPTED = "250 OK"
 

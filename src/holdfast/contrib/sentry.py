@@ -3,6 +3,7 @@
 from asyncio import CancelledError as _CancelledError
 from collections.abc import Iterator as _Iterator
 from typing import TYPE_CHECKING
+from typing import Any as _Any
 
 import sentry_sdk as _sentry
 from sentry_sdk.integrations.logging import ignore_logger as _ignore_logger
@@ -40,12 +41,29 @@ def report_failures(app: "Holdfast") -> None:
             scope.set_context(
                 "holdfast", {"attempt": ctx.attempt, "retries": ctx.retry_count, "subject": ctx.subject}
             )
+            scope.add_event_processor(lambda event, _hint: _without_hidden(ctx, event))
             try:
                 yield
             except BaseException as error:
                 if _is_failure(ctx, error):
                     _sentry.capture_exception(error)
                 raise
+
+
+def _without_hidden(ctx: "JobContext", event: _Any) -> _Any:
+    """Leave out of a report what the task redacts: in its words, and with the local variables, which are the task's own."""
+    if not ctx.hidden:
+        return event
+    for raised in (event.get("exception") or {}).get("values") or ():
+        raised["value"] = ctx.hidden.text(raised.get("value"))
+        for frame in (raised.get("stacktrace") or {}).get("frames") or ():
+            frame.pop("vars", None)
+    crumbs = event.get("breadcrumbs")
+    for told in (event, *((crumbs.get("values") or ()) if isinstance(crumbs, dict) else ())):
+        for name in ("message", "logentry", "extra", "data"):
+            if name in told:
+                told[name] = ctx.hidden.text(told[name])
+    return event
 
 
 def _is_failure(ctx: "JobContext", error: BaseException) -> bool:

@@ -12,6 +12,9 @@ from holdfast.domain.json_rules import check_json_object
 Action: TypeAlias = Literal["started", "heartbeat", "progress", "completed", "failed"]
 ACTIONS: frozenset[str] = frozenset(get_args(Action))
 
+# What a run says in words of its own, which events, logs and lists repeat.
+SAID: frozenset[str] = frozenset({"note", "type", "message", "step", "run_url"})
+
 _LONGEST_ID = 200
 _LONGEST_URL = 2000
 _LONGEST_STEP = 300

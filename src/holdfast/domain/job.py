@@ -60,6 +60,8 @@ class Job:
     approval: dict[str, Any] | None = None  # what it asks while it is WAITING_FOR_APPROVAL
     ready_at: datetime | None = None  # since when its newest attempt could have started
     started_at: datetime | None = None  # and when it did
+    # Of its newest attempt, where an outside executor has it: executor, state (planned, calling, sent, over), id and url.
+    run: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +170,10 @@ class ClaimedJob(NamedTuple):
     extras: str | None
     claim_id: UUID
 
+    def __repr__(self) -> str:
+        # Without the payload: what is logged or raised with a job in it may be read by anybody.
+        return f"<claimed job {self.id} of {self.task}, attempt {self.attempt}>"
+
 
 class NewJob(NamedTuple):
     """A job on its way into the database: its payload and options are JSON text already."""
@@ -176,6 +182,9 @@ class NewJob(NamedTuple):
     task: str
     payload: str
     options: str
+
+    def __repr__(self) -> str:
+        return f"<new job {self.id} of {self.task}>"
 
 
 class Enqueued(NamedTuple):

@@ -22,6 +22,8 @@ _LONG_NUMBER = re.compile(rb"(?:^|[:\[,])-?[0-9.]{%d}" % MAX_DIGITS)
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _BRACKETS_ONLY = bytes.maketrans(b"{}", b"[]"), bytes(set(range(256)) - set(b"[]{}"))
 _TOO_DEEP = f"is nested deeper than {MAX_DEPTH} levels"
+# A secret where no annotation says so would be stored, and shown to everybody.
+NOT_SAID = "is a secret, and its annotation does not say so: annotate the parameter, e.g. as SecretStr, to have it kept and hidden"
 _SHOWN_PARTS = 10
 _SHOWN_TEXT = 60
 
@@ -249,7 +251,7 @@ def check_finite(value: float) -> None:
 def _not_plain(value: object) -> str:
     kind = type(value).__name__
     if hasattr(value, "get_secret_value"):
-        return "is a secret, and payloads are stored readable; pass its name and look it up in the task"
+        return NOT_SAID
     if isinstance(value, bytes | bytearray | memoryview):
         return f"is {kind}, which JSON cannot hold; pass base64 text"
     if isinstance(value, set | frozenset):

@@ -9,7 +9,7 @@ An unannotated parameter takes plain JSON only.
 """
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NotRequired, TypeAlias
 
 from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter, ValidationError
@@ -22,14 +22,17 @@ from holdfast.domain.json_rules import (
     MAX_BYTES,
     MAX_DEPTH,
     MAX_DIGITS,
+    NOT_SAID,
     Fault,
     check_json_object,
     check_parsed,
     check_written,
 )
 from holdfast.domain.parameters import Parameters, read_parameters
+from holdfast.domain.redaction import HIDDEN, is_hidden
 from holdfast.domain.refusals import invalid, parsed, unwritable
-from holdfast.domain.value_rules import Check, ValueRules, check_anything
+from holdfast.domain.secret_values import EVERY, MASK, revealed, secret_paths
+from holdfast.domain.value_rules import NOT_KEPT, Check, ValueRules, check_anything
 
 __all__ = [
     "JSON",
@@ -54,32 +57,39 @@ class PayloadCodec:
 
     __slots__ = (
         "_extra_check",
+        "_hidden",
         "_in_checks",
         "_names",
         "_out_checks",
         "_positional",
         "_positional_only",
+        "_redact",
         "_serializer",
         "_validator",
         "_warnings",
         "result",
+        "secrets",
         "task",
     )
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: Parameters, redact: Sequence[str] = ()) -> None:
         self.task = parameters.task
         self.result = ResultCodec(parameters.returns, f"result of {parameters.task}")
         self._names = frozenset(parameters.types)
         self._positional = parameters.positional
         self._positional_only = parameters.positional_only
-        outgoing = ValueRules()
+        outgoing = ValueRules(secrets=True)
         self._out_checks = _checks(outgoing, parameters)
-        self._in_checks = _checks(ValueRules(restored=True), parameters)
+        self._in_checks = _checks(ValueRules(restored=True, secrets=True), parameters)
         self._extra_check = outgoing.check_for(parameters.extra_type) if parameters.takes_extra else None
         # Collecting serializer warnings costs 1.2 µs; only instances that skip validation can cause one.
         self._warnings: Any = "error" if outgoing.trusts_instances else False
         adapter = _adapter(_payload_type(parameters), f"task {parameters.task}")
         self._validator, self._serializer = adapter.validator, adapter.serializer
+        self.secrets: Sequence[str] = _secret_paths(parameters)
+        """Where secrets stand in a payload, as paths of redact=."""
+        self._redact = redact
+        self._hidden = [*redact, *self.secrets]
 
     @classmethod
     def of(
@@ -88,9 +98,13 @@ class PayloadCodec:
         *,
         context_type: type | None = None,
         localns: Mapping[str, Any] | None = None,
+        redact: Sequence[str] = (),
     ) -> "PayloadCodec":
-        """Build the codec for a task function; a first parameter annotated `context_type` is no part of it."""
-        return cls(read_parameters(function, context_type, localns or {}))
+        """Build the codec for a task function; a first parameter annotated `context_type` is no part of it.
+
+        What `redact` names, and what is a secret by its type, is not repeated in refusals.
+        """
+        return cls(read_parameters(function, context_type, localns or {}), redact)
 
     def encode(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """Return the payload of a call, or say which argument cannot be stored and why."""
@@ -98,11 +112,16 @@ class PayloadCodec:
         try:
             values = self._validator.validate_python(given, by_alias=True, by_name=True)
         except ValidationError as error:
-            raise invalid(error, given, self.task) from None
+            raise invalid(error, given, self.task, self._hidden) from None
         if self._out_checks or self._extra_check:
             self._check(values)
         try:
             text = self._serializer.to_json(values, round_trip=True, warnings=self._warnings)
+            if self.secrets or MASK in text:
+                plain = self._serializer.to_python(values, round_trip=True, warnings=self._warnings)
+                text = revealed(text, plain, self.secrets)
+        except Fault as fault:
+            raise fault.refusal() from None
         except (PydanticSerializationError, ValueError) as error:
             raise unwritable(self._serializer, values, error, self.task) from None
         check_written(text)
@@ -113,9 +132,9 @@ class PayloadCodec:
         try:
             values: dict[str, Any] = self._validator.validate_json(text, by_alias=True, by_name=True)
         except ValidationError as error:
-            raise invalid(error, parsed(text), self.task) from None
+            raise invalid(error, parsed(text), self.task, self._hidden) from None
         if self._in_checks:
-            _run(self._in_checks, values)
+            _run(self._in_checks, values, self._redact)
         return values
 
     def arguments(self, values: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -150,9 +169,9 @@ class PayloadCodec:
         return given
 
     def _check(self, values: dict[str, Any]) -> None:
-        _run(self._out_checks, values)
+        _run(self._out_checks, values, self._redact)
         if self._extra_check is not None:
-            _run(dict.fromkeys(values.keys() - self._names, self._extra_check), values)
+            _run(dict.fromkeys(values.keys() - self._names, self._extra_check), values, self._redact)
 
 
 class ResultCodec:
@@ -178,6 +197,7 @@ class ResultCodec:
         try:
             check_anything(value)
         except Fault as fault:
+            fault.what = NOT_KEPT if fault.what is NOT_SAID else fault.what
             raise fault.within("result").refusal(root={"result": value}) from None
         text = self._write(value)
         check_written(text, self._subject, self._most)
@@ -284,10 +304,18 @@ def _result_check(annotation: Any, subject: str) -> Check | None:
         raise BadInput(f"{fault.refusal(subject)}") from None
 
 
-def _run(checks: _Checks, values: dict[str, Any]) -> None:
+def _secret_paths(parameters: Parameters) -> list[str]:
+    extra = {EVERY: parameters.extra_type} if parameters.takes_extra else {}
+    return secret_paths({**parameters.types, **extra})
+
+
+def _run(checks: _Checks, values: dict[str, Any], hidden: Sequence[str]) -> None:
     for name, check in checks.items():
         if name in values:
             try:
                 check(values[name], 1)
             except Fault as fault:
-                raise fault.within(name).refusal(root=values) from None
+                fault.within(name)
+                if is_hidden(fault.path, hidden):
+                    fault.what = f"cannot be stored as what it is, which is {HIDDEN}"
+                raise fault.refusal(root=values) from None

@@ -3,15 +3,51 @@
 It hides from readers of the API, the command line, events and logs; the rows themselves keep everything (see encryption for that).
 """
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import quote, quote_plus
 
+from holdfast.domain.encryption import MEMBER
 from holdfast.domain.error_text import CUT
 from holdfast.domain.errors import Configuration
 
 HIDDEN: Final = "[redacted]"
 # Shorter values stand in too many texts by chance: a text without its "12" says nothing any more.
 SHORTEST_WORD: Final = 4
+# A line of a longer secret, as of a key in PEM, is told apart from what stands in other texts too.
+_SHORTEST_LINE: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """What of one job others do not read: the places where it stands, and the words that it is made of."""
+
+    paths: Sequence[str] = ()
+    words: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, payload: Any, paths: Sequence[str] | None) -> "Hidden":
+        """Read from a payload what is hidden; what an encrypted one says is known to its task alone."""
+        if not paths:
+            return NOTHING
+        is_sealed = isinstance(payload, dict) and isinstance(payload.get(MEMBER), dict)
+        return cls(paths, () if is_sealed else hidden_words(payload, paths))
+
+    def __bool__(self) -> bool:
+        return bool(self.paths)
+
+    def value(self, value: Any) -> Any:
+        """Give a copy of what a task made: hidden by its place, and wherever else it stands."""
+        return scrubbed(redacted(value, self.paths), self.words)
+
+    def text(self, value: Any) -> Any:
+        """Give a copy of what was said about the job, whose places have names of ours."""
+        return scrubbed(value, self.words)
+
+
+NOTHING: Final = Hidden()
 
 
 def checked_paths(task: str, paths: Sequence[str]) -> list[str]:
@@ -29,6 +65,15 @@ def checked_paths(task: str, paths: Sequence[str]) -> list[str]:
 def first_names(paths: Iterable[str]) -> set[str]:
     """Name the payload's fields in which something is hidden."""
     return {path.partition(".")[0] for path in paths}
+
+
+def is_hidden(at: Sequence[str | int], paths: Iterable[str]) -> bool:
+    """Whether something at this place is hidden, or something in or around it; where that is not clear, it is."""
+    names = [part for part in at if isinstance(part, str)]
+    return any(
+        all(name in {"*", place} for name, place in zip(path.split("."), names, strict=False))
+        for path in paths
+    )
 
 
 def redacted(value: Any, paths: Sequence[str] | None) -> Any:
@@ -52,8 +97,27 @@ def _without(value: Any, names: Sequence[str]) -> Any:
 
 def hidden_words(value: Any, paths: Sequence[str]) -> list[str]:
     """List what is hidden, as it would stand in a text; the longest first, because they may contain each other."""
-    found = {word for path in paths for word in _words(value, path.split("."))}
+    found = {spelt for path in paths for word in _words(value, path.split(".")) for spelt in _spellings(word)}
     return sorted((word for word in found if len(word) >= SHORTEST_WORD), key=len, reverse=True)
+
+
+def _spellings(word: str) -> Iterator[str]:
+    """Give a word as it stands in texts: plain, in Python's and JSON's quotes, in an address, and line by line."""
+    yield word
+    if word.isalnum():  # written the same everywhere, but for letters that JSON and addresses spell out
+        if not word.isascii():
+            yield from (json.dumps(word)[1:-1], quote(word, safe=""))
+        return
+    yield from (
+        repr(word)[1:-1],
+        ascii(word)[1:-1],
+        json.dumps(word)[1:-1],
+        json.dumps(word, ensure_ascii=False)[1:-1],
+    )
+    yield from (quote(word, safe=""), quote(word), quote_plus(word))
+    lines = word.splitlines()
+    if len(lines) > 1:
+        yield from (line.strip() for line in lines if len(line.strip()) >= _SHORTEST_LINE)
 
 
 def _words(value: Any, names: Sequence[str]) -> Iterator[str]:
@@ -70,15 +134,22 @@ def _words(value: Any, names: Sequence[str]) -> Iterator[str]:
 
 def scrubbed(value: Any, words: Sequence[str]) -> Any:
     """Give a copy of a text, or of JSON with texts in it, in which none of these words stands."""
+    if not words:
+        return value
     if isinstance(value, str):
         for word in words:
             # Where a text was cut, the beginning of a word may stand.
             value = CUT.join(_without_end(part, word) for part in value.replace(word, HIDDEN).split(CUT))
         return value
     if isinstance(value, dict):
-        return {key: scrubbed(one, words) for key, one in value.items()}
-    if isinstance(value, list):
+        return {
+            scrubbed(key, words) if isinstance(key, str) else key: scrubbed(one, words)
+            for key, one in value.items()
+        }
+    if isinstance(value, list | tuple):
         return [scrubbed(one, words) for one in value]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return HIDDEN if str(value) in words else value
     return value
 
 

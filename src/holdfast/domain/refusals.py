@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -9,6 +10,7 @@ from pydantic_core import ErrorDetails, SchemaSerializer
 
 from holdfast.domain.errors import BadPayload
 from holdfast.domain.json_rules import Fault, check_plain, path_text, shown, step
+from holdfast.domain.redaction import HIDDEN, is_hidden
 
 _TOLD = 3
 _EXPECTED = re.compile(r"Input should be (?:(?:an?|the) )?(?:valid )?(?P<what>.+)")
@@ -24,10 +26,10 @@ _MISSING = {
 _UNEXPECTED = {"extra_forbidden", "unexpected_keyword_argument"}
 
 
-def invalid(error: ValidationError, given: object, subject: str) -> BadPayload:
-    """Return the refusal of values that are not what the annotations say."""
+def invalid(error: ValidationError, given: object, subject: str, hidden: Sequence[str] = ()) -> BadPayload:
+    """Return the refusal of values that are not what the annotations say; what the paths hide is not repeated."""
     problems = error.errors(include_url=False)
-    told = [_problem(one, given, subject) for one in problems[:_TOLD]]
+    told = [_problem(one, given, subject, hidden) for one in problems[:_TOLD]]
     if len(problems) > _TOLD:
         told.append(f"and {len(problems) - _TOLD} more")
     return BadPayload("; ".join(told))
@@ -47,15 +49,24 @@ def unwritable(serializer: SchemaSerializer, value: object, error: Exception, su
     return BadPayload(f"{subject}: cannot be written as JSON: {' '.join(reason.split())}")
 
 
-def _problem(problem: ErrorDetails, given: object, subject: str) -> str:
+def _problem(problem: ErrorDetails, given: object, subject: str, hidden: Sequence[str]) -> str:
     if problem["type"] == "json_invalid":
         reason = problem["msg"].removeprefix("Invalid JSON: ")
         return f"{subject}: is not valid JSON: {reason}"
-    where = path_text(_real_path(problem, given))
-    return f"{where or subject}: {_what(problem, subject, where)}"
+    path = _real_path(problem, given)
+    where = path_text(path)
+    if is_hidden(path, hidden):
+        return f"{where or subject}: {_what_of_hidden(problem, subject, where)}"
+    return f"{where or subject}: {_what(problem, subject, where, shown(problem['input']))}"
 
 
-def _what(problem: ErrorDetails, subject: str, where: str) -> str:
+def _what_of_hidden(problem: ErrorDetails, subject: str, where: str) -> str:
+    if problem["type"] in _MISSING | _UNEXPECTED or _EXPECTED.fullmatch(problem["msg"]):
+        return _what(problem, subject, where, HIDDEN)
+    return f"is not what its annotation asks for, got {HIDDEN}"  # others' words may repeat it
+
+
+def _what(problem: ErrorDetails, subject: str, where: str, given: str) -> str:
     kind, message = problem["type"], problem["msg"]
     if kind in _MISSING:
         return "is missing"
@@ -68,11 +79,11 @@ def _what(problem: ErrorDetails, subject: str, where: str) -> str:
     if kind == "recursion_loop":
         return "contains itself, which JSON cannot hold"
     if kind in _KINDS:
-        return f"expected {_KINDS[kind]}, got {shown(problem['input'])}"
+        return f"expected {_KINDS[kind]}, got {given}"
     if match := _EXPECTED.fullmatch(message):
         expected = match["what"] if kind in _LISTS_CHOICES else _simple(match["what"])
-        return f"expected {expected}, got {shown(problem['input'])}"
-    return f"{message.removeprefix('Value error, ')}, got {shown(problem['input'])}"
+        return f"expected {expected}, got {given}"
+    return f"{message.removeprefix('Value error, ')}, got {given}"
 
 
 def _simple(what: str) -> str:

@@ -204,6 +204,12 @@ def parse(text: str) -> Search:
     return Search(tuple(terms), text=text)
 
 
+def quoted(value: str) -> str:
+    """Write a value so that it is read as one, whatever stands in it."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
 def _skip(text: str, position: int) -> int:
     found = _SPACE.match(text, position)
     return found.end() if found else position

@@ -6,36 +6,46 @@ A type that can hold nothing at fault compiles to None, and costs nothing when j
 import collections
 import collections.abc
 import dataclasses
-import types
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
 from inspect import Parameter
 from typing import (
-    Annotated,
     Any,
     ForwardRef,
-    NewType,
-    NotRequired,
-    Required,
     TypeAlias,
     TypeVar,
-    Union,
     get_args,
     get_origin,
 )
 
-from pydantic import BaseModel, EncodedBytes, Secret, SecretBytes, SecretStr
-from typing_extensions import ReadOnly, get_type_hints, is_typeddict
+from pydantic import BaseModel, EncodedBytes
+from typing_extensions import is_typeddict
 
-from holdfast.domain.json_rules import MAX_DIGITS, Fault, check_depth, check_finite, check_plain, shown
+from holdfast.domain.annotations import (
+    BYTES,
+    SECRETS,
+    UNIONS,
+    bare_type,
+    field_types,
+    has_fields,
+    is_secret,
+)
+from holdfast.domain.json_rules import (
+    MAX_DIGITS,
+    NOT_SAID,
+    Fault,
+    check_depth,
+    check_finite,
+    check_plain,
+    check_text,
+    shown,
+)
 
 Check: TypeAlias = Callable[[Any, int], None]
 """Takes a value and how deep it stands; raises a Fault."""
 
 _ANYTHING = (Any, object, Parameter.empty)
-_SECRETS = (SecretStr, SecretBytes, Secret)
-_BYTES = (bytes, bytearray, memoryview)
 _LAZY = (
     collections.abc.Iterable,
     collections.abc.Iterator,
@@ -44,7 +54,7 @@ _LAZY = (
     collections.abc.AsyncIterator,
     collections.abc.AsyncGenerator,
 )
-_ARRAYS = (
+ARRAYS = (
     list,
     set,
     frozenset,
@@ -56,44 +66,53 @@ _ARRAYS = (
     collections.abc.MutableSet,
     collections.abc.Collection,
 )
-_WRAPPERS = (Required, NotRequired, ReadOnly)
+# Results and steps are shown to whoever may see the job, and what others make of them is not known to be a secret.
+NOT_KEPT = "is a secret, and results and steps are shown; keep it elsewhere and return its name, or annotate str and redact= it"
 _MINUTE = timedelta(minutes=1)
 
 
 class ValueRules:
     """The checks of one codec: of values about to be stored, or of values just `restored` from JSON."""
 
-    def __init__(self, *, restored: bool = False) -> None:
+    def __init__(self, *, restored: bool = False, secrets: bool = False) -> None:
         self._restored = restored
+        self._secrets = secrets  # whether they may be stored: where it is known that they are hidden
         self._known: dict[Any, Check | None] = {}
         self.trusts_instances = False
         """Whether some type is taken as an instance that pydantic does not validate again."""
 
     def check_for(self, annotation: Any) -> Check | None:
         """Return the check for values of this type, or None where nothing can be wrong with one."""
-        bare = _bare(annotation)
+        bare = bare_type(annotation)
         if any(bare is anything for anything in _ANYTHING):
             return None if self._restored else check_plain
+        if is_secret(bare):
+            return self._check_for_secret()
         _refuse_unstorable(annotation, bare)
         if type(bare).__name__ == "TypeAliasType":
             return self._check_for_recursive(bare, lambda: self.check_for(bare.__value__))
         if isinstance(bare, TypeVar | ForwardRef):
             return check_anything
-        if get_origin(bare) in {Union, types.UnionType}:
+        if get_origin(bare) in UNIONS:
             return _all_of(self.check_for(member) for member in get_args(bare))
         return self._check_for_class(bare, get_origin(bare) or bare)
+
+    def _check_for_secret(self) -> Check | None:
+        if not self._secrets:
+            raise Fault(NOT_KEPT)
+        return None if self._restored else _check_secret
 
     def _check_for_class(self, bare: Any, origin: Any) -> Check | None:
         if not isinstance(origin, type):
             return check_anything if type(origin).__name__ == "TypeAliasType" else None
         if (leaf := _leaf_check(origin)) is not None:
             return leaf
-        if _has_fields(origin):
+        if has_fields(origin):
             self.trusts_instances = True
             return self._check_for_recursive(bare, lambda: self._check_for_fields(origin))
         if issubclass(origin, Mapping):
             return self._check_for_mapping(bare)
-        return self._check_for_array(bare, origin) if origin in _ARRAYS else None
+        return self._check_for_array(bare, origin) if origin in ARRAYS else None
 
     def _check_for_recursive(self, name: Any, compile_it: Callable[[], Check | None]) -> Check | None:
         """Compile a type that may refer to itself: inside, it is known by a check that waits for the real one."""
@@ -135,12 +154,14 @@ class ValueRules:
         return check_mapping
 
     def _check_for_key(self, key_type: Any) -> Check | None:
-        if any(_bare(key_type) is anything for anything in _ANYTHING):
+        if any(bare_type(key_type) is anything for anything in _ANYTHING):
             return None if self._restored else _check_key_is_text
+        if is_secret(bare_type(key_type)):
+            raise Fault("has a secret as a key, and keys are shown: make it a value")
         return self.check_for(key_type)
 
     def _check_for_fields(self, origin: type) -> Check | None:
-        checks = self.checks_of(_field_types(origin))
+        checks = self.checks_of(field_types(origin))
         extra = _takes_extra_fields(origin) and not self._restored
         if not checks and not extra:
             return None
@@ -209,7 +230,7 @@ def check_anything(value: Any, depth: int = 0) -> None:
     elif isinstance(value, Mapping):
         _check_each(check_anything, ((shown(key), key) for key in value), depth)
         _check_each(check_anything, value.items(), depth + 1)
-    elif isinstance(value, _ARRAYS) and not isinstance(value, str):
+    elif isinstance(value, ARRAYS) and not isinstance(value, str):
         _refuse_unstorable(type(value), type(value))
         _check_each(check_anything, enumerate(value), depth + 1)
     else:
@@ -241,30 +262,36 @@ def _all_of(checks: Iterable[Check | None]) -> Check | None:
     return check_all
 
 
-def _bare(annotation: Any) -> Any:
-    """Strip what says something about a type but is none."""
-    while True:
-        origin = get_origin(annotation)
-        if origin is Annotated or origin in _WRAPPERS:
-            annotation = get_args(annotation)[0]
-        elif isinstance(annotation, NewType):
-            annotation = annotation.__supertype__
-        else:
-            return annotation
-
-
 def _refuse_unstorable(annotation: Any, bare: Any) -> None:
     origin = get_origin(bare) or bare
     if origin in _LAZY:
         raise Fault("is read once and lazily, so it cannot be stored; annotate it as list[…]")
     if not isinstance(origin, type):
         return
-    if issubclass(origin, _SECRETS):
-        raise Fault("is a secret, and payloads are stored readable; pass its name and look it up in the task")
-    if issubclass(origin, _BYTES) and not _is_encoded(annotation):
+    if issubclass(origin, SECRETS):
+        raise Fault(NOT_SAID)
+    if issubclass(origin, BYTES) and not _is_encoded(annotation):
         raise Fault(
             f"is {origin.__name__}, which JSON cannot hold; pass base64 text (pydantic.Base64Bytes does it)"
         )
+
+
+def _check_secret(value: Any, depth: int) -> None:
+    """Check what a secret holds, without a word of it in what is said."""
+    if not isinstance(value, SECRETS):
+        return
+    held = value.get_secret_value()
+    try:
+        if isinstance(held, bytes):
+            check_text(held.decode())
+        elif isinstance(held, str):
+            check_text(held)
+        else:
+            check_anything(held, depth)
+    except (Fault, UnicodeDecodeError):
+        raise Fault(
+            "is a secret that JSON cannot hold as it is (text without \\u0000, or bytes of UTF-8); pass base64 text"
+        ) from None
 
 
 def _is_encoded(annotation: Any) -> bool:
@@ -311,43 +338,5 @@ def _check_key_is_text(key: Any, _depth: int) -> None:
         )
 
 
-def _has_fields(origin: type) -> bool:
-    return (
-        issubclass(origin, BaseModel)
-        or dataclasses.is_dataclass(origin)
-        or is_typeddict(origin)
-        or (issubclass(origin, tuple) and hasattr(origin, "_fields"))
-    )
-
-
 def _takes_extra_fields(origin: type) -> bool:
     return issubclass(origin, BaseModel) and origin.model_config.get("extra") == "allow"
-
-
-def _field_types(origin: type) -> dict[str, Any]:
-    """Return the annotations of a class's stored fields."""
-    if issubclass(origin, BaseModel):
-        return _model_field_types(origin)
-    try:
-        hints = get_type_hints(origin, include_extras=True)
-    except NameError as error:
-        raise Fault(
-            f"is a {origin.__name__}, whose annotations name {error.name!r}, which its module does not define"
-        ) from None
-    if not dataclasses.is_dataclass(origin):
-        return hints
-    return {field.name: hints[field.name] for field in dataclasses.fields(origin)}
-
-
-def _model_field_types(model: type[BaseModel]) -> dict[str, Any]:
-    hints = {}
-    for name, field in model.model_fields.items():
-        if field.exclude or (_bare(field.annotation) in _BYTES and _writes_bytes_as_text(model)):
-            continue
-        hints[name] = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
-    return hints
-
-
-def _writes_bytes_as_text(model: type[BaseModel]) -> bool:
-    written = model.model_config.get("ser_json_bytes", "utf8")
-    return written != "utf8" and written == model.model_config.get("val_json_bytes", "utf8")

@@ -4,9 +4,11 @@ import asyncio
 import json
 import os
 import sys
+import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, overload
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, overload
 
 from holdfast.domain.backoff import BackoffLike
 from holdfast.domain.encryption import Keys
@@ -37,12 +39,14 @@ from holdfast.runtime.holding import Claimed, Holding
 from holdfast.runtime.link import Link
 from holdfast.runtime.logs import events
 from holdfast.runtime.processes import AppLocation, Processes
+from holdfast.runtime.reading import Reading
 from holdfast.runtime.registry import (
     AnyTask,
     ContextTask,
     Task,
     default_name,
     is_async,
+    redacting,
     refuse_unfit,
     refuse_unknown_fields,
     takes_context,
@@ -62,12 +66,15 @@ from holdfast.store import migrate
 from holdfast.store.connection import Database, find_database
 from holdfast.store.enqueue import declare_tasks
 
+if TYPE_CHECKING:
+    from holdfast.runtime.tick import Ticked
+
 P = ParamSpec("P")
 R = TypeVar("R")
 OutsideExecutorT = TypeVar("OutsideExecutorT", bound=OutsideExecutor)
 
 
-class Holdfast(Enqueuing, Steering, Channels, Receiving, Surrounding):
+class Holdfast(Enqueuing, Steering, Reading, Channels, Receiving, Surrounding):
     """Durable jobs in one PostgreSQL database."""
 
     def __init__(self, database_url: str | None = None, *, encryption: Keys | None = None) -> None:
@@ -84,6 +91,7 @@ class Holdfast(Enqueuing, Steering, Channels, Receiving, Surrounding):
         self.link = Link(lambda: find_database(database_url))
         self.approvals = Approvals(self.link, lambda: self.alerts.base_url)
         self._holding: Holding | None = None
+        self.ticking = threading.Lock()  # held by the one tick of this process
         self.declarations = Declarations()
         self.schedules = Schedules(self)
         self.aschedules = AsyncSchedules(self)
@@ -107,6 +115,7 @@ class Holdfast(Enqueuing, Steering, Channels, Receiving, Surrounding):
         unique: bool | str | Sequence[str] = False,
         key_scope: KeyScope = "active",
         retention: float | timedelta | None = None,
+        keep_failed: bool = False,
         executor: Executor | None = None,
         crash_cap: int = 3,
         manual_retries: int = 3,
@@ -156,6 +165,7 @@ class Holdfast(Enqueuing, Steering, Channels, Receiving, Surrounding):
                         own_name, limit=limit, limits=limits, rate=rate, flag=flag, rollout_by=rollout_by
                     ),
                     **({"feed_fields": list(feed_fields)} if feed_fields else {}),
+                    **({"keep_failed": True} if keep_failed else {}),
                     **({"redact": checked_paths(own_name, redact)} if redact else {}),
                 },
             )
@@ -177,9 +187,10 @@ class Holdfast(Enqueuing, Steering, Channels, Receiving, Surrounding):
         if settings.executor == "thread" and is_async(function):
             raise Configuration(f"task {settings.name!r} is async: use executor='loop' or 'process'")
         refuse_unknown_fields(function, settings)
+        codec = PayloadCodec.of(function, context_type=JobContext, redact=settings.options.get("redact", ()))
+        settings = redacting(settings, codec.secrets)
         if self.encryption is not None:
             refuse_what_reads_payloads(settings)
-        codec = PayloadCodec.of(function, context_type=JobContext)
         kind: Any = ContextTask if takes_context(function) else Task
         task: AnyTask = kind(self, function, settings, codec)
         task.body = self.wrapped(function)
@@ -248,6 +259,15 @@ class Holdfast(Enqueuing, Steering, Channels, Receiving, Surrounding):
 
         return run(self.run_worker(**options))
 
+    async def atick(self, most_jobs: int = 100, seconds: float = 20.0) -> "Ticked | None":
+        """Be a worker for a while, for hosts where no process may stay; None when this process is at it already.
+
+        It claims for half of the time and at most so many jobs; what runs has the other half to end.
+        """
+        from holdfast.runtime.tick import Ticker  # noqa: PLC0415 - it has a worker, which imports the app
+
+        return await Ticker(self, most_jobs, seconds).tick()
+
     @property
     def location(self) -> AppLocation | None:
         """Where a child process can import this app from; None when it is no module's attribute."""
@@ -276,6 +296,8 @@ class Holdfast(Enqueuing, Steering, Channels, Receiving, Surrounding):
         """Run one job in this process; a child process of a worker calls this."""
         if self.link.found is None or self.link.found.url != request["database"]:
             self.connect_to(Database(request["database"], "its worker"))
+        if request["task"] not in self.all_tasks:
+            import_module(request["module"])  # it declares the task
         return execute.run_in_child(self.all_tasks[request["task"]], request)
 
     # -- set up --------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 
 from holdfast.domain.approval import Decision, Gate, OnExpiry, approver_names
 from holdfast.domain.payload import encode_result
+from holdfast.domain.redaction import Hidden
 from holdfast.domain.states import Status
 from holdfast.domain.step import Place
 from holdfast.domain.task import seconds
@@ -18,6 +19,7 @@ from holdfast.store import approval as store
 
 
 def gate(
+    hidden: Hidden,
     question: str,
     facts: Mapping[str, Any] | None,
     approvers: Iterable[str],
@@ -26,11 +28,13 @@ def gate(
     on_expiry: OnExpiry,
     self_approval: bool,
 ) -> Gate:
-    """Put together what is asked; facts are written as a payload is, so dates and amounts may stand in them."""
-    told = json.loads(encode_result(dict(facts or {})))
-    return Gate(
-        question, told, approver_names(approvers), quorum, seconds(expires_in), on_expiry, self_approval
-    )
+    """Put together what is asked; facts are written as a payload is, so dates and amounts may stand in them.
+
+    What the task redacts is hidden before it is kept: people are asked without it, and so is the feed of what they see.
+    """
+    told = hidden.value(json.loads(encode_result(dict(facts or {}))))
+    names = approver_names(approvers)
+    return Gate(hidden.text(question), told, names, quorum, seconds(expires_in), on_expiry, self_approval)
 
 
 def approval(durable: Durable, place: Place, asked: Gate) -> Plan[Decision]:

@@ -40,6 +40,7 @@ class Attempt:
         "lost",
         "runs_in",
         "runs_on",
+        "settlement",
         "started",
     )
 
@@ -50,6 +51,7 @@ class Attempt:
         self.lost = False
         self.alone = alone
         self.started = time.monotonic()
+        self.settlement: dict[str, Any] = {}  # how it was told to end, unless it completed
         self.runs_in: asyncio.Task[None] | None = None
         self.runs_on = False  # it has failed, and a thread of it that nobody can end goes on
         self._task = task
@@ -71,7 +73,7 @@ class Attempt:
         try:
             around = Around(hooks, self.context)
         except Exception as error:  # noqa: BLE001 - any code can stand in a hook
-            return execute.failed(self._task, error, self.context)
+            return execute.failed(self.context, error)
         raised: list[BaseException] = []
         outcome = await self.run(threads, processes, raised)
         # Popped: a list that keeps an error is in its traceback, and nothing would be freed before the collector comes.
@@ -124,7 +126,7 @@ class Attempt:
 
     def _failed(self, error: BaseException, raised: list[BaseException] | None) -> Outcome:
         _tell(raised, error)
-        return execute.failed(self._task, error, self.context)
+        return execute.failed(self.context, error)
 
     def _begin(self, threads: Threads, payload: str) -> Any:
         if self._task.settings.executor == "loop":

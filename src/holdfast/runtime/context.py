@@ -101,7 +101,7 @@ class Context(JobContext):
         self, done: float, total: float | None = None, note: str | None = None
     ) -> Coroutine[Any, Any, None]:
         """Show how far the job has come."""
-        return self.carry_out(self.durable.progress(done, total, self.scrubbed(note)))
+        return self.carry_out(self.durable.progress(done, total, self.hidden.text(note)))
 
     def sleep(self, time: timedelta | float | datetime) -> Coroutine[Any, Any, None]:
         """Let the job rest for a while, or until a moment, without a worker."""
@@ -128,7 +128,9 @@ class Context(JobContext):
 
         Question and facts must be the same in every attempt: make them from the payload and from saved steps.
         """
-        asked = asking.gate(question, facts, approvers, quorum, expires_in, on_expiry, self_approval)
+        asked = asking.gate(
+            self.hidden, question, facts, approvers, quorum, expires_in, on_expiry, self_approval
+        )
         return self.carry_out(asking.approval(self.durable, self.durable.begin(name, "approval"), asked))
 
     def enqueue(self, name: str, jobs: Iterable[NewJob]) -> Coroutine[Any, Any, list[AsyncHandle[Any]]]:
@@ -217,7 +219,7 @@ class SyncContext(JobContext):
 
     def progress(self, done: float, total: float | None = None, note: str | None = None) -> None:
         """Show how far the job has come."""
-        self.carry_out(self.durable.progress(done, total, self.scrubbed(note)))
+        self.carry_out(self.durable.progress(done, total, self.hidden.text(note)))
 
     def sleep(self, time: timedelta | float | datetime) -> None:
         """Let the job rest for a while, or until a moment, without a worker."""
@@ -241,7 +243,9 @@ class SyncContext(JobContext):
         self_approval: bool = False,
     ) -> Decision:
         """Ask people, without a worker, and go on once they have approved; see Context.approval."""
-        asked = asking.gate(question, facts, approvers, quorum, expires_in, on_expiry, self_approval)
+        asked = asking.gate(
+            self.hidden, question, facts, approvers, quorum, expires_in, on_expiry, self_approval
+        )
         return self.carry_out(asking.approval(self.durable, self.durable.begin(name, "approval"), asked))
 
     def enqueue(self, name: str, jobs: Iterable[NewJob]) -> list[Handle[Any]]:

@@ -2,20 +2,26 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, assert_never
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, assert_never
 from uuid import UUID
 
 from holdfast.domain.callback import Token
 from holdfast.domain.errors import DispatchFailed, DispatchRefused, HoldfastError
 from holdfast.runtime import failpoints, tracing
 from holdfast.runtime.executors.protocol import Dispatch, Executor, RunRef
+from holdfast.runtime.job_context import hidden_here, hidden_outside
 from holdfast.runtime.logs import events
 from holdfast.runtime.loop import cancelled
 from holdfast.runtime.outage import insist
+from holdfast.runtime.sealing import hidden_by
 from holdfast.store import dispatch as calls
 from holdfast.store.call import Call
 from holdfast.store.connection import AsyncSession, Database
+from holdfast.store.hidden import hidden_of
+
+if TYPE_CHECKING:
+    from holdfast.runtime.app import Holdfast
 
 T = TypeVar("T")
 
@@ -34,16 +40,13 @@ class Dispatcher:
     """Takes due calls, makes them, and records what came of them; a call that nobody heard of again is looked for."""
 
     def __init__(
-        self,
-        database: Database,
-        executors: Mapping[str, Executor],
-        worker_id: Callable[[], UUID],
-        poll: float,
+        self, app: "Holdfast", database: Database, worker_id: Callable[[], UUID], poll: float
     ) -> None:
         self._session = AsyncSession(database, "holdfast dispatch")
-        self._executors = executors
+        self._executors = app.executors
         self._worker_id = worker_id
         self._poll = poll
+        self._encryption = app.encryption
         self._kicked = asyncio.Event()
         self._looks_begun = 0
         self._looks_ended = 0
@@ -121,6 +124,10 @@ class Dispatcher:
         failpoints.reach("dispatch_taken")
         executor = self._executors[call.executor]
         try:
+            # What the executor's code logs, and what it raises, is told without it; this call is a task of its own.
+            hidden_outside.set(
+                hidden_by(self._encryption, await self._insist(lambda: hidden_of(call.job_id)))
+            )
             if call.wanted == "cancel":
                 await self._cancel(executor, call)
             else:
@@ -166,7 +173,7 @@ class Dispatcher:
                 most_tries=executor.tries,
             )
         )
-        events.warning("dispatch:failed", extra={**_facts(call), "error": str(error), "became": became})
+        events.warning("dispatch:failed", extra={**_facts(call), "error": _said(error), "became": became})
 
     async def _cancel(self, executor: Executor, call: calls.DueCall) -> None:
         has_ended, problem, again_in = False, None, None
@@ -176,7 +183,7 @@ class Dispatcher:
             problem = _told(error)
             if isinstance(error, DispatchFailed) and call.number < _CANCEL_TRIES:
                 again_in = _pause(call.number, error)
-            events.warning("dispatch:not_cancelled", extra={**_facts(call), "error": str(error)})
+            events.warning("dispatch:not_cancelled", extra={**_facts(call), "error": _said(error)})
         await self._insist(
             lambda: calls.dispatch_cancelled(call.id, has_ended=has_ended, error=problem, again_in=again_in)
         )
@@ -200,7 +207,7 @@ async def _within(work: Any) -> Any:
         ) from error
     except Exception as error:
         events.exception("dispatch:executor_failed")
-        raise DispatchFailed(f"{type(error).__name__}: {error}"[:500], is_doubtful=True) from error
+        raise DispatchFailed(_said(error, f"{type(error).__name__}: ")[:500], is_doubtful=True) from error
 
 
 async def _started(executor: Executor, dispatch: Dispatch) -> RunRef | None:
@@ -232,7 +239,12 @@ def _pause(tries: int, error: DispatchRefused | DispatchFailed) -> float:
 
 def _told(error: DispatchRefused | DispatchFailed) -> dict[str, Any]:
     kind = DispatchRefused if isinstance(error, DispatchRefused) else DispatchFailed
-    return {"type": kind.__name__, "kind": "dispatch", "message": str(error)[:2000]}
+    return {"type": kind.__name__, "kind": "dispatch", "message": _said(error)[:2000]}
+
+
+def _said(error: Exception, before: str = "") -> str:
+    """Give what an executor's error says, without what the job's task redacts; cut after that, not before."""
+    return str(hidden_here().text(f"{before}{error}"))
 
 
 def _facts(call: calls.DueCall) -> dict[str, object]:

@@ -2,7 +2,8 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from holdfast.domain.encryption import Keys
@@ -29,6 +30,21 @@ class Enqueuing(ABC):
     @abstractmethod
     def declared(self, names: set[str]) -> str:
         """Write the definitions of these tasks, for a database that has not seen them yet."""
+
+    @contextmanager
+    def transaction(self) -> Iterator[Any]:
+        """Open a transaction for rows of your own and the jobs they lead to: give its connection to `using(conn=…)`.
+
+        The end of the block commits, an error rolls back; DatabaseUnavailable from the end says that nobody knows which.
+        """
+        with self.link.transaction() as transaction:
+            yield transaction.connection
+
+    @asynccontextmanager
+    async def atransaction(self) -> AsyncIterator[Any]:
+        """Open a transaction for rows of your own and the jobs they lead to; see transaction."""
+        async with self.link.atransaction() as transaction:
+            yield transaction.connection
 
     def enqueue_many(self, jobs: Iterable[NewJob], *, conn: Any = None) -> list[Handle[Any]]:
         """Enqueue jobs made by task.job(…): all or none; in the caller's transaction when conn is given."""

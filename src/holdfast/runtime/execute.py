@@ -54,23 +54,20 @@ def completed(task: AnyTask, value: object) -> Completed:
     return WITHOUT_RESULT if value is None else Completed(task.codec.encode_result(value))
 
 
-def failed(task: AnyTask, error: BaseException, context: JobContext) -> Outcome:
+def failed(context: JobContext, error: BaseException) -> Outcome:
     """Decide what an exception means for the job; what the task redacts does not stand in its words."""
-    settings = task.settings
+    settings = context.settings
     outcome = outcome_of(
         error, settings.backoff, settings.rules, context.retry_count, chance.share(), datetime.now(UTC)
     )
-    if not context.hidden_words:
-        return outcome
-    if isinstance(outcome, Failed):
-        return replace(
-            outcome, error=context.scrubbed(outcome.error), reason=context.scrubbed(outcome.reason)
-        )
-    return (
-        replace(outcome, reason=context.scrubbed(outcome.reason))
-        if isinstance(outcome, Cancelled)
-        else outcome
-    )
+    match outcome:
+        case Failed():
+            hidden = context.hidden
+            return replace(outcome, error=hidden.text(outcome.error), reason=hidden.text(outcome.reason))
+        case Cancelled():
+            return replace(outcome, reason=context.hidden.text(outcome.reason))
+        case _:
+            return outcome
 
 
 def run_in_child(task: AnyTask, request: dict[str, Any]) -> dict[str, Any]:
@@ -89,7 +86,7 @@ def run_in_child(task: AnyTask, request: dict[str, Any]) -> dict[str, Any]:
             context.carry_out(context.durable.close())
         outcome: Outcome = context.recorded or completed(task, value)
     except BaseException as error:  # noqa: BLE001 - any code can stand in a task, sys.exit() too
-        outcome = context.recorded or failed(task, error, context)
+        outcome = context.recorded or failed(context, error)
         raised = None if context.recorded else error
     if around is not None:
         around.leave(raised)
@@ -118,10 +115,11 @@ def _as_async(context: JobContext, task: AnyTask) -> Context:
 
 
 def request_for(job: ClaimedJob, task: AnyTask) -> dict[str, Any]:
-    """Write a job for a child, and where its database is: the child may have been told of another, or of none."""
+    """Write a job for a child, and where its database and its code are: the app's own module need not import its tasks."""
     return {
         **job._asdict(),
         "database": task.link.database.url,
+        "module": task.function.__module__,
         "id": str(job.id),
         "claim_id": str(job.claim_id),
         "claim_order": job.claim_order.isoformat(),

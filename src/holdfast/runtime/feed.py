@@ -1,6 +1,7 @@
 """Reading a channel: page by page for those who ask now and then, or live for those who follow."""
 
 import asyncio
+import json
 import math
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import suppress
@@ -8,6 +9,7 @@ from typing import Any
 
 from holdfast.domain.errors import BadInput, HoldfastError
 from holdfast.domain.feed import FeedEvent, event_data
+from holdfast.runtime.job_context import hidden_here
 from holdfast.runtime.link import Link
 from holdfast.runtime.loop import cancelled
 from holdfast.runtime.outage import Outage
@@ -80,7 +82,7 @@ class Channels:
 
     def publish(self, channel: str, kind: str, data: Mapping[str, Any], *, conn: Any = None) -> None:
         """Publish an event of your own; in the caller's transaction when conn is given."""
-        written = event_data(kind, data)
+        written = _written(kind, data)
         if conn is None:
             self.link.perform_once(publish(channel, kind, written))
         else:
@@ -88,11 +90,18 @@ class Channels:
 
     async def apublish(self, channel: str, kind: str, data: Mapping[str, Any], *, conn: Any = None) -> None:
         """Publish an event of your own; in the caller's transaction when conn is given."""
-        written = event_data(kind, data)
+        written = _written(kind, data)
         if conn is None:
             await self.link.aperform_once(publish(channel, kind, written))
         else:
             await aask_through(conn, "publish", _values(channel, kind, written))
+
+
+def _written(kind: str, data: Mapping[str, Any]) -> str:
+    """Write an event's data, without what the task redacts that publishes it."""
+    written = event_data(kind, data)
+    hidden = hidden_here()
+    return json.dumps(hidden.value(json.loads(written))) if hidden else written
 
 
 def _values(channel: str, kind: str, written: str) -> dict[str, str | None]:

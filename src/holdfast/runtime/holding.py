@@ -4,31 +4,36 @@ import json
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
 import holdfast.store.claim as claims
-from holdfast.domain.errors import BadInput, DatabaseUnavailable, LeaseLost, Undecipherable
+from holdfast.domain.errors import BadInput, DatabaseUnavailable, HoldfastError, LeaseLost, Undecipherable
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Failed, Released, outcome_of, settlement
 from holdfast.domain.payload import encode_result
-from holdfast.domain.redaction import hidden_words, scrubbed
+from holdfast.domain.redaction import NOTHING, Hidden
 from holdfast.domain.states import Status
 from holdfast.runtime import chance
 from holdfast.runtime.heartbeat import Heartbeat
 from holdfast.runtime.identity import Identity
 from holdfast.runtime.logs import events
+from holdfast.runtime.projector import SLICE
 from holdfast.runtime.sealing import opened
 from holdfast.store import upkeep
 from holdfast.store.call import Call
 from holdfast.store.enqueue import register_tasks
 from holdfast.store.errors import WorkerUnknown
 from holdfast.store.finish import Settled, complete, settle
+from holdfast.store.project import project
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
 
+# What a host that ends still projects; workers do the rest.
+LAST_SLICES = 10
 LEASE = 30.0
 
 
@@ -99,6 +104,14 @@ class Holding:
         if time.monotonic() >= self._sweep_at:
             self._sweep_at = time.monotonic() + LEASE / Heartbeat.BEATS_PER_LEASE
             self._app.link.perform(upkeep.sweep())
+            self._project()
+
+    def _project(self, most: int = 1) -> None:
+        """Keep the figures, at most so many slices; another process that is at it has the work left to it."""
+        with suppress(HoldfastError):  # the next one makes up for it
+            for _ in range(most):
+                if not self._app.link.perform_once(project(SLICE)).more:
+                    return
 
     def _claim(self, me: UUID, make: Callable[[UUID], Call[list[ClaimedJob]]]) -> list[ClaimedJob]:
         """Claim; what earlier claims took without our hearing of it comes first."""
@@ -131,6 +144,7 @@ class Holding:
         identity, self._identity = self._identity, None
         if identity is None:
             return
+        self._project(LAST_SLICES)
         try:
             self._app.link.perform(claims.retire_worker(identity.id))
         except DatabaseUnavailable as error:  # its lease ends without it
@@ -202,15 +216,15 @@ class Claimed:
                 delay=0.0,
             )
         may_retry = outcome.recoverable if recoverable is None else recoverable
-        words = self._hidden_words(settings.options.get("redact", ()))
-        told = scrubbed({**outcome.error, "recoverable": may_retry}, words)
-        return Failed(told, may_retry, outcome.delay if in_ is None else in_, scrubbed(outcome.reason, words))
+        hidden = self._hidden(settings.options.get("redact", ()))
+        told = hidden.text({**outcome.error, "recoverable": may_retry})
+        return Failed(told, may_retry, outcome.delay if in_ is None else in_, hidden.text(outcome.reason))
 
-    def _hidden_words(self, paths: Sequence[str]) -> list[str]:
+    def _hidden(self, paths: Sequence[str]) -> Hidden:
         try:
-            return hidden_words(self.payload, paths) if paths else []
+            return Hidden.of(self.payload, paths) if paths else NOTHING
         except Undecipherable:  # nobody here has read what is hidden
-            return []
+            return NOTHING
 
     def _settle(self, outcome: Failed | Released) -> Status:
         fence = {"id": str(self._job.id), "attempt": self._job.attempt, "claim_id": str(self._job.claim_id)}

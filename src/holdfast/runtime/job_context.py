@@ -2,20 +2,30 @@
 
 import json
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
-from holdfast.domain import redaction
+from holdfast.domain.backoff import BackoffLike
 from holdfast.domain.errors import LeaseLost
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Recorded
-from holdfast.domain.redaction import hidden_words
+from holdfast.domain.redaction import NOTHING, Hidden
+from holdfast.domain.task import backoff_rule
 from holdfast.runtime.durable import Durable
 
 if TYPE_CHECKING:
     from holdfast.runtime.registry import AnyTask
 
 current: ContextVar["JobContext | None"] = ContextVar("holdfast_context", default=None)
+# What is hidden of the job that is worked at outside of its attempts, as when an executor is called for it.
+hidden_outside: ContextVar[Hidden] = ContextVar("holdfast_hidden", default=NOTHING)
+
+
+def hidden_here() -> Hidden:
+    """Say what must not be told by whatever runs now."""
+    context = current.get()
+    return hidden_outside.get() if context is None else context.hidden
 
 
 class JobContext:
@@ -23,23 +33,25 @@ class JobContext:
 
     __slots__ = (
         "_durable",
-        "_hidden_words",
+        "_hidden",
         "_job",
         "_payload_text",
         "_result",
         "_stopped",
         "_task",
         "log_lines",
+        "settings",
     )
 
     def __init__(self, job: ClaimedJob, task: "AnyTask") -> None:
         self._job = job
         self._task = task
+        self.settings = task.settings  # of this attempt: the task may have changed its backoff
         self.log_lines: list[dict[str, Any]] | None = None
         self._stopped: bool = False  # set by the loop, read by a thread: a plain flag is enough
         self._durable: Durable | None = None
         self._result: str | None = None
-        self._hidden_words: list[str] | None = None
+        self._hidden: Hidden | None = None
         self._payload_text = job.payload
 
     @property
@@ -109,21 +121,17 @@ class JobContext:
         return UUID(told) if told else None
 
     @property
-    def hidden_words(self) -> list[str]:
-        """What the task redacts of this job, as it would stand in a text."""
-        if self._hidden_words is None:
+    def hidden(self) -> Hidden:
+        """What the task redacts of this job."""
+        if self._hidden is None:
             paths = self._task.settings.options.get("redact")
-            self._hidden_words = hidden_words(json.loads(self._payload_text), paths) if paths else []
-        return self._hidden_words
+            self._hidden = Hidden.of(json.loads(self._payload_text) if paths else None, paths)
+        return self._hidden
 
     def read(self, payload: str) -> None:
         """Take the payload as the task reads it: what an encrypted one hides is known from now on."""
         self._payload_text = payload
-        self._hidden_words = None
-
-    def scrubbed(self, value: Any) -> Any:
-        """Give a text, or JSON with texts in it, without what the task redacts."""
-        return redaction.scrubbed(value, self.hidden_words) if self.hidden_words else value
+        self._hidden = None
 
     def _extra(self, name: str) -> Any:
         return json.loads(self._job.extras).get(name) if self._job.extras else None
@@ -145,6 +153,12 @@ class JobContext:
         """Say what the job's result is, before the transaction that completes it ends."""
         self._result = self._task.codec.encode_result(value)
 
+    def use_backoff(self, backoff: BackoffLike) -> None:
+        """Space this attempt's failures from here on like this, and not as the task does: for a customer's or a plan's own backoff."""
+        self.settings = replace(self.settings, backoff=backoff_rule(backoff))
+        if self._durable is not None:
+            self._durable.settings = self.settings
+
     # -- what the worker asks --------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
@@ -155,7 +169,7 @@ class JobContext:
     def durable(self) -> Durable:
         """The attempt's durable side, made when first needed: most jobs need none."""
         if self._durable is None:
-            self._durable = Durable(self._job, self._task.settings, self.captured_logs, lambda: self._stopped)
+            self._durable = Durable(self._job, self.settings, self.captured_logs, lambda: self._stopped)
         return self._durable
 
     def replay(self, durable: Durable) -> None:

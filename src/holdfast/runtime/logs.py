@@ -2,16 +2,42 @@
 
 import json
 import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
 from holdfast.domain.error_text import storable
 from holdfast.runtime.context import JobContext, current
+from holdfast.runtime.job_context import hidden_here
 
 events = logging.getLogger("holdfast")
 
 MOST_LINES = 200
 LONGEST_LINE = 2000
+
+_worker: ContextVar[Callable[[], str] | None] = ContextVar("holdfast_worker", default=None)
+
+
+@contextmanager
+def logged_as(name: Callable[[], str]) -> Iterator[None]:
+    """Let the lines of a worker say which one it is, whichever of its parts writes them."""
+    before = _worker.set(name)
+    try:
+        yield
+    finally:
+        _worker.reset(before)
+
+
+def _name_worker(record: logging.LogRecord) -> bool:
+    name = _worker.get()
+    if name is not None and not hasattr(record, "worker"):
+        record.worker = name()
+    return True
+
+
+events.addFilter(_name_worker)
 
 
 class CaptureHandler(logging.Handler):
@@ -37,7 +63,7 @@ def _line(record: logging.LogRecord, context: JobContext) -> dict[str, Any]:
         "level": record.levelname,
         "logger": record.name,
         # Cut last: half of what is hidden would be left.
-        "message": storable(context.scrubbed(_message(record)))[:LONGEST_LINE],
+        "message": storable(context.hidden.text(_message(record)))[:LONGEST_LINE],
     }
 
 
@@ -107,8 +133,7 @@ def _bound() -> dict[str, Any]:
 
 
 def _scrubbed(told: Any) -> Any:
-    context = current.get()
-    return told if context is None else context.scrubbed(told)
+    return hidden_here().text(told)
 
 
 def _plain(value: object) -> str:

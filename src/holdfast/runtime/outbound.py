@@ -3,8 +3,10 @@
 import asyncio
 import os
 import socket
+import ssl
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import SplitResult, urlsplit
@@ -162,7 +164,7 @@ async def _exchange(
     pinned = f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004 - IPv6
     target = parts._replace(netloc=f"{pinned}:{_port(parts)}", fragment="").geturl()
     # Nothing of the environment: a proxy variable would take the call elsewhere, .netrc would add a password.
-    client = httpx.AsyncClient(trust_env=False, follow_redirects=False, timeout=None)  # noqa: S113 - the caller's deadline holds
+    client = httpx.AsyncClient(verify=_tls(), trust_env=False, follow_redirects=False, timeout=None)  # noqa: S113 - the caller's deadline holds
     try:
         async with client:
             request = client.build_request(
@@ -183,6 +185,14 @@ async def _exchange(
         raise DispatchFailed(
             f"the connection to {parts.hostname} broke: {type(error).__name__}", is_doubtful=True
         ) from error
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    # Once a process: it reads all certificates of the world, for which everything else in this event loop would wait every time.
+    import httpx  # noqa: PLC0415 - as above
+
+    return httpx.create_ssl_context(trust_env=False)
 
 
 async def _body(answer: "httpx.Response", largest: int) -> bytes:

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar, cast
 from uuid import UUID
@@ -41,15 +42,15 @@ class Enqueues(Generic[P, R]):
         """The task that it enqueues."""
         return self._task
 
-    def job(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
+    def job(self, /, *args: P.args, **kwargs: P.kwargs) -> NewJob:
         """Make a job without enqueuing it, for app.enqueue_many."""
         return NewJob(new_id(), self._task.name, self._task.codec.encode(args, kwargs), self._options)
 
-    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+    def enqueue(self, /, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
         """Enqueue a job; when this returns outside a transaction of the caller's, the job is durable."""
         return self._app.enqueue_many([self.job(*args, **kwargs)], conn=self._conn)[0]
 
-    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> AsyncHandle[R]:
+    async def aenqueue(self, /, *args: P.args, **kwargs: P.kwargs) -> AsyncHandle[R]:
         """Enqueue a job; when this returns outside a transaction of the caller's, the job is durable."""
         return (await self._app.aenqueue_many([self.job(*args, **kwargs)], conn=self._conn))[0]
 
@@ -220,12 +221,21 @@ def _refuse_unfit_redaction(settings: TaskSettings, fields: set[str] | None) -> 
     hidden = first_names(settings.options.get("redact", ()))
     if fields is not None and (unknown := sorted(hidden - fields - {"*"})):
         raise Configuration(f"task {settings.name!r} redacts {', '.join(unknown)}, which it does not take")
+
+
+def redacting(settings: TaskSettings, secrets: Sequence[str]) -> TaskSettings:
+    """Let a task redact what its signature calls a secret, whether redact= names it or not; refuses to show it all the same."""
+    if secrets:
+        paths = list(dict.fromkeys([*settings.options.get("redact", ()), *secrets]))
+        settings = replace(settings, options={**settings.options, "redact": paths})
+    hidden = first_names(settings.options.get("redact", ()))
     # Both are read from the payload by the database, and stand in events and in the names of limits.
     shown = {*settings.options.get("feed_fields", ()), *fields_of(settings.options)}
     if told := sorted(shown if "*" in hidden else hidden & shown):
         raise Configuration(
             f"task {settings.name!r} redacts {', '.join(told)}, and shows it in its events, limits or rollout: choose one"
         )
+    return settings
 
 
 def id_of(job: Needed) -> UUID:

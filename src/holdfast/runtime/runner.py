@@ -10,6 +10,7 @@ from uuid import UUID
 
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Completed, Lost, Outcome, Recorded, Released, settlement
+from holdfast.domain.states import Status
 from holdfast.runtime import tracing
 from holdfast.runtime.attempt import Attempt
 from holdfast.runtime.finisher import Finisher
@@ -117,7 +118,8 @@ class Runner:
         elif isinstance(outcome, Recorded):
             self.recorded(attempt, Settled(attempt.job.id, outcome.status, recorded=True))
         else:
-            self._finisher.settle(attempt, settlement(outcome))
+            attempt.settlement = settlement(outcome)
+            self._finisher.settle(attempt, attempt.settlement)
 
     def _acknowledge(self, attempt: Attempt) -> None:
         attempt.when_stopped(lambda: self._finisher.acknowledge(attempt.job.id))
@@ -233,4 +235,14 @@ def _end(attempt: Attempt, settled: Settled | None) -> str:
 def _report(attempt: Attempt, settled: Settled | None) -> None:
     event = "job:completed" if settled is None else f"job:{str(settled.status).lower()}"
     duration = round((time.monotonic() - attempt.started) * 1000, 1)
-    events.info(event, extra={**_facts(attempt.job), "duration_ms": duration})
+    events.info(event, extra={**_facts(attempt.job), "duration_ms": duration, **_failure(attempt, settled)})
+
+
+def _failure(attempt: Attempt, settled: Settled | None) -> dict[str, object]:
+    error = attempt.settlement.get("error")
+    if error is None:
+        return {}
+    told: dict[str, object] = {"error": f"{error['type']}: {error['message']}"[:500]}
+    if settled is None or settled.status != Status.RETRY:
+        return told
+    return {**told, "max_retries": attempt.job.max_retries, "retry_in": attempt.settlement.get("delay")}

@@ -4,11 +4,13 @@ import json
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from holdfast.domain.encryption import Bond, Keys, envelope_of, is_sealed
+from holdfast.domain.encryption import MEMBER, Bond, Keys, envelope_of, is_sealed
 from holdfast.domain.errors import Configuration, Undecipherable
 from holdfast.domain.job import ClaimedJob, NewJob
 from holdfast.domain.limits import fields_of
+from holdfast.domain.redaction import NOTHING, Hidden
 from holdfast.store.claim import copies
+from holdfast.store.hidden import Redacted
 
 if TYPE_CHECKING:
     from holdfast.domain.task import TaskSettings
@@ -55,6 +57,20 @@ async def aopened(keys: Keys | None, link: "Link", job: ClaimedJob) -> str:
     if origin != job.id and not await link.aperform(copies(job.id, origin)):
         raise _foreign(job)
     return _open(keys, envelope, job, origin)
+
+
+def hidden_by(keys: Keys | None, told: Redacted | None) -> Hidden:
+    """Say what is hidden of a job; of an encrypted payload that cannot be read here, only where it would stand."""
+    if told is None:
+        return NOTHING
+    sealed_in = told.payload.get(MEMBER)
+    if not isinstance(sealed_in, dict):
+        return Hidden.of(told.payload, told.paths)
+    try:
+        text = keys.open(sealed_in, Bond(told.tenant, _origin(sealed_in), told.task)) if keys else "{}"
+    except Undecipherable:
+        text = "{}"
+    return Hidden.of(json.loads(text), told.paths)
 
 
 def _envelope(job: ClaimedJob) -> dict[str, Any]:

@@ -1,16 +1,20 @@
 """How an app steers jobs that exist: handles, cancel, retry, events."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
 from holdfast.domain.payload import encode_result
+from holdfast.domain.search import parse, quoted
 from holdfast.domain.states import Status
 from holdfast.runtime.handle import AsyncHandle, Handle, as_uuid
 from holdfast.runtime.link import Link
 from holdfast.store import finish
+from holdfast.store.call import Call
 from holdfast.store.foreign import aask_through, ask_through
 from holdfast.store.ids import new_id
+from holdfast.store.search import Found, find_jobs
 from holdfast.store.steps import emit
 from holdfast.store.tenants import set_tenant_weight
 
@@ -23,6 +27,34 @@ class Steering:
     def handle(self, job_id: UUID | str) -> Handle[Any]:
         """Get a handle on a job by its id."""
         return Handle(self.link, as_uuid(job_id), created=False, decode=json.loads)
+
+    def jobs(
+        self,
+        search: str = "",
+        *,
+        where: Mapping[str, str] | None = None,
+        tenant: str | None = None,
+        limit: int = 50,
+        before: UUID | str | None = None,
+    ) -> Found:
+        """Find jobs, newest first, in the words of `holdfast job list -q`; `next` of the answer goes into `before`.
+
+        Given a tenant, nobody else's are found, whatever the search says. `where={"subject": "agent:7"}` is for values that come
+        from elsewhere: whatever stands in them, each is one value.
+        """
+        return self.link.perform(_found(search, where or {}, tenant, limit, before))
+
+    async def ajobs(
+        self,
+        search: str = "",
+        *,
+        where: Mapping[str, str] | None = None,
+        tenant: str | None = None,
+        limit: int = 50,
+        before: UUID | str | None = None,
+    ) -> Found:
+        """Find jobs; see jobs."""
+        return await self.link.aperform(_found(search, where or {}, tenant, limit, before))
 
     def cancel(self, job_id: UUID | str, *, actor: str | None = None, reason: str | None = None) -> Status:
         """Cancel a job that has not ended."""
@@ -77,3 +109,11 @@ class Steering:
             return await self.link.aperform(emit(event, written, tenant, None))
         values = {"event": event, "payload": written, "tenant": tenant, "actor": None}
         return int((await aask_through(conn, "emit", values))[0][0])
+
+
+def _found(
+    search: str, where: Mapping[str, str], tenant: str | None, limit: int, before: UUID | str | None
+) -> Call[Found]:
+    place = None if before is None else as_uuid(before)
+    terms = (f"{name}:{quoted(value)}" for name, value in where.items())
+    return find_jobs(parse(" ".join([search, *terms])).within(tenant), limit, before=place)

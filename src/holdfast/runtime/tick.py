@@ -1,7 +1,6 @@
 """A tick: a worker for a few seconds and so many jobs, for hosts where no process may stay; safe beside workers, for it is one."""
 
 import asyncio
-import threading
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -42,12 +41,11 @@ class Ticker:
         self._app = app
         self._most_jobs = most_jobs
         self._seconds = seconds
-        self._is_running = threading.Lock()
         self._stop: Callable[[], None] = _nothing
 
     async def tick(self) -> Ticked | None:
         """Work for a while; None when another tick of this process is under way."""
-        if not self._is_running.acquire(blocking=False):
+        if not self._app.ticking.acquire(blocking=False):
             return None
         working = asyncio.get_running_loop().run_in_executor(None, self._tick)
         try:
@@ -68,7 +66,7 @@ class Ticker:
             )
             remaining = self._app.link.perform(jobs_in_line(queues, MOST_REMAINING))
         finally:
-            self._is_running.release()
+            self._app.ticking.release()
         ticked = Ticked(ended.total(), ended["completed"], ended["failed"], ended["retry"], remaining)
         events.info("tick", extra=ticked._asdict())
         return ticked

@@ -25,7 +25,7 @@ from holdfast.runtime.heartbeat import Heartbeat
 from holdfast.runtime.identity import Identity, refuse_unfit, slots_of
 from holdfast.runtime.idle import until_idle
 from holdfast.runtime.lane import Lane
-from holdfast.runtime.logs import capture, events
+from holdfast.runtime.logs import capture, events, logged_as
 from holdfast.runtime.loop import Beside, cancelled, dump_stacks, tell, unless, until_one_ends
 from holdfast.runtime.runner import Runner
 from holdfast.runtime.schedule import Scheduler
@@ -104,7 +104,7 @@ class Worker:
         )
         self._sweeper = Sweeper(self._database, lease, poll, self._wake_lanes, self._give_back_late)
         self._scheduler = Scheduler(app.declarations.by_name, self._sweeper.insist, poll)
-        self._dispatcher = Dispatcher(self._database, app.executors, lambda: self._identity.id, poll)
+        self._dispatcher = Dispatcher(app, self._database, lambda: self._identity.id, poll)
         self._wakeup = Wakeup(self._database, self._wake, self._ask_about, self._dispatcher.kick)
         self._heartbeat: Heartbeat | None = None
         self._rebirth = asyncio.Lock()
@@ -142,7 +142,8 @@ class Worker:
 
     async def run(self) -> int:
         """Work until told to stop; answers the process' exit code."""
-        with collected_rarely() if self._handles_signals else nullcontext():
+        rarely = collected_rarely() if self._handles_signals else nullcontext()
+        with rarely, logged_as(lambda: self._identity.name):
             return await self._work()
 
     async def _work(self) -> int:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
 
@@ -17,8 +18,10 @@ from holdfast.domain.approval import (
     token_hash,
 )
 from holdfast.domain.job import ClaimedJob
+from holdfast.domain.redaction import Hidden
 from holdfast.domain.step import Place
 from holdfast.store.call import Call, Row, function, query, single
+from holdfast.store.hidden import hidden_in
 
 T = TypeVar("T")
 Scope: TypeAlias = Literal["open", "decided", "all"]
@@ -174,5 +177,13 @@ def _read(rows: list[Row]) -> list[Approval]:
 
 
 def _read_one(values: list[Any]) -> Approval:
+    *values, told = values
     values[-2] = tuple(Voice.read(each) for each in values[-2])
-    return Approval(*values)
+    asked = Approval(*values)
+    return asked if told is None else _without_hidden(asked, hidden_in(told))
+
+
+def _without_hidden(asked: Approval, hidden: Hidden) -> Approval:
+    question, reason = hidden.text(asked.question), hidden.text(asked.reason)
+    voices = tuple(replace(voice, reason=hidden.text(voice.reason)) for voice in asked.voices)
+    return replace(asked, question=question, facts=hidden.value(asked.facts), reason=reason, voices=voices)

@@ -1,7 +1,7 @@
 """A database operation as a value: which SQL, with what, and how to read its rows. Performed sync or async."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any, Generic, TypeVar
@@ -20,7 +20,7 @@ class Call(Generic[T]):
     """What to ask the database, and how to understand the answer."""
 
     sql: str
-    parameters: Sequence[Any] | dict[str, Any]
+    parameters: Sequence[Any] | dict[str, Any] = field(repr=False)  # payloads, keys, passwords
     read: Callable[[list[Row]], T]
     binary: bool = False
     prepare: bool | None = None  # None: once it has been asked often

@@ -81,6 +81,12 @@ def drop_login(admin_url: str, name: str) -> None:
         connection.execute(sql.SQL("drop role if exists {}").format(sql.Identifier(name)))
 
 
+def create_schema(owner_url: str, name: str, url: str) -> None:
+    """Make a schema that the login of an address may fill."""
+    login = str(conninfo.conninfo_to_dict(url)["user"])
+    _run(owner_url, "product_schema", name=sql.Identifier(name), login=sql.Identifier(login))
+
+
 def move_clock(owner_url: str, seconds: float) -> None:
     """Set a test database's clock this far ahead of the server's."""
     _run(owner_url, "move_clock", seconds=sql.Literal(seconds))

@@ -10,11 +10,13 @@ from uuid import UUID
 
 from holdfast.domain.encryption import shown
 from holdfast.domain.job import AttemptRecord, FlowJob, Happening, Job, Progress, StepRecord, Transition
-from holdfast.domain.redaction import redacted
+from holdfast.domain.redaction import HIDDEN, Hidden, redacted
 from holdfast.domain.states import Status
 from holdfast.store.call import Call, Row, query
+from holdfast.store.hidden import hidden_in, hidden_in_first
 
 LARGEST_VALUE = 2**31 - 1
+OWN_KEY = "payload:"
 
 
 class Candidate(NamedTuple):
@@ -37,19 +39,38 @@ def _read_jobs(rows: list[Row]) -> list[Job]:
 
 def read_job(values: list[Any]) -> Job:
     """Read a row of select_jobs, without what others may not see of it."""
-    *values, paths = values
+    *values, told = values
     values[3] = Status(values[3])
     job = Job(*values)
     payload = shown(job.payload)
-    if paths is None and payload is job.payload:
-        return job
-    return replace(job, payload=redacted(payload, paths), result=redacted(job.result, paths))
+    if told is not None:
+        return _without_hidden(job, payload, hidden_in(told))
+    return job if payload is job.payload else replace(job, payload=payload)
+
+
+def _without_hidden(job: Job, payload: dict[str, Any], hidden: Hidden) -> Job:
+    made = {name: hidden.value(getattr(job, name)) for name in ("result", "metadata", "run")}
+    said = {name: hidden.text(getattr(job, name)) for name in ("error", "reason", "label", "subject", "tags")}
+    asked = job.approval and {**job.approval, "question": hidden.text(job.approval["question"])}
+    # A key that was made of the payload is a hash of it, by which a short secret can be guessed.
+    is_hash = job.key is not None and job.key.startswith(OWN_KEY)
+    key = OWN_KEY + HIDDEN if is_hash else hidden.text(job.key)
+    return replace(job, payload=redacted(payload, hidden.paths), key=key, approval=asked, **made, **said)
 
 
 def find_job(job_id: UUID) -> Call[Job | None]:
     """Look one job up."""
     text = f"{select_jobs()} where j.id = %(job_id)s"
     return Call(text, {"job_id": job_id, "whole": True}, lambda rows: _read_jobs(rows)[0] if rows else None)
+
+
+def upcoming(limit: int) -> Call[list[Job]]:
+    """List the jobs that wait for their time, the next to run first; the index of what is due answers it."""
+    text = (
+        f"{select_jobs()} where j.due_at is not null and j.claim_order is null and j.held_by is null"
+        " order by j.due_at limit %(limit)s"
+    )
+    return Call(text, {"limit": limit, "whole": True}, _read_jobs)
 
 
 def jobs_between(first: UUID, last: UUID, limit: int) -> Call[list[Candidate]]:
@@ -70,8 +91,10 @@ def history(job_id: UUID, after: int = 0, limit: int | None = None) -> Call[list
 
 
 def _read_history(rows: list[Row]) -> list[Transition]:
+    text = hidden_in_first(rows).text
     return [
-        Transition(seq, Status(old) if old else None, Status(new), *rest) for seq, old, new, *rest in rows
+        Transition(*(seq, Status(old) if old else None, Status(new), *rest, text(reason), text(metadata)))
+        for seq, old, new, *rest, reason, metadata, _ in rows
     ]
 
 
@@ -91,18 +114,18 @@ def steps(
 
 
 def _read_steps(rows: list[Row]) -> list[StepRecord]:
-    return [StepRecord(*(*told, redacted(value, paths), size)) for *told, value, size, paths in rows]
+    hidden = hidden_in_first(rows)
+    return [StepRecord(*(*told, hidden.value(value), size)) for *told, value, size, _ in rows]
 
 
 def activity(job_id: UUID, after: int = 0, limit: int | None = None) -> Call[list[Happening]]:
     """Read what happened to a job without moving it, or what follows a row of that; its progress apart."""
-    return query(
-        "activity",
-        lambda rows: [Happening(*row) for row in rows],
-        job_id=job_id,
-        after=after,
-        limit=limit,
-    )
+    return query("activity", _read_activity, job_id=job_id, after=after, limit=limit)
+
+
+def _read_activity(rows: list[Row]) -> list[Happening]:
+    text = hidden_in_first(rows).text
+    return [Happening(at, kind, actor, text(data), number) for at, kind, actor, data, number, _ in rows]
 
 
 def flow(job_id: UUID, most: int, tenant: str | None = None) -> Call[list[FlowJob]]:
@@ -119,7 +142,14 @@ def _read_flow(rows: list[Row]) -> list[FlowJob]:
 
 def progress(job_id: UUID) -> Call[Progress | None]:
     """Read how far a job says that it has come."""
-    return query("progress", lambda rows: Progress(*rows[0]) if rows else None, job_id=job_id)
+    return query("progress", _read_progress, job_id=job_id)
+
+
+def _read_progress(rows: list[Row]) -> Progress | None:
+    if not rows:
+        return None
+    *told, note, _ = rows[0]
+    return Progress(*(*told, hidden_in_first(rows).text(note)))
 
 
 def progress_of(ids: Sequence[UUID]) -> Call[dict[UUID, Progress]]:
@@ -149,10 +179,9 @@ def _read_payloads(rows: list[Row]) -> dict[UUID, Given]:
 
 def attempts(job_id: UUID, after: int = 0, limit: int | None = None) -> Call[list[AttemptRecord]]:
     """Read what its attempts left behind."""
-    return query(
-        "attempts",
-        lambda rows: [AttemptRecord(*row) for row in rows],
-        job_id=job_id,
-        after=after,
-        limit=limit,
-    )
+    return query("attempts", _read_attempts, job_id=job_id, after=after, limit=limit)
+
+
+def _read_attempts(rows: list[Row]) -> list[AttemptRecord]:
+    text = hidden_in_first(rows).text
+    return [AttemptRecord(*(*told, text(error), text(logs))) for *told, error, logs, _ in rows]

@@ -10,6 +10,7 @@ from uuid import UUID
 from holdfast.domain.redaction import redacted
 from holdfast.domain.schedule import Due, Plan, Schedule, ScheduleRun, Timing
 from holdfast.store.call import Call, Row, function, nothing, query, single
+from holdfast.store.hidden import hidden_in
 
 
 class DueSchedules(NamedTuple):
@@ -108,7 +109,7 @@ def schedule_bars(names: Sequence[str], limit: int) -> Call[list[Row]]:
 def _read(rows: list[Row]) -> list[Schedule]:
     # Who looks at a schedule sees what they would see of its jobs.
     return [
-        replace(one, payload=redacted(one.payload, paths))
-        for *told, paths in rows
-        for one in [Schedule(*told)]
+        replace(one, payload=redacted(one.payload, hidden.paths), options=hidden.text(one.options))
+        for *told, hidden_there in rows
+        for one, hidden in [(Schedule(*told), hidden_in(hidden_there))]
     ]

@@ -55,6 +55,10 @@ class ScratchDatabase:
         self._apps.append(app)
         return app
 
+    def create_schema(self, name: str) -> None:
+        """Make a schema for tables of your own, which applications may fill: their login may not make one."""
+        databases.create_schema(self.owner_url, name, self.url)
+
     def close(self) -> None:
         """Close the apps that were pointed here. The fixture calls this."""
         while self._apps:

@@ -84,7 +84,9 @@ class Invocation:
 
     def close(self) -> None:
         """Hang up, if anybody was called."""
-        if "link" in self.__dict__:
+        if "app" in self.__dict__ and self.app is not None:  # whoever enqueues through it asks for no link
+            self.app.link.close()
+        elif "link" in self.__dict__:
             self.link.close()
 
     def _overriding(self) -> "Database | None":

@@ -3,12 +3,12 @@
 import json
 import time
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import click
 
-from holdfast.domain.errors import JobNotFound, WaitTimedOut
+from holdfast.domain.errors import JobNotFound, NotAllowed, WaitTimedOut
 from holdfast.domain.states import Status
 from holdfast.interfaces.cli.commands import WAIT_CANCELLED, WAIT_FAILED
 from holdfast.interfaces.cli.invocation import current, is_watched
@@ -25,16 +25,11 @@ _CLEAR_LINE = "\r\x1b[K"
 def wait_for(job_id: UUID, timeout: timedelta | None) -> None:
     """Wait until the job has ended, show what came of it, and exit accordingly."""
     from holdfast.runtime.handle import Handle
-    from holdfast.store.outcome import job_outcome
 
     handle = Handle(current().link, job_id, created=False, decode=json.loads)
     patience = None if timeout is None else timeout.total_seconds()
     status = _watched(handle, patience) if is_watched() else handle.wait(patience)
-    outcome = current().link.perform(job_outcome(job_id))
-    if outcome is None:
-        raise JobNotFound(f"job {job_id} was removed while we looked")
-    result = json.loads(outcome.result) if outcome.result else None
-    error = json.loads(outcome.error) if outcome.error else None
+    result, error = _shown(job_id)
     line = f"{badge(status)} {job_id}"
     if status is Status.COMPLETED:
         line += f"  {as_json(result)}"
@@ -42,6 +37,19 @@ def wait_for(job_id: UUID, timeout: timedelta | None) -> None:
         line += f"  {plain(error.get('type'))}: {plain(error.get('message'))}"
     emit_one({"id": job_id, "status": str(status), "result": result, "error": error}, [line])
     raise click.exceptions.Exit(_CODES[status])
+
+
+def _shown(job_id: UUID) -> tuple[Any, dict[str, Any] | None]:
+    """Read what came of it as job show does; a login that only enqueues may not look, and learns how it ended."""
+    from holdfast.store.inspect import find_job
+
+    try:
+        job = current().link.perform_once(find_job(job_id))
+    except NotAllowed:
+        return None, None
+    if job is None:
+        raise JobNotFound(f"job {job_id} was removed while we looked")
+    return job.result, job.error
 
 
 def _watched(handle: "Handle[object]", patience: float | None) -> Status:

@@ -3,6 +3,7 @@
 import hashlib
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from holdfast.domain.callback import (
+    SAID,
     Action,
     Answer,
     Callback,
@@ -24,7 +26,9 @@ from holdfast.domain.errors import BadInput, Configuration, DatabaseUnavailable
 from holdfast.domain.signature import SignedHeaders, verify, verify_plain
 from holdfast.interfaces.http import body as bodies
 from holdfast.runtime.logs import events
+from holdfast.runtime.sealing import hidden_by
 from holdfast.store.dispatch import callback
+from holdfast.store.hidden import hidden_of
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
@@ -35,7 +39,6 @@ _NOBODY = read_token("00000000-0000-7000-8000-000000000000", "1", "00000000-0000
 
 _STATUSES = {
     Answer.OK: HTTPStatus.OK,
-    Answer.NOT_FOUND: HTTPStatus.NOT_FOUND,
     Answer.NONCE_REUSED: HTTPStatus.CONFLICT,
     Answer.STALE_ATTEMPT: HTTPStatus.CONFLICT,
     Answer.OTHER_RUN: HTTPStatus.CONFLICT,
@@ -96,7 +99,7 @@ class Callbacks:
 
     async def _hand_in(self, executor: str, given: Callback) -> Response:
         try:
-            answer = await self._app.link.aperform(callback(executor, given))
+            answer = await self._app.link.aperform(callback(executor, await self._without_hidden(given)))
         except DatabaseUnavailable:
             return _answered(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", headers={"Retry-After": "5"})
         except BadInput as error:
@@ -108,7 +111,18 @@ class Callbacks:
                 "action": given.action, "answer": str(answer),
             },
         )  # fmt: skip
+        if answer is Answer.NOT_FOUND:  # also who may sign learns nothing about which jobs there are
+            return _answered(HTTPStatus.UNAUTHORIZED, "unauthorized")
         return _answered(_STATUSES[answer], str(answer))
+
+    async def _without_hidden(self, given: Callback) -> Callback:
+        """Leave out of a run's words what its task redacts, which the run may have got; the result is its task's, and kept as it is."""
+        if not given.data.keys() & SAID:
+            return given
+        redacted = await self._app.link.aperform(hidden_of(given.token.job_id))
+        text = hidden_by(self._app.encryption, redacted).text
+        said = {name: text(value) if name in SAID else value for name, value in given.data.items()}
+        return replace(given, data=said)
 
 
 def _callback(

@@ -19,6 +19,7 @@ from holdfast.interfaces.http.operation import Query
 from holdfast.interfaces.http.problem import Refusal, refusal_of
 from holdfast.interfaces.http.serve import read_query
 from holdfast.runtime.live import Full, Live, Reader
+from holdfast.store.access import enter
 from holdfast.store.live import follow_job
 
 if TYPE_CHECKING:
@@ -98,8 +99,16 @@ class Events:
     async def _asked(self, request: Request, principal: Principal) -> tuple[Topic, str | None]:
         query = read_query(EventsQuery, request)
         assert isinstance(query, EventsQuery)  # noqa: S101 - what was asked for
+        topic = await self._topic(query, principal)
+        await self._refuse_unbindable(principal)
         # A browser that comes again repeats its address, and says in the header how far it came meanwhile.
-        return await self._topic(query, principal), request.headers.get("last-event-id", query.after)
+        return topic, request.headers.get("last-event-id", query.after)
+
+    async def _refuse_unbindable(self, principal: Principal) -> None:
+        """Refuse who is bound to a tenant where the database cannot keep it to that, as every operation does."""
+        if principal.tenant is not None:
+            async with self._app.link.atransaction() as transaction:
+                await transaction.perform(enter(principal.sees))
 
     async def _topic(self, query: EventsQuery, principal: Principal) -> Topic:
         named = [name for name in ("subject", "tenant", "job") if getattr(query, name) is not None]

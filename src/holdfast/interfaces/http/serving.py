@@ -82,9 +82,11 @@ class Server(uvicorn.Server):
     def _hang_up_on_the_silent(self) -> None:
         now = time.monotonic()
         connections = list(self.server_state.connections)
-        self._silent_since = _since(self._silent_since, filter(_asks_nothing, connections), now)
+        self._silent_since = _since(
+            self._silent_since, map(_silence, filter(_asks_nothing, connections)), now
+        )
         self._closing_since = _since(self._closing_since, filter(_is_closing, connections), now)
-        overdue = {each for each, since in self._silent_since.items() if now - since > SILENCE}
+        overdue = {each for (each, _), since in self._silent_since.items() if now - since > SILENCE}
         overdue |= {each for each, since in self._closing_since.items() if now - since > LAST_BYTES}
         for connection in overdue:
             connection.transport.abort()
@@ -121,6 +123,11 @@ class Server(uvicorn.Server):
 def _asks_nothing(connection: Any) -> bool:
     cycle = getattr(connection, "cycle", None)
     return cycle is None or cycle.response_complete
+
+
+def _silence(connection: Any) -> tuple[Any, Any]:
+    """Tell a silence by the request it follows: who has asked since the last look is not silent, only between two requests again."""
+    return connection, getattr(connection, "cycle", None)
 
 
 def _is_closing(connection: Any) -> bool:

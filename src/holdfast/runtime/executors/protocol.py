@@ -4,7 +4,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -34,7 +34,7 @@ class Dispatch:
 
     id: UUID
     token: Token
-    inputs: dict[str, Any]
+    inputs: dict[str, Any] = field(repr=False)
     callback_url: str
     planned_at: datetime
     run_id: str | None = None  # the run that reported, or that the executor named; None when nobody has yet

@@ -482,13 +482,13 @@ declare
   v_count bigint := 0;
 begin
   perform set_config('holdfast.retention', pg_current_xact_id()::text, true);
-  for v_task in select t.name, holdfast.clock() - t.retention as cutoff from holdfast.task t where t.retention is not null order by t.name loop
+  for v_task in select t.name, holdfast.clock() - t.retention as cutoff, t.options ? 'keep_failed' as keeps_failed from holdfast.task t where t.retention is not null order by t.name loop
     select array_agg(old.id) into v_ids
       from (select j.id
               from holdfast.job j
              where j.task = v_task.name and j.status <> 'RUNNING'
                and j.id < holdfast.uuid_at(v_task.cutoff)   -- older than it finished: the index narrows it down
-               and j.finished_at < v_task.cutoff
+               and j.finished_at < v_task.cutoff and not (v_task.keeps_failed and j.status = 'FAILED')
                and not holdfast.is_needed(j.id, j.parent_id)
                and not holdfast.awaits_projection(j.id)   -- or usage would lose what it did
              order by j.id
@@ -3531,6 +3531,20 @@ CREATE FUNCTION holdfast.held_outside(p_job uuid, p_attempt integer) RETURNS TAB
 END;
 
 --
+-- Name: hidden_of(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.hidden_of(p_job uuid) RETURNS jsonb
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select jsonb_build_object('paths', t.options -> 'redact', 'payload', j.payload, 'task', j.task, 'tenant', j.tenant)
+    from holdfast.job j
+    join holdfast.task t on t.name = j.task
+   where j.id = p_job and t.options ? 'redact' and holdfast.may_touch(j.tenant)
+$$;
+
+--
 -- Name: hold_facts(uuid, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -6437,12 +6451,13 @@ begin
   if not found then
     raise exception 'job % cannot be retried: task % is not registered any more', p_id, quote_literal(v_old.task) using errcode = 'HF008';
   end if;
-  if v_task.manual_retries_per = 'subject' and v_old.subject is not null then
+  -- What undoes a job may be retried too, and counts for itself: a clean-up must not use up, nor wait for, what people may retry.
+  if v_task.manual_retries_per = 'subject' and v_old.subject is not null and v_old.compensates is null then
     -- Two retries of one subject's jobs at once must not both see the last place under the cap.
     perform pg_advisory_xact_lock(hashtextextended('holdfast:retry:' || coalesce(v_old.tenant, '') || ':' || v_old.subject, 0));
     select count(*) into v_count
       from holdfast.job j
-     where j.subject = v_old.subject and j.tenant is not distinct from v_old.tenant and j.retry_of is not null;
+     where j.subject = v_old.subject and j.tenant is not distinct from v_old.tenant and j.retry_of is not null and j.compensates is null;
   else
     with recursive chain as (
       select v_old.retry_of as id where v_old.retry_of is not null
@@ -8396,7 +8411,7 @@ CREATE VIEW holdfast.job_overview AS
     label,
     tags,
     retry_of,
-    (error ->> 'type'::text) AS error_type
+    "substring"((error ->> 'type'::text), '^[A-Za-z_][A-Za-z0-9_.]{0,99}$'::text) AS error_type
    FROM holdfast.job j
   WHERE holdfast.may_see((tenant)::text);
 
@@ -12361,6 +12376,15 @@ REVOKE ALL ON FUNCTION holdfast.heal(p_limit integer) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.held_outside(p_job uuid, p_attempt integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION hidden_of(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.hidden_of(p_job uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.hidden_of(p_job uuid) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.hidden_of(p_job uuid) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.hidden_of(p_job uuid) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION hold_facts(p_job uuid, p_held text); Type: ACL; Schema: holdfast; Owner: -

@@ -204,12 +204,13 @@ begin
   if not found then
     raise exception 'job % cannot be retried: task % is not registered any more', p_id, quote_literal(v_old.task) using errcode = 'HF008';
   end if;
-  if v_task.manual_retries_per = 'subject' and v_old.subject is not null then
+  -- What undoes a job may be retried too, and counts for itself: a clean-up must not use up, nor wait for, what people may retry.
+  if v_task.manual_retries_per = 'subject' and v_old.subject is not null and v_old.compensates is null then
     -- Two retries of one subject's jobs at once must not both see the last place under the cap.
     perform pg_advisory_xact_lock(hashtextextended('holdfast:retry:' || coalesce(v_old.tenant, '') || ':' || v_old.subject, 0));
     select count(*) into v_count
       from holdfast.job j
-     where j.subject = v_old.subject and j.tenant is not distinct from v_old.tenant and j.retry_of is not null;
+     where j.subject = v_old.subject and j.tenant is not distinct from v_old.tenant and j.retry_of is not null and j.compensates is null;
   else
     with recursive chain as (
       select v_old.retry_of as id where v_old.retry_of is not null

@@ -221,13 +221,13 @@ declare
   v_count bigint := 0;
 begin
   perform set_config('holdfast.retention', pg_current_xact_id()::text, true);
-  for v_task in select t.name, holdfast.clock() - t.retention as cutoff from holdfast.task t where t.retention is not null order by t.name loop
+  for v_task in select t.name, holdfast.clock() - t.retention as cutoff, t.options ? 'keep_failed' as keeps_failed from holdfast.task t where t.retention is not null order by t.name loop
     select array_agg(old.id) into v_ids
       from (select j.id
               from holdfast.job j
              where j.task = v_task.name and j.status <> 'RUNNING'
                and j.id < holdfast.uuid_at(v_task.cutoff)   -- older than it finished: the index narrows it down
-               and j.finished_at < v_task.cutoff
+               and j.finished_at < v_task.cutoff and not (v_task.keeps_failed and j.status = 'FAILED')
                and not holdfast.is_needed(j.id, j.parent_id)
                and not holdfast.awaits_projection(j.id)   -- or usage would lose what it did
              order by j.id

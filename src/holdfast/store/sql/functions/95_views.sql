@@ -2,7 +2,7 @@
 
 create or replace view holdfast.job_overview as
 select j.id, j.task, j.queue, j.status, j.priority, j.attempt, j.retry_count, j.max_retries, j.crash_count, j.created_at, j.updated_at,
-       j.due_at, j.finished_at, j.tenant, j.subject, j.label, j.tags, j.retry_of, j.error ->> 'type' as error_type
+       j.due_at, j.finished_at, j.tenant, j.subject, j.label, j.tags, j.retry_of, substring(j.error ->> 'type' from '^[A-Za-z_][A-Za-z0-9_.]{0,99}$') as error_type
   from holdfast.job j
  where holdfast.may_see(j.tenant);
 
@@ -10,6 +10,16 @@ create or replace view holdfast.history_overview as
 select h.job_id, h.seq, h.from_status, h.to_status, h.attempt, h.at, h.actor
   from holdfast.job_history h
  where exists (select from holdfast.job j where j.id = h.job_id and holdfast.may_see(j.tenant));
+
+-- What a task redacts of a job, by place and with the payload in which it stands; null where nothing is redacted. It is for those who
+-- write and show what is said about the job: without it they could not tell what to leave out.
+create or replace function holdfast.hidden_of(p_job uuid) returns jsonb
+language sql stable security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+  select jsonb_build_object('paths', t.options -> 'redact', 'payload', j.payload, 'task', j.task, 'tenant', j.tenant)
+    from holdfast.job j
+    join holdfast.task t on t.name = j.task
+   where j.id = p_job and t.options ? 'redact' and holdfast.may_touch(j.tenant)
+$$;
 
 -- What a producer may know of a job whose id it holds: where it is and what came of it.
 create or replace function holdfast.job_outcome(p_id uuid, out status holdfast.job_status, out result text, out error text)

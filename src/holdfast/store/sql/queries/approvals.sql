@@ -27,7 +27,8 @@ select a.id, a.job_id, j.task, a.name, a.question, a.facts, a.approvers, a.quoru
                                                      'at', d.at) order by d.at, d.who)
                    from holdfast.approval_decision d
                   where d.approval_id = a.id), '[]'),
-       holdfast.clock()
+       holdfast.clock(),
+       (select jsonb_build_object('paths', t.options -> 'redact', 'payload', j.payload) from holdfast.task t where t.name = j.task and t.options ? 'redact')
   from chosen c
   join holdfast.approval a on a.id = c.id
   join holdfast.job j on j.id = a.job_id

@@ -18,7 +18,10 @@ select j.id, j.task, j.queue, j.status::text, j.priority, j.attempt, j.retry_cou
           from holdfast.approval a
          where a.id = j.approval_id),
        j.ready_at, j.started_at,
-       (select t.options -> 'redact' from holdfast.task t where t.name = j.task)
+       (select jsonb_build_object('executor', d.executor, 'state', d.state, 'id', d.run_id, 'url', d.run_url)
+          from holdfast.dispatch d
+         where d.job_id = j.id and d.attempt = j.attempt),
+       (select jsonb_build_object('paths', t.options -> 'redact', 'payload', j.payload) from holdfast.task t where t.name = j.task and t.options ? 'redact')
   from holdfast.job j
   left join holdfast.worker holder on holder.id = j.holder
   left join holdfast.dispatch run on run.id = j.holder

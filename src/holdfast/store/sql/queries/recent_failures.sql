@@ -1,7 +1,7 @@
--- Of the newest jobs that ended: how many within the window FAILED or COMPLETED, and the errors' types by frequency.
+-- Types as far as they are names of classes: outside runs send what they like. Of the newest jobs that ended: how many within the window FAILED or COMPLETED, and the errors' types by frequency.
 with failed as materialized (
   select f.type
-    from (select coalesce(j.error ->> 'type', '?') as type, j.finished_at
+    from (select coalesce(substring(j.error ->> 'type' from '^[A-Za-z_][A-Za-z0-9_.]{0,99}$'), '?') as type, j.finished_at
             from holdfast.job j
            where j.status = 'FAILED' and j.status <> 'RUNNING'
            order by j.id desc

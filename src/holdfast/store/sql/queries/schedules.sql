@@ -4,7 +4,7 @@ select s.name, s.task, s.payload, s.options, s.cron, s.every, s.tz, s.anchor, s.
        exists (select from holdfast.worker w
                 where w.died_at is null and w.seen_at + w.lease >= holdfast.clock() and s.task = any (w.tasks)),
        newest.last_slot, newest.outcome, newest.job_id, holdfast.clock(),
-       (select t.options -> 'redact' from holdfast.task t where t.name = s.task)
+       (select jsonb_build_object('paths', t.options -> 'redact', 'payload', s.payload) from holdfast.task t where t.name = s.task and t.options ? 'redact')
   from holdfast.schedule s
   left join lateral (select r.last_slot, r.outcome, r.job_id
                        from holdfast.schedule_run r

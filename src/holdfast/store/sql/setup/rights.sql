@@ -44,6 +44,7 @@ begin
     holdfast.hand_over, holdfast.take_dispatches, holdfast.dispatch_sent, holdfast.dispatch_failed, holdfast.dispatch_cancelled
     to holdfast_worker;
   grant execute on function holdfast.callback to holdfast_worker, holdfast_api;
+  grant execute on function holdfast.hidden_of to holdfast_worker, holdfast_api;
   grant execute on function holdfast.check_run to holdfast_producer, holdfast_worker, holdfast_api;
   grant select on holdfast.dispatch to holdfast_api;
   grant execute on function holdfast.pause_task, holdfast.resume_task, holdfast.set_flag, holdfast.limit_queue, holdfast.hold_facts to holdfast_api;

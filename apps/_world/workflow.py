@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,12 +16,15 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "integrations" / "github"
 WORKFLOW = FOLDER / "provision-agent.yml"
 SCRIPT = FOLDER / "holdfast-callback.sh"
+PATIENCE = 30.0
 
 _EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
 
 
 @dataclass
 class Step:
+    """One step; without a script it uses an action, which is not simulated."""
+
     name: str
     condition: str = "success()"
     identity: str | None = None
@@ -30,7 +34,7 @@ class Step:
 
 @dataclass
 class Workflow:
-    """What this suite needs of the file; it is read by its own layout, which keeps the file plain."""
+    """What is needed of the file; it is read by its own layout, which keeps the file plain."""
 
     run_name: str
     inputs: list[str]
@@ -40,13 +44,14 @@ class Workflow:
 
 
 def read_workflow(path: Path = WORKFLOW) -> Workflow:
+    """Read a workflow file."""
     lines = [line for line in path.read_text("utf-8").splitlines() if not line.lstrip().startswith("#")]
     text = "\n".join(lines)
     inputs = re.findall(r"^      (\w+):$", text.split("inputs:")[1].split("permissions:")[0], re.MULTILINE)
     run_name = re.search(r'^run-name: "(.*)"$', text, re.MULTILINE)
     minutes = re.search(r"^    timeout-minutes: (\d+)$", text, re.MULTILINE)
-    assert run_name is not None
-    assert minutes is not None
+    if run_name is None or minutes is None:
+        raise ValueError(f"{path} has no run-name or no timeout-minutes")
     job_env = _mapping(text.split("\n    env:\n")[1].split("\n    steps:\n")[0], 6)
     steps = [
         _step(part)
@@ -68,39 +73,45 @@ def _step(text: str) -> Step:
 
 
 class Run:
-    """One run of the workflow, in a thread of its own."""
+    """One run of a workflow, in a thread of its own.
+
+    `known` are the repository's `secrets.…` and `vars.…`; `machine` replaces the script of the step with the id machine.
+    """
 
     def __init__(
         self,
         run_id: int,
         inputs: dict[str, Any],
-        secret: str,
         folder: Path,
-        machine: str | None,
-        beat: float,
+        *,
+        path: Path = WORKFLOW,
+        known: Mapping[str, str],
+        machine: str | None = None,
+        beat: float = 60.0,
     ) -> None:
         self.id = run_id
         self.inputs = inputs
         self.conclusion: str | None = None
         self.ran: list[str] = []
         self.output = ""
-        self._folder = folder
+        self.folder = folder
+        self._known = dict(known)
         self._machine = machine
         self._beat = beat
-        self._secret = secret
         self._state = "success"
         self._outputs: dict[str, str] = {}
         self._process: subprocess.Popen[str] | None = None
-        self._workflow = read_workflow()
+        self._workflow = read_workflow(path)
         self._lock = threading.Lock()
         self.name = self._filled(self._workflow.run_name)
         self.thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
-        shutil.copytree(FOLDER, self._folder / ".github")
-        (self._folder / "temp").mkdir()
+        """Check the repository out, and begin."""
+        shutil.copytree(FOLDER, self.folder / ".github")
+        (self.folder / "temp").mkdir()
         for name in ("env", "output"):
-            (self._folder / name).touch()
+            (self.folder / name).touch()
         self.thread.start()
 
     def cancel(self) -> bool:
@@ -118,8 +129,8 @@ class Run:
             if self.conclusion is None:
                 self._state = "vanished"
                 self._kill()
-        self.thread.join(30)
-        pid = self._folder / "temp" / "heartbeat.pid"
+        self.thread.join(PATIENCE)
+        pid = self.folder / "temp" / "heartbeat.pid"
         # Empty when the step was killed before it wrote it: its heartbeat went with it.
         if pid.exists() and (written := pid.read_text().strip()):
             with suppress(ProcessLookupError):
@@ -149,22 +160,22 @@ class Run:
         env = {**self._workflow.env, **step.env}
         environment = {
             "PATH": os.environ["PATH"],
-            "GITHUB_ENV": str(self._folder / "env"),
-            "GITHUB_OUTPUT": str(self._folder / "output"),
-            "RUNNER_TEMP": str(self._folder / "temp"),
+            "GITHUB_ENV": str(self.folder / "env"),
+            "GITHUB_OUTPUT": str(self.folder / "output"),
+            "RUNNER_TEMP": str(self.folder / "temp"),
             "HOLDFAST_TRIES": "4",
             **{name: self._filled(value) for name, value in env.items()},
-            **_pairs(self._folder / "env"),
+            **_pairs(self.folder / "env"),
         }
         with self._lock:
             self._process = subprocess.Popen(
-                ["sh", "-e", "-c", script], cwd=self._folder, env=environment, text=True,
+                ["sh", "-e", "-c", script], cwd=self.folder, env=environment, text=True,  # noqa: S607 - PATH's, as on a runner
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
         output, _ = self._process.communicate()
         self.ran.append(step.name)
         self.output += output
-        self._outputs = _pairs(self._folder / "output")
+        self._outputs = _pairs(self.folder / "output")
         with self._lock:
             if self._process.returncode != 0 and self._state == "success":
                 self._state = "failure"
@@ -175,11 +186,12 @@ class Run:
 
     def _filled(self, text: str) -> str:
         known = {
-            "secrets.HOLDFAST_CALLBACK_SECRET": self._secret,
             "github.run_id": str(self.id),
             "github.server_url": "https://github.example",
             "github.repository": "acme/agents",
-            "steps.machine.outputs.result": self._outputs.get("result", ""),
+            **self._known,
+            "steps.machine.outputs.result": "",
+            **{f"steps.machine.outputs.{name}": value for name, value in self._outputs.items()},
             **{f"inputs.{name}": str(value) for name, value in self.inputs.items()},
         }
         return _EXPRESSION.sub(lambda found: known[found[1]], text)

@@ -1,0 +1,1 @@
+"""A paid checkout provisions a virtual machine through a CI workflow."""

@@ -1,0 +1,1 @@
+"""The products in apps/, as their customers feel them."""
