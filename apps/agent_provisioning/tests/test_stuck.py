@@ -1,5 +1,6 @@
 """Stuck jobs: found by whoever looks and by the sweep; slow ones are left alone."""
 
+from apps._stage import until
 from apps.agent_provisioning.app import app
 from apps.agent_provisioning.story import User, World
 from apps.agent_provisioning.tests.hands import hand_over, has_begun, jobs
@@ -84,7 +85,7 @@ async def test_a_run_that_vanished_is_cancelled_and_its_machine_is_deleted(
     agent_id = await ana.buy("Atlas")
     await adrain(app)
     # What the run says later than the clock's leap would count as a sign of life.
-    await ana.stage.until("the run has said that it began", has_begun)
+    await until("the run has said that it began", has_begun)
     world.github.runs[0].vanish()
     world.machines.running["vm-1"] = {"id": "vm-1", "name": agent_id, "region": "fsn1"}
 
