@@ -30,6 +30,18 @@ def verify(holds: bool, otherwise: str) -> None:
         raise StoryFailed(otherwise)
 
 
+async def until(what: str, holds: Callable[[], Any | Awaitable[Any]]) -> Any:
+    """Wait until something is so; gives what was found."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        found = holds()
+        found = await found if isinstance(found, Awaitable) else found
+        if found:
+            return found
+        verify(time.monotonic() < deadline, f"waited {PATIENCE:g} s in vain until {what}")
+        await asyncio.sleep(LOOK_EVERY)
+
+
 class Stage:
     """One product, ready to be used as its customers, its operators and its outside world use it."""
 
@@ -55,17 +67,6 @@ class Stage:
             if process.poll() is None:
                 process.terminate()
             process.wait(PATIENCE)
-
-    async def until(self, what: str, holds: Callable[[], Any | Awaitable[Any]]) -> Any:
-        """Wait until something is so; gives what was found."""
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            found = holds()
-            found = await found if isinstance(found, Awaitable) else found
-            if found:
-                return found
-            verify(time.monotonic() < deadline, f"waited {PATIENCE:g} s in vain until {what}")
-            await asyncio.sleep(LOOK_EVERY)
 
     async def settle(self) -> None:
         """Let a worker do what can be done, here and now, and time pass, until every job has ended."""

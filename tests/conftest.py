@@ -1,5 +1,6 @@
 """Fixtures for the whole suite; the databases come from Holdfast's own pytest plugin."""
 
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,18 @@ def holdfast_server() -> Iterator[TestServer]:
                 connection.execute(WITHOUT)
                 connection.execute(Path(mutant).read_text("utf-8"))
         yield server
+
+
+@pytest.fixture(autouse=True)
+def _log_as_it_was() -> Iterator[None]:
+    """Undo what a command that runs within a test says of the process' log: the next test reads it too."""
+    root, ours = logging.getLogger(), logging.getLogger("holdfast")
+    levels, handlers = (root.level, ours.level), list(root.handlers)
+    yield
+    root.setLevel(levels[0])
+    ours.setLevel(levels[1])
+    for added in set(root.handlers) - set(handlers):
+        root.removeHandler(added)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from apps._stage import Stage, verify
+from apps._stage import Stage, until, verify
 from apps._world import github, machines, stripe
 from apps._world.github import CALLBACK_SECRET, GitHub
 from apps._world.machines import Machines
@@ -119,7 +119,7 @@ class User:
             found = await self.look(agent_id)
             return found if found["state"] in states else None
 
-        found: dict[str, Any] = await self.stage.until(f"agent {agent_id} is {' or '.join(states)}", shown)
+        found: dict[str, Any] = await until(f"agent {agent_id} is {' or '.join(states)}", shown)
         return found
 
 

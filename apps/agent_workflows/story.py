@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from apps._stage import Stage, verify
+from apps._stage import Stage, until, verify
 from apps._world import mail as _mail
 from apps._world import tools as _tools
 from apps._world.mail import Mailbox
@@ -74,7 +74,7 @@ class Ann:
 
     async def question(self) -> tuple[str, str]:
         """Wait for the mail to Ben; gives the approval and its secret."""
-        mail = await self._stage.until("Ben has mail", lambda: self._world.mailbox.to(BEN))
+        mail = await until("Ben has mail", lambda: self._world.mailbox.to(BEN))
         body = mail[-1].get_body(("plain",))
         found = LINK.search(body.get_content() if body else "")
         verify(found is not None, "Ben's mail has no link")
@@ -104,7 +104,7 @@ class Ann:
             job = self._ask("GET", f"/api/v1/jobs/{job_id}")
             return job if job["finished_at"] else None
 
-        job: dict[str, Any] = await self._stage.until(f"job {job_id} has ended", has_ended)
+        job: dict[str, Any] = await until(f"job {job_id} has ended", has_ended)
         return job
 
     def history(self, job_id: str) -> list[dict[str, Any]]:

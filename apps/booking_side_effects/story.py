@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from apps._stage import Stage, verify
+from apps._stage import Stage, until, verify
 from apps._world import invoicing as _invoicing
 from apps._world import mail as _mail
 from apps._world import stripe as _stripe
@@ -94,7 +94,7 @@ async def happy(stage: Stage, world: World) -> str:
     booking = book(flags=["delivery"])
 
     answers = await world.stripe.send(payment(world.stripe, booking), times=3)
-    await stage.until("all e-mails are there", lambda: len(world.mailbox.messages) >= 3)  # noqa: PLR2004 - the three
+    await until("all e-mails are there", lambda: len(world.mailbox.messages) >= 3)  # noqa: PLR2004 - the three
 
     verify(answers == [200, 200, 200], f"Stripe was answered {answers}")
     verify(len(world.mailbox.messages) == 3, "an e-mail was sent twice")  # noqa: PLR2004 - the three
@@ -113,9 +113,9 @@ async def failing(stage: Stage, world: World) -> str:
     world.invoicing.at_post.tell("lost")  # the document is issued, and nobody hears of it
 
     await world.stripe.deliver(payment(world.stripe, booking))
-    await stage.until("the answer is lost", lambda: _issue_status(stage) == "RETRY")
+    await until("the answer is lost", lambda: _issue_status(stage) == "RETRY")
     stage.database.clock.advance(61)
-    await stage.until("the invoice is e-mailed", lambda: len(world.mailbox.messages) >= before + 3)
+    await until("the invoice is e-mailed", lambda: len(world.mailbox.messages) >= before + 3)
 
     issued = world.invoicing.with_reference(f"booking-{booking}")
     verify(len(issued) == 1, f"{len(issued)} invoices were issued for one booking")

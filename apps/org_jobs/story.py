@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from apps._stage import Stage, verify
+from apps._stage import Stage, until, verify
 from apps.org_jobs.app import app
 from apps.org_jobs.audit import usage_by_history
 from apps.org_jobs.organisations import add_organisation, set_contact_limit
@@ -39,8 +39,7 @@ def world() -> Iterator[World]:
 class Caller:
     """Somebody with a token."""
 
-    def __init__(self, stage: Stage, http: httpx.AsyncClient) -> None:
-        self._stage = stage
+    def __init__(self, http: httpx.AsyncClient) -> None:
         self._http = http
 
     async def enqueue(self, *contacts: dict[str, str], dedupe: bool = False) -> str:
@@ -62,7 +61,7 @@ class Caller:
             job: dict[str, Any] = (await self.ask("GET", f"/api/jobs/{job_id}")).json()
             return job if facts.items() <= job.items() else None
 
-        found: dict[str, Any] = await self._stage.until(f"job {job_id} is {facts}", look)
+        found: dict[str, Any] = await until(f"job {job_id} is {facts}", look)
         return found
 
 
@@ -70,7 +69,7 @@ class Caller:
 async def calling(stage: Stage, token: str) -> AsyncIterator[Caller]:
     """Let somebody call the product."""
     async with httpx.AsyncClient(base_url=stage.url, headers={"Authorization": f"Bearer {token}"}) as http:
-        yield Caller(stage, http)
+        yield Caller(http)
 
 
 async def happy(stage: Stage, world: World) -> str:
@@ -87,7 +86,7 @@ async def happy(stage: Stage, world: World) -> str:
         await globex.until(theirs, status="success", attempts=1)
         await acme.ask("GET", f"/api/jobs/{theirs}", 404)
 
-        rows = await _usage_that_adds_up(stage)
+        rows = await _usage_that_adds_up()
         exported = (await operator.ask("GET", "/api/usage.csv")).text.splitlines()
         verify(len(exported) == 1 + len(rows), "the export has not a line for each row of usage")
         drawn = (await operator.ask("GET", "/api/usage.svg")).text
@@ -116,7 +115,7 @@ async def failing(stage: Stage, world: World) -> str:
         waited = _seconds_before(quiet)
         verify(waited < 1.0, f"behind {NOISE:,} jobs of another organisation it waited {waited:.2f} s")
 
-        await _usage_that_adds_up(stage)
+        await _usage_that_adds_up()
         used = (await operator.ask("GET", "/api/usage?org_id=small")).json()["usage"]
         verify(sum(row["requeued"] for row in used) == 1, f"one run was to be paid twice, not {used}")
     return (
@@ -131,12 +130,12 @@ def _seconds_before(job_id: str) -> float:
     return (started.at - queued.at).total_seconds()
 
 
-async def _usage_that_adds_up(stage: Stage) -> list[Usage]:
+async def _usage_that_adds_up() -> list[Usage]:
     """Wait for the figures, which come a moment after the jobs."""
 
     def look() -> list[Usage] | None:
         rows = usage()
         return rows if rows == usage_by_history() else None
 
-    rows: list[Usage] = await stage.until("usage equals the history", look)
+    rows: list[Usage] = await until("usage equals the history", look)
     return rows

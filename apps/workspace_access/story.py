@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 import httpx
 
-from apps._stage import Stage, verify
+from apps._stage import Stage, until, verify
 from apps._world import mail
 from apps._world.mail import Mailbox
 from apps.workspace_access import tasks
@@ -106,12 +106,12 @@ async def happy(stage: Stage, world: World) -> str:
             shown = (await http.get(f"{given.path}/active-match")).json()["data"]
             return bool(shown["workspaceStatus"] == "ready")
 
-        await stage.until("the workspace is ready", ready)
+        await until("the workspace is ready", ready)
         took = time.monotonic() - began
         seen = await _events(http, given, "advisor.workspace_ready")
         verify([one["seq"] for one in seen] == [1, 2, 3], f"the events are not 1, 2, 3: {seen}")
         verify(ADVISORS_EMAIL not in json.dumps(seen), "an event tells the advisor's address")
-        await stage.until("the advisor has mail", lambda: world.mailbox.to(ADVISORS_EMAIL))
+        await until("the advisor has mail", lambda: world.mailbox.to(ADVISORS_EMAIL))
     return f"the second approval opened the workspace in {took:.2f} s; events 1 to 3 came in order, and the advisor's mail"
 
 
@@ -128,14 +128,14 @@ async def failing(stage: Stage, world: World) -> str:
             shown: dict[str, Any] = (await http.get(f"{given.path}/active-match")).json()
             return shown if shown["data"]["status"] == "client_approved" else None
 
-        shown = await stage.until("the match is rolled back", rolled_back)
+        shown = await until("the match is rolled back", rolled_back)
         verify(shown["data"]["workspaceStatus"] == "failed", f"it does not say failed: {shown}")
         verify(shown["error"]["code"] == "ADVISOR_NOT_FOUND", f"it does not say why: {shown}")
         verify(shown["data"]["provisioningAttempts"] == 1, f"it was tried again in vain: {shown}")
-        alerted = await stage.until("the admins have mail", lambda: world.mailbox.about(tasks.ALERT))
+        alerted = await until("the admins have mail", lambda: world.mailbox.about(tasks.ALERT))
         verify(alerted[0]["To"] == ADMINS_EMAIL, f"the alert went to {alerted[0]['To']}")
         verify(alerted[0]["Importance"] == "high", "the admins' mail is not urgent")
-        await stage.until("the client has mail", lambda: world.mailbox.to(CLIENTS_EMAIL))
+        await until("the client has mail", lambda: world.mailbox.to(CLIENTS_EMAIL))
     return "an advisor who was gone was tried once; the match is client_approved again, admins and client have mail"
 
 

@@ -17,7 +17,7 @@ from benchmarks.environments import ENVIRONMENTS
 from benchmarks.products import report
 from benchmarks.server import running_server
 
-from apps._stage import Stage, staged
+from apps._stage import Stage, staged, until
 from apps.booking_side_effects import story as booking
 from apps.workspace_access import story as workspace
 from apps.workspace_access.web import PREFIX
@@ -46,9 +46,9 @@ async def pay(stage: Stage, world: booking.World, number: int) -> Sample:
     await asyncio.sleep(random.uniform(0, LONGEST_PAUSE))
     began = time.monotonic()
     await world.stripe.send(event)
-    await stage.until("the booking is confirmed by mail", lambda: world.mailbox.to(customer))
+    await until("the booking is confirmed by mail", lambda: world.mailbox.to(customer))
     confirmed = milliseconds_since(began)
-    await stage.until("all mail is there", lambda: len(world.mailbox.messages) >= EMAILS)
+    await until("all mail is there", lambda: len(world.mailbox.messages) >= EMAILS)
     return {"booking_confirmation": confirmed, "booking_all": milliseconds_since(began)}
 
 
@@ -60,7 +60,7 @@ async def approve(stage: Stage, _world: workspace.World, _number: int) -> Sample
         await asyncio.sleep(random.uniform(0, LONGEST_PAUSE))
         began = time.monotonic()
         await decide(http, given, "client")
-        await stage.until("the workspace is ready", lambda: is_ready(http, given))
+        await until("the workspace is ready", lambda: is_ready(http, given))
         return {"workspace_ready": milliseconds_since(began)}
 
 

@@ -1,5 +1,6 @@
 """Enqueue in the caller's own asynchronous transaction, with the real libraries."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -168,3 +169,28 @@ async def test_an_error_rolls_a_transaction_of_the_apps_own_back(
             raise LookupError
 
     assert job_ids(holdfast_db.owner_url) == []
+
+
+@pytest.mark.parametrize("cancels", [1, 2, 3])
+async def test_a_transaction_that_was_cancelled_again_and_again_leaves_no_broken_connection(
+    app: Holdfast, charge: AnyTask, cancels: int
+) -> None:
+    async def slow() -> None:
+        async with app.atransaction() as conn:
+            began.set()
+            await conn.execute("select pg_sleep(60)")
+
+    for _ in range(3):
+        began = asyncio.Event()
+        slowly = asyncio.create_task(slow())
+        await began.wait()
+        # As a web framework does whose client hung up: what psycopg does to tidy up is cancelled too.
+        for _ in range(cancels):
+            await asyncio.sleep(0)
+            slowly.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await slowly
+
+        async with app.atransaction() as conn:
+            handle = await charge.using(conn=conn).aenqueue(1)
+        assert await handle.status() is Status.PENDING

@@ -98,6 +98,11 @@ def engine_rows(statement: str, *values: Any) -> list[tuple[Any, ...]]:
     return found
 
 
+def has_begun() -> bool:
+    """Whether a run has called back."""
+    return bool(engine_rows("select from holdfast.activity where kind = 'callback.started'"))
+
+
 def jobs() -> list[Job]:
     """All provisions, the first one first, without what cleans up after them."""
     found = app.jobs("task:provision", limit=1000).jobs

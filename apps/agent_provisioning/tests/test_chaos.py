@@ -6,7 +6,7 @@ import random
 import pytest
 
 from apps._chaos import times
-from apps._stage import Stage, staged
+from apps._stage import Stage, staged, until
 from apps._world.script import Script
 from apps.agent_provisioning import story
 from apps.agent_provisioning.app import app
@@ -38,7 +38,7 @@ async def test_an_agent_has_one_machine_or_none(seed: int, holdfast_db: ScratchD
         world.github.script = world.machines.script = Script()  # the bad day ends, so that everything can
         with stage.worker():
             agents = await lives
-            await stage.until("all jobs have ended", lambda: not app.jobs(UNENDED).jobs)
+            await until("all jobs have ended", lambda: not app.jobs(UNENDED).jobs)
         for run in world.github.runs:
             run.thread.join()
 
@@ -67,5 +67,5 @@ async def kill_a_worker(
     """Let a worker call GitHub a few times, or have nothing left to do, and kill it."""
     enough = len(world.github.requests) + chance.randint(0, 4)
     with stage.worker() as worker:
-        await stage.until("it has worked", lambda: len(world.github.requests) >= enough or lives.done())
+        await until("it has worked", lambda: len(world.github.requests) >= enough or lives.done())
         worker.kill()

@@ -1,5 +1,6 @@
 """The delivered workflow and script, run for real: shell, curl and openssl."""
 
+from apps._stage import until
 from apps._world.workflow import FOLDER, SCRIPT, read_workflow
 from apps.agent_provisioning.app import app
 from apps.agent_provisioning.story import WORKFLOW, User, World
@@ -32,7 +33,7 @@ async def test_the_workflow_beats_in_the_background_while_the_machine_is_built(
     await ana.until(agent_id, "provisioning")
 
     beats = "select count(*) from holdfast.activity where kind = 'callback.heartbeat'"
-    await ana.stage.until("it has beaten twice", lambda: engine_rows(beats)[0][0] >= 2)
+    await until("it has beaten twice", lambda: engine_rows(beats)[0][0] >= 2)
     (world.github.runs[0].folder / "temp" / "go").touch()
 
     await ana.until(agent_id, "running")

@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from apps._chaos import times
+from apps._stage import until
 from apps._world.script import Script
 from apps.agent_workflows.app import app
 from apps.agent_workflows.tests.plane import Plane
@@ -56,7 +57,7 @@ async def kill_a_worker(plane: Plane, chance: random.Random) -> None:
     """Let a worker use a few tools, or have nothing left to do now, and kill it."""
     enough = len(plane.tools.asked) + chance.randint(0, 8)
     with plane.stage.worker() as worker:
-        await plane.stage.until(
+        await until(
             "it has worked",
             lambda: len(plane.tools.asked) >= enough or not app.jobs("status:pending,running").jobs,
         )

@@ -1,6 +1,5 @@
 """The product as its tests use it: with a whole outside world, and time that moves."""
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -9,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from apps._stage import until
 from apps._world.invoicing import Invoicing
 from apps._world.mail import Mailbox
 from apps._world.stripe import Stripe
@@ -17,8 +17,6 @@ from apps.booking_side_effects.app import app
 from apps.booking_side_effects.bookings import Booking
 from holdfast import Job
 from holdfast.testing import ScratchDatabase, adrain
-
-PATIENCE = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +74,4 @@ class House:
 
     async def until(self, holds: Callable[[], bool | Awaitable[bool]]) -> None:
         """Wait for what another thread or process does."""
-        async with asyncio.timeout(PATIENCE):
-            while True:
-                found = holds()
-                if await found if isinstance(found, Awaitable) else found:
-                    return
-                await asyncio.sleep(0.02)
+        await until("another has done it", holds)

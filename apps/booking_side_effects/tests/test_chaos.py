@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from apps._chaos import LONG, times
-from apps._stage import Stage, staged
+from apps._stage import Stage, staged, until
 from apps._world import invoicing, mail, stripe
 from apps._world.mail import Mailbox
 from apps._world.script import Script
@@ -59,7 +59,7 @@ async def _kill_a_worker(stage: Stage, world: list[Script], more: int) -> None:
     """Let a worker meet the world a few times, or have nothing left to do now, and kill it."""
     enough = sum(script.asked for script in world) + more
     with stage.worker() as worker:
-        await stage.until(
+        await until(
             "it has worked",
             lambda: (
                 sum(script.asked for script in world) >= enough or not app.jobs("status:pending,running").jobs

@@ -1,12 +1,12 @@
 """The product in a test's own database, with people in it, and a way to make its database fail for real."""
 
-import asyncio
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 import httpx
 
+from apps._stage import until
 from apps.workspace_access import story
 from apps.workspace_access.app import app
 from apps.workspace_access.story import Given
@@ -117,8 +117,7 @@ class Product:
 
     async def until(self, query: str) -> None:
         """Wait until the engine has such a row."""
-        while not await self.engine(query):  # noqa: ASYNC110 - it is another's doing, and says nothing
-            await asyncio.sleep(0.02)
+        await until(query, lambda: self.engine(query))
 
     async def settle(self) -> None:
         """Let workers and time go on until the product's jobs have ended."""

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from apps._chaos import times
-from apps._stage import Stage, staged
+from apps._stage import Stage, staged, until
 from apps._world import mail
 from apps._world.script import Script
 from apps.workspace_access import story, tasks
@@ -68,7 +68,7 @@ async def _bad_day(stage: Stage, product: Product, chance: random.Random) -> Non
         clicking = asyncio.gather(*(_click(product, one, chance.random() < 0.5) for one in given))
         for worker in (first, second):
             enough = await _rows_met(product) + chance.randint(1, 8)
-            await stage.until("they have worked", partial(_have_worked, product, enough))
+            await until("they have worked", partial(_have_worked, product, enough))
             worker.kill()
         await clicking
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -42,6 +43,15 @@ def staying() -> Iterator[None]:
         yield
     finally:
         _stays.reset(token)
+
+
+def ended(child: "subprocess.Popen[bytes]", patience: float) -> int:
+    """Wait for a process that was told to stop, and kill it when it does not; gives its exit code."""
+    try:
+        return child.wait(patience)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        return child.wait()
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from holdfast.interfaces.ending import hearing
+from holdfast.interfaces.ending import ended, hearing
 
 LOOK_EVERY_MS = 500
 # Longer than a worker's drain: it ends by itself before this.
@@ -55,7 +55,7 @@ class _Reloading:
                     self._start_again(sorted({Path(name).name for _, name in changed}))
                 elif self._child.poll() is not None:
                     self._tell_end()
-            return self._ended()
+            return ended(self._child, PATIENCE)
 
     def _start(self) -> "subprocess.Popen[bytes]":
         # A group of its own: Ctrl-C reaches it once, through us, and not a second time from the terminal.
@@ -65,7 +65,7 @@ class _Reloading:
         self._say(f"{', '.join(names)} changed: the worker starts again")
         if self._child.poll() is None:
             self._child.terminate()
-        self._ended()
+        ended(self._child, PATIENCE)
         self._child = self._start()
         self._end_was_told = False
 
@@ -75,13 +75,6 @@ class _Reloading:
                 f"the worker ended with code {self._child.returncode}; it starts again when the code changes"
             )
             self._end_was_told = True
-
-    def _ended(self) -> int:
-        try:
-            return self._child.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self._child.kill()
-            return self._child.wait()
 
     def _pass_on(self, number: int) -> None:
         self._stopped.set()

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg import conninfo
-from psycopg.pq import Conninfo
+from psycopg.pq import Conninfo, TransactionStatus
 
 from holdfast.domain.errors import Configuration, DatabaseUnavailable
 from holdfast.store.call import (
@@ -153,6 +153,11 @@ def cut(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> N
             duplicate.shutdown(socket.SHUT_RDWR)
 
 
+def _is_in_the_middle(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any] | None) -> bool:
+    """Whether a question or a transaction is still open."""
+    return connection is not None and connection.info.transaction_status is not TransactionStatus.IDLE
+
+
 class AsyncSession:
     """One async connection that is opened when first needed, and opened again after it was lost; tasks may share it."""
 
@@ -203,6 +208,11 @@ class AsyncSession:
         """Close the connection, if there is one; the next call opens another."""
         if self._connection is not None:
             await self._discard(self._connection)
+
+    async def rest(self) -> None:
+        """Be ready for the next borrower: whoever was cancelled again while psycopg cleaned up left a question unanswered."""
+        if _is_in_the_middle(self._connection):
+            await self.close()
 
     def abandon(self) -> None:
         """Close the connection of an event loop that has ended and can close nothing any more."""
@@ -261,6 +271,11 @@ class Session:
         except DatabaseUnavailable:
             self.close()
             raise
+
+    def rest(self) -> None:
+        """Be ready for the next borrower: whoever was interrupted may have left a question unanswered."""
+        if _is_in_the_middle(self._connection):
+            self.close()
 
     def close(self) -> None:
         """Close the connection, if there is one; the next call opens another."""
@@ -330,6 +345,7 @@ class Sessions:
             try:
                 yield session
             finally:
+                session.rest()
                 self._idle.append(session)
 
     def close(self) -> None:
@@ -360,6 +376,7 @@ class AsyncSessions:
                 if self._closed:  # somebody else of the same loop closed all while this one was in use
                     await session.close()
                 else:
+                    await session.rest()
                     self._idle.append(session)
 
     async def close(self) -> None:

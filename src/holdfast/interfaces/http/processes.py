@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 
-from holdfast.interfaces.ending import hearing
+from holdfast.interfaces.ending import ended, hearing
 from holdfast.interfaces.http.serving import FORCED, GRACE
 
 _LISTENER = "HOLDFAST_LISTENER"
@@ -73,9 +73,5 @@ class Processes:
 
     def _ended(self, child: "subprocess.Popen[bytes]") -> int:
         child.terminate()  # one that was being started did not hear the signal
-        try:
-            code = child.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            code = child.wait()
+        code = ended(child, PATIENCE)
         return 0 if code == -signal.SIGTERM else abs(code)  # told before it could listen
