@@ -34,14 +34,15 @@ class Case:
     @property
     def names_things(self) -> bool:
         """Whether it is about one tenant's things, so that another's are not found."""
-        return self.path(_NOTHING) != {}
+        return self.path(_SOME) != self.path(_OTHERS)
 
 
-_NOTHING = cast("Things", SimpleNamespace(**dict.fromkeys(KINDS, "x")))
+_SOME, _OTHERS = (cast("Things", SimpleNamespace(**dict.fromkeys(KINDS, kind))) for kind in "xy")
 _JOB = Case(lambda things: {"job_id": things.job})
 _OPERATION = Case(lambda things: {"operation_id": things.operation})
 _DELIVERY = Case(lambda things: {"delivery_id": things.delivery})
 _KEY = Case(lambda things: {"key_id": things.key})
+_VIEW = Case(lambda things: {"name": things.view})
 _NEW_JOB = {"task": "greet", "payload": {"name": "x"}}
 # What is everybody's: only callers that are bound to no tenant get there at all.
 _QUEUE, _TASK, _FLAG, _RULE = ({"name": name} for name in ("default", "greet", "flag", "rule"))
@@ -77,6 +78,11 @@ CASES: dict[str, Case] = {
     "show_operation": _OPERATION,
     "list_skipped": _OPERATION,
     "cancel_operation": _OPERATION,
+    "list_views": Case(),
+    "save_view": _everybodys({"name": "mine"}),
+    "delete_view": _VIEW,
+    "share_view": _everybodys({"name": "ours"}),
+    "delete_shared_view": _VIEW,
     "list_approvals": Case(),
     "show_approval": Case(lambda things: {"approval_id": things.approval}),
     "decide_approval": Case(

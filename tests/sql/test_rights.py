@@ -117,6 +117,8 @@ MAY_CALL: dict[str, set[str]] = {
     **{key: {"holdfast_viewer", *_API} for key in ("seen_tenant", "may_see")},
     **{key: set(ROLES) for key in ("enter", "has_roles", "may_act_as")},
     "create_operation": _API,
+    "save_view": _API,
+    "delete_view": _API,
     "run_chunk": _WORKER,
     **dict.fromkeys(
         ("begin_webhook", "end_replay", "fail_webhook", "begin_replay", "leave", "jobs_of"), _API
@@ -184,6 +186,7 @@ MAY_READ: dict[str, set[str]] = {
     "audit": _API,
     "operation": _API,
     "operation_chunk": _API,
+    "saved_view": _API,
     "webhook_delivery": _API,
     "job_overview": {"holdfast_viewer", *_API},
     "history_overview": {"holdfast_viewer", *_API},

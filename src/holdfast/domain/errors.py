@@ -64,6 +64,10 @@ class ScheduleExists(HoldfastError):
     """A schedule of that name exists and says something else."""
 
 
+class ViewNotFound(HoldfastError):
+    """There is no view of that name."""
+
+
 class IllegalMove(HoldfastError):
     """The state machine has no such move; the job stays as it was."""
 

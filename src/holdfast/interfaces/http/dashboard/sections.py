@@ -5,9 +5,9 @@ from holdfast.interfaces.http.dashboard.approvals import approvals
 from holdfast.interfaces.http.dashboard.batch import batch
 from holdfast.interfaces.http.dashboard.callers import settings
 from holdfast.interfaces.http.dashboard.job import job
-from holdfast.interfaces.http.dashboard.jobs import jobs
 from holdfast.interfaces.http.dashboard.overview import overview
 from holdfast.interfaces.http.dashboard.queues import queues
+from holdfast.interfaces.http.dashboard.saved_views import jobs
 from holdfast.interfaces.http.dashboard.schedules import schedules
 from holdfast.interfaces.http.dashboard.usage import usage
 

@@ -86,6 +86,8 @@ begin
   grant select on holdfast.webhook_delivery to holdfast_api;
   grant select on holdfast.audit to holdfast_api;   -- keys' digests are for nobody
   grant execute on function holdfast.create_operation to holdfast_api;
+  grant execute on function holdfast.save_view, holdfast.delete_view to holdfast_api;
+  grant select on holdfast.saved_view to holdfast_api;
   grant execute on function holdfast.run_chunk to holdfast_worker;
   grant select on holdfast.operation, holdfast.operation_chunk to holdfast_api;
   grant select on holdfast.audit to holdfast_api;   -- digests of keys, sessions and passwords are for nobody
