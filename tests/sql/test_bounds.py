@@ -139,6 +139,9 @@ def test_a_bound_caller_has_schedules_of_its_own(lasting: Machine, bound: Machin
     assert refused(bound, create, schedule("ours", "acme")) is None
     assert refused(bound, create, schedule("new", "globex")) == NOT_YOURS
     assert refused(bound, create, schedule("theirs", "acme")) == NO_SCHEDULE
+    edit = """select holdfast.edit_schedule(%s, '{"every": 60}')"""
+    assert refused(bound, edit, "ours") is None
+    assert refused(bound, edit, "theirs") == refused(bound, edit, "everybodys") == NO_SCHEDULE
     for function in ("pause_schedule", "resume_schedule", "run_schedule"):
         assert refused(bound, f"select holdfast.{function}('ours')") is None
         for name in ("theirs", "everybodys"):

@@ -103,6 +103,7 @@ MAY_CALL: dict[str, set[str]] = {
     "due_schedules": _WORKER,
     "fire_schedule": _WORKER,
     "create_schedule": _API,
+    "edit_schedule": _API,
     "delete_schedule": _API,
     "pause_schedule": _API,
     "resume_schedule": _API,

@@ -53,7 +53,7 @@ begin
   grant select on holdfast.flag, holdfast.slot, holdfast.rate_slot, holdfast.rate_wait to holdfast_api;
   grant execute on function holdfast.register_schedules, holdfast.due_schedules, holdfast.fire_schedule to holdfast_worker;
   grant execute on function
-    holdfast.create_schedule, holdfast.delete_schedule, holdfast.pause_schedule, holdfast.resume_schedule, holdfast.run_schedule
+    holdfast.create_schedule, holdfast.edit_schedule, holdfast.delete_schedule, holdfast.pause_schedule, holdfast.resume_schedule, holdfast.run_schedule
     to holdfast_api;
   grant select on holdfast.schedule, holdfast.schedule_run to holdfast_api;
   grant execute on function holdfast.set_tenant_weight to holdfast_api;
