@@ -21,7 +21,7 @@ from service.house import HASHED
 from sql.asking import ask
 from sql.support import Machine
 
-KINDS = ("job", "failed", "approval", "operation", "delivery", "key", "view")
+KINDS = ("job", "failed", "approval", "operation", "delivery", "key", "view", "worker")
 # Stands in everything that globex has: no answer to anybody else may contain it.
 SECRET = "belongs-to-globex"
 
@@ -85,6 +85,11 @@ class Things:
         return made.split("_")[1]
 
     @cached_property
+    def worker(self) -> UUID:
+        """A worker, which is everybody's."""
+        return self._machine.worker()
+
+    @cached_property
     def view(self) -> str:
         """The name of a view that each of its keys has, and of one that is shared; of keys bound to none as well."""
         name = str(uuid4())
@@ -102,7 +107,7 @@ class Things:
 class Strange(Things):
     """What nobody has."""
 
-    job = failed = approval = operation = delivery = cast("Any", uuid4())
+    job = failed = approval = operation = delivery = worker = cast("Any", uuid4())
     key = cast("Any", "nokeynokeyno")
     view = cast("Any", str(uuid4()))
 

@@ -43,6 +43,7 @@ _OPERATION = Case(lambda things: {"operation_id": things.operation})
 _DELIVERY = Case(lambda things: {"delivery_id": things.delivery})
 _KEY = Case(lambda things: {"key_id": things.key})
 _VIEW = Case(lambda things: {"name": things.view})
+_WORKER = Case(lambda things: {"worker_id": things.worker})
 _NEW_JOB = {"task": "greet", "payload": {"name": "x"}}
 # What is everybody's: only callers that are bound to no tenant get there at all.
 _QUEUE, _TASK, _FLAG, _RULE = ({"name": name} for name in ("default", "greet", "flag", "rule"))
@@ -108,6 +109,9 @@ CASES: dict[str, Case] = {
     "pause_task": _everybodys(_TASK),
     "resume_task": _everybodys(_TASK),
     "list_workers": _everybodys(),
+    "quiet_worker": _WORKER,
+    "stop_worker": _WORKER,
+    "resume_worker": _WORKER,
     "list_schedules": _everybodys(),
     "show_schedule": _everybodys(_SCHEDULE),
     "next_times": _everybodys(_SCHEDULE),

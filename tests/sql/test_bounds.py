@@ -153,6 +153,7 @@ EVERYBODYS = (
     "select holdfast.pause_queue('default')",
     "select holdfast.resume_queue('default')",
     "select holdfast.limit_queue('default', 1)",
+    "select holdfast.wish_of_worker(gen_random_uuid(), 'stop', 'a', null)",
     "select holdfast.pause_task('t')",
     "select holdfast.resume_task('t')",
     "select holdfast.set_flag('f', true)",

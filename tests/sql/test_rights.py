@@ -118,6 +118,7 @@ MAY_CALL: dict[str, set[str]] = {
     **{key: {"holdfast_viewer", *_API} for key in ("seen_tenant", "may_see")},
     **{key: set(ROLES) for key in ("enter", "has_roles", "may_act_as")},
     "create_operation": _API,
+    "wish_of_worker": _API,
     "save_view": _API,
     "delete_view": _API,
     "run_chunk": _WORKER,

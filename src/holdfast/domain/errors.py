@@ -64,6 +64,10 @@ class ScheduleExists(HoldfastError):
     """A schedule of that name exists and says something else."""
 
 
+class WorkerNotFound(HoldfastError):
+    """No living worker has that id or name."""
+
+
 class ViewNotFound(HoldfastError):
     """There is no view of that name."""
 

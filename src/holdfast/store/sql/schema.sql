@@ -2134,6 +2134,25 @@ begin
 end $$;
 
 --
+-- Name: edit_schedule(text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.edit_schedule(p_name text, p_changes jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_is holdfast.schedule := holdfast.find_schedule(p_name);
+begin
+  if v_is.declared then
+    raise exception 'schedule % is declared in code', quote_literal(p_name)
+      using errcode = 'HF062', hint = 'Change it there: the next worker that starts brings it.';
+  end if;
+  perform holdfast.put_schedule(
+    jsonb_build_object('name', v_is.name, 'task', v_is.task, 'payload', v_is.payload, 'options', v_is.options) || p_changes, false, true);
+end $$;
+
+--
 -- Name: emit(text, jsonb, text, text, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -7753,7 +7772,7 @@ CREATE FUNCTION holdfast.unserved_queues(p_rule holdfast.alert_rule, p_now times
   select 'queue:' || l.queue, format('jobs wait in queue %s, and no live worker serves it', l.queue), null::uuid, 1::bigint, p_now
     from holdfast.open_lines(p_rule, p_now) as l
    where l.since < p_now - p_rule.period
-     and not exists (select from holdfast.worker w where w.died_at is null and w.stopped_at is null and w.seen_at + w.lease >= p_now and w.queues ? l.queue)
+     and not exists (select from holdfast.worker w where w.died_at is null and w.stopped_at is null and w.wish is null and w.seen_at + w.lease >= p_now and w.queues ? l.queue)
 $$;
 
 --
@@ -8105,6 +8124,37 @@ CREATE FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time zone) RE
              ELSE true
          END;
 END;
+
+--
+-- Name: wish_of_worker(uuid, text, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.wish_of_worker(p_worker uuid, p_wish text, p_actor text, p_reason text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_worker holdfast.worker;
+begin
+  perform holdfast.require_unbound('a worker');
+  select * into v_worker from holdfast.worker w where w.id = p_worker and w.died_at is null for no key update;
+  if not found then
+    raise exception 'no living worker has the id %', p_worker using errcode = 'HF014';
+  end if;
+  if v_worker.queues = '{}' then
+    raise exception 'worker % is a program that claims for itself', v_worker.name
+      using errcode = 'HF001', hint = 'Stop it where it runs.';
+  end if;
+  if v_worker.wish = 'stop' and p_wish is distinct from 'stop' then
+    raise exception 'worker % was asked to stop, which cannot be taken back', v_worker.name
+      using errcode = 'HF001', hint = 'Start another.';
+  end if;
+  update holdfast.worker w
+     set wish = p_wish, wished_for = p_reason,
+         wished_by = case when p_wish is not null then coalesce(p_actor, session_user) end,
+         wished_at = case when p_wish is not null then holdfast.clock() end
+   where w.id = p_worker;
+end $$;
 
 --
 -- Name: with_ids(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -8867,7 +8917,13 @@ CREATE TABLE holdfast.worker (
     stopped_at timestamp with time zone,
     died_at timestamp with time zone,
     schedules text[],
-    CONSTRAINT lease_is_at_least_a_second CHECK ((lease >= '00:00:01'::interval))
+    wish text,
+    wished_at timestamp with time zone,
+    wished_by text,
+    wished_for text,
+    CONSTRAINT lease_is_at_least_a_second CHECK ((lease >= '00:00:01'::interval)),
+    CONSTRAINT worker_wish_is_known CHECK ((wish = ANY (ARRAY['quiet'::text, 'stop'::text]))),
+    CONSTRAINT worker_wish_reason_has_500_characters_at_most CHECK ((length(wished_for) <= 500))
 )
 WITH (fillfactor='50');
 
@@ -12108,6 +12164,14 @@ REVOKE ALL ON FUNCTION holdfast.due_schedules(p_limit integer, p_except text[], 
 GRANT ALL ON FUNCTION holdfast.due_schedules(p_limit integer, p_except text[], OUT due jsonb, OUT next_in double precision) TO holdfast_worker;
 
 --
+-- Name: FUNCTION edit_schedule(p_name text, p_changes jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.edit_schedule(p_name text, p_changes jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.edit_schedule(p_name text, p_changes jsonb) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.edit_schedule(p_name text, p_changes jsonb) TO holdfast_unbound;
+
+--
 -- Name: FUNCTION emit(p_name text, p_payload jsonb, p_tenant text, p_actor text, p_token uuid); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -13788,6 +13852,14 @@ GRANT SELECT ON TABLE holdfast.quota TO holdfast_unbound;
 --
 
 REVOKE ALL ON FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION wish_of_worker(p_worker uuid, p_wish text, p_actor text, p_reason text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.wish_of_worker(p_worker uuid, p_wish text, p_actor text, p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.wish_of_worker(p_worker uuid, p_wish text, p_actor text, p_reason text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.wish_of_worker(p_worker uuid, p_wish text, p_actor text, p_reason text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION with_ids(p_jobs jsonb); Type: ACL; Schema: holdfast; Owner: -

@@ -21,7 +21,7 @@ select head.queue, head.task, count(*)
     order by j.claim_order, j.id
     limit case when t.tenant = '' then 1000 else 20 end) as head
  where not exists (select from holdfast.worker w
-                    where w.died_at is null and w.seen_at + w.lease >= holdfast.clock()
+                    where w.died_at is null and w.wish is null and w.seen_at + w.lease >= holdfast.clock()
                       and w.queues ? head.queue and head.task = any (w.tasks))
  group by head.queue, head.task
  order by count(*) desc

@@ -22,7 +22,7 @@ begin
     holdfast.admit_due, holdfast.sweep, holdfast.upkeep
     to holdfast_worker;
   grant execute on function
-    holdfast.cancel, holdfast.retry, holdfast.pause_queue, holdfast.resume_queue
+    holdfast.cancel, holdfast.retry, holdfast.pause_queue, holdfast.resume_queue, holdfast.wish_of_worker
     to holdfast_api;
   grant execute on function holdfast.admit_due, holdfast.sweep, holdfast.upkeep to holdfast_maint;
   grant execute on function holdfast.clock, holdfast.uuid_at, holdfast.is_terminal to holdfast_worker, holdfast_api, holdfast_viewer;
