@@ -25,9 +25,23 @@ function relative(moment) {
     left /= size;
   }
 }
-function tellTimes() {
-  for (const each of document.querySelectorAll("time[datetime]:not(.exact)")) each.textContent = relative(each.dateTime);
+// To the second, in the zone that was chosen: this browser's, or UTC.
+const two = (number) => String(number).padStart(2, "0");
+function exactly(moment) {
+  const at = new Date(moment);
+  const shift = root.dataset.zone === "utc" ? 0 : at.getTimezoneOffset();
+  const told = new Date(at - shift * 60000);
+  return `${told.getUTCFullYear()}-${two(told.getUTCMonth() + 1)}-${two(told.getUTCDate())} ${two(told.getUTCHours())}:${two(told.getUTCMinutes())}:${two(told.getUTCSeconds())}`;
 }
+const zoneName = () => (root.dataset.zone === "utc" ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone);
+function tellTimes() {
+  for (const each of document.querySelectorAll("time[datetime]:not(.own-zone)")) {
+    const exact = exactly(each.dateTime);
+    each.textContent = each.classList.contains("exact") ? exact : relative(each.dateTime);
+    each.title = `${exact} ${zoneName()}`;
+  }
+}
+document.addEventListener("holdfast:appearance", tellTimes);
 setInterval(tellTimes, 10000);
 tellTimes();
 
