@@ -65,9 +65,9 @@ do $$ declare v_index record; begin
   end loop;
 end $$;
 
--- Projected already: its transactions are older than the projector's place.
+-- Projected already: its transactions have numbers before all others.
 insert into holdfast.job_history (job_id, seq, from_status, to_status, attempt, at, xid, actor)
-select j.id, s.seq, s.old, s.new, s.attempt, s.at, 0, case when s.seq = 1 then 'api' else 'worker-' || j.attempt end
+select j.id, s.seq, s.old, s.new, s.attempt, s.at, extract(epoch from s.at - now()) * 1000000, case when s.seq = 1 then 'api' else 'worker-' || j.attempt end
   from holdfast.job j
  cross join lateral (values (1, null, 'PENDING'::holdfast.job_status, 0, j.created_at),
                             (2, 'PENDING'::holdfast.job_status, 'RUNNING'::holdfast.job_status, 1, j.created_at + interval '1 s'),
@@ -83,10 +83,10 @@ insert into holdfast.statistic
 select date_trunc('minute', j.created_at), j.queue, j.task, count(*), count(*), count(*) filter (where j.status = 'COMPLETED'),
        count(*) filter (where j.status = 'FAILED'), count(*) filter (where j.status = 'CANCELLED'), 0, 0, count(*), count(*) * interval '1 s', count(*),
        count(*) * interval '1 s'
-  from holdfast.job j group by 1, 2, 3;
+  from holdfast.job j group by 1, 2, 3 order by 1;   -- as the projector writes them: minute after minute
 insert into holdfast.timing
 select s.minute, s.queue, s.task, w.what, holdfast.bucket_of(interval '1 s'), s.enqueued
-  from holdfast.statistic s cross join (values ('wait'), ('run')) as w (what);
+  from holdfast.statistic s cross join (values ('wait'), ('run')) as w (what) order by 1;
 insert into holdfast.tally
 select j.queue, j.task, j.status, count(*), 0 from holdfast.job j group by 1, 2, 3;
 insert into holdfast.usage
