@@ -2,7 +2,6 @@
 
 import argparse
 import datetime as dt
-import json
 import os
 import re
 import signal
@@ -16,7 +15,6 @@ from typing import Any
 
 import httpx
 from benchmarks.children import ROOT
-from benchmarks.environments import ENVIRONMENTS
 from benchmarks.pages import report
 from benchmarks.report import percentile
 from benchmarks.server import Server, running_server
@@ -170,14 +168,8 @@ def main() -> None:
             "date": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), "commit": runs.commit(), **vars(options),
             **measure(server, options.jobs, options.times), "machine": runs.machine(server.folder), "postgresql": server.settings(),
         }  # fmt: skip
-    text = report.table(results)
-    # A smaller run must not take the place of a whole one.
     is_whole = all(vars(options)[name] >= parser.get_default(name) for name in vars(options))
-    path = (runs.RESULTS if is_whole else ENVIRONMENTS) / "pages"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    path.with_suffix(".md").write_text(text, encoding="utf-8")
-    print(f"\n{text}\nbench: written to {path.with_suffix('.json')}")
+    runs.publish("pages", results, report.table(results), is_whole=is_whole)
 
 
 if __name__ == "__main__":
