@@ -46,6 +46,7 @@ async def test_who_reaches_all_tenants_can_look_at_one_and_at_another_and_at_all
         said = await choose(browser, "acme")
         acme = (await browser.get("/jobs")).text
         other = await browser.get(f"/jobs/{jobs['globex']}")
+        queues = words_of((await browser.get("/queues")).text)
         await choose(browser, "globex")
         globex = (await browser.get("/jobs")).text
         await choose(browser)
@@ -54,6 +55,7 @@ async def test_who_reaches_all_tenants_can_look_at_one_and_at_another_and_at_all
     assert owners(everything) == {"acme", "globex", "nobody"}
     assert "what the people of acme see" in said
     assert (owners(acme), other.status_code) == ({"acme"}, 404)
+    assert "You look at acme alone. See all tenants" in queues
     assert owners(globex) == {"globex"}
     assert owners(again) == {"acme", "globex", "nobody"}
 

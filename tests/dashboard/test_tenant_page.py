@@ -63,6 +63,19 @@ async def test_an_admin_sets_and_removes_a_quota(looking: Looking, machine: Mach
     assert machine.value("select count(*) from holdfast.quota") == 0
 
 
+async def test_an_admin_sets_how_many_jobs_it_gets_in_its_turn(looking: Looking, machine: Machine) -> None:
+    async with looking(Role.ADMIN, name="ann") as browser:
+        await browser.post("/usage/acme/weight", data={"weight": "3", "reason": "paid for it"})
+        page = (await browser.get("/usage/acme")).text
+
+    assert "acme gets 3 jobs in its turn." in page
+    assert "Jobs a turn 3" in words_of(panel_of(page, "usage-limits"))
+    done = machine.one(
+        "select actor, action, target, reason from holdfast.audit where action = 'tenant.weight'"
+    )
+    assert tuple(done.values()) == ("ann", "tenant.weight", "acme", "paid for it")
+
+
 @pytest.mark.parametrize(("role", "tenant"), [(Role.OPERATOR, None), (Role.ADMIN, "acme")])
 async def test_nobody_else_sets_quotas(
     looking: Looking, machine: Machine, role: Role, tenant: str | None
@@ -70,8 +83,10 @@ async def test_nobody_else_sets_quotas(
     async with looking(role, tenant=tenant) as browser:
         page = (await browser.get("/usage/acme")).text
         await browser.post("/usage/acme/quota", data={"measure": "runs", "period": "day", "hard": "1"})
+        await browser.post("/usage/acme/weight", data={"weight": "3", "reason": "mine"})
 
     assert "Set a quota" not in page
+    assert machine.value("select count(*) from holdfast.tenant") == 0
     assert machine.value("select count(*) from holdfast.quota") == 0
 
 

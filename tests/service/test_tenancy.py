@@ -124,6 +124,7 @@ CASES: dict[str, Case] = {
     "resume_schedule": _everybodys(_SCHEDULE),
     "delete_schedule": _everybodys(_SCHEDULE),
     "set_quota": _everybodys(tenant="acme", period="day", hard=1000000.0),
+    "set_weight": _everybodys({"tenant": "acme"}, weight=2),
     "show_statistics": _everybodys(),
     "list_flags": _everybodys(),
     "list_rules": _everybodys(),

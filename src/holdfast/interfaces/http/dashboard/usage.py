@@ -15,9 +15,11 @@ from holdfast.interfaces.http.api.figures import (
     QuotaQuery,
     QuotaView,
     UsageQuery,
+    WeightBody,
     list_quotas,
     list_usage,
     set_quota,
+    set_weight,
 )
 from holdfast.interfaces.http.api.jobs import read_search
 from holdfast.interfaces.http.api.keys import KeysQuery, list_keys
@@ -192,6 +194,21 @@ async def change_quota(look: Look, form: QuotaForm, tenant: str) -> Done:
     ]
     said = f"{what}: {' and '.join(marks)}" if marks else f"no quota of {what}"
     return Done(f"{tenant} has {said}.", f"/usage/{quote(tenant, safe='')}")
+
+
+class WeightForm(Form):
+    """How many jobs in its turn, and why."""
+
+    weight: Annotated[int, Field(ge=1, le=1000)]
+    reason: Annotated[str, Field(min_length=1, max_length=500)]
+
+
+@usage.action("/usage/{tenant:path}/weight")
+async def change_weight(look: Look, form: WeightForm, tenant: str) -> Done:
+    """Say how many jobs a tenant gets in its turn."""
+    await look.at(set_weight, tenant, WeightBody(weight=form.weight, reason=form.reason))
+    jobs_a_turn = "1 job" if form.weight == 1 else f"{form.weight} jobs"
+    return Done(f"{tenant} gets {jobs_a_turn} in its turn.", f"/usage/{quote(tenant, safe='')}")
 
 
 @usage.download("/usage.csv")
