@@ -117,7 +117,7 @@ CASES: dict[str, Case] = {
     "next_times": _everybodys(_SCHEDULE),
     "list_runs": _everybodys(_SCHEDULE),
     "create_schedule": Case(body=lambda _: {"name": str(uuid4()), "task": "greet", "every": 3600.0}),
-    "edit_schedule": _everybodys(_SCHEDULE, every=7200.0),
+    "edit_schedule": _everybodys(_SCHEDULE, every=3600.0),
     "explain_timing": Case(query=lambda _: {"cron": "0 2 * * *"}),
     "run_schedule": _everybodys(_SCHEDULE),
     "pause_schedule": _everybodys(_SCHEDULE),
