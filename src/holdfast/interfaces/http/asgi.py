@@ -1,8 +1,9 @@
 """All doors together: one ASGI application, of which any parts can be served apart."""
 
 import os
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,11 +26,13 @@ from holdfast.interfaces.http.api.queues import flags, queues, tasks, workers
 from holdfast.interfaces.http.api.schedules import schedules
 from holdfast.interfaces.http.api.system import system
 from holdfast.interfaces.http.approval_page import approval_page
+from holdfast.interfaces.http.button import Button
 from holdfast.interfaces.http.dashboard import dashboard
 from holdfast.interfaces.http.description import description
 from holdfast.interfaces.http.guard import guards
 from holdfast.interfaces.http.health import health
 from holdfast.interfaces.http.login import login
+from holdfast.interfaces.http.login_links import LoginLinks
 from holdfast.interfaces.http.metrics import metrics
 from holdfast.interfaces.http.operation import Operation
 from holdfast.interfaces.http.serve import not_found, routes
@@ -107,6 +110,8 @@ def asgi(
     *,
     auth: bool = True,
     settings: Settings | None = None,
+    links: LoginLinks | None = None,
+    buttons: Sequence[Button] = (),
 ) -> Starlette:
     """Make the application of these parts; all that are of use to the app unless told.
 
@@ -124,7 +129,12 @@ def asgi(
         await close_streams()
         await app.link.aclose()
 
-    made = [route for part in PARTS if part in chosen for route in PARTS[part](app, access)]
+    brought = {
+        **PARTS,
+        "login": partial(login, links=links),
+        "dashboard": partial(dashboard, buttons=buttons),
+    }
+    made = [route for part in PARTS if part in chosen for route in brought[part](app, access)]
     return Starlette(
         routes=made,
         lifespan=lifespan,
