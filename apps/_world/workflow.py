@@ -126,9 +126,10 @@ class Run:
     def vanish(self) -> None:
         """Stop it as a runner stops that loses its machine: nothing more is said."""
         with self._lock:
-            if self.conclusion is None:
-                self._state = "vanished"
-                self._kill()
+            if self.conclusion is not None:
+                return  # it has stopped its heartbeat, and by now its number may be another process'
+            self._state = "vanished"
+            self._kill()
         self.thread.join(PATIENCE)
         pid = self.folder / "temp" / "heartbeat.pid"
         # Empty when the step was killed before it wrote it: its heartbeat went with it.

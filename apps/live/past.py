@@ -1,0 +1,29 @@
+"""The hour before somebody came to watch, lived through in a few seconds: the database's clock begins in the past and is moved on by minutes."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+from holdfast import Holdfast
+from holdfast.testing import Clock
+
+MINUTE = 60.0
+
+
+async def live_through(
+    minutes: int, clock: Clock, app: Holdfast, one_minute: Callable[[], Awaitable[list[Any]]]
+) -> None:
+    """Let customers come minute by minute, and the clock move on when what they wanted is done."""
+    clock.advance(-minutes * MINUTE)
+    # Its lease outlasts the past: to a clock that leaps, every worker is silent for long.
+    working = asyncio.create_task(app.run_worker(lease=minutes * MINUTE + MINUTE, handle_signals=False))
+    try:
+        for _ in range(minutes):
+            for job in await one_minute():
+                await job.result(timeout=MINUTE)
+            await asyncio.to_thread(clock.advance, MINUTE)
+    finally:
+        working.cancel()
+        with suppress(asyncio.CancelledError):
+            await working
