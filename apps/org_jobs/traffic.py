@@ -44,14 +44,13 @@ class Traffic(Visits[World]):
         if organisation == SMALL:
             await self._call_support(len(names))
 
-    async def minute(self) -> list[Any]:
-        """Live through a minute of the past; gives the jobs that will succeed in it."""
+    async def minute(self) -> None:
+        """Live through a minute of the past."""
         self._minutes += 1
         wave = math.sin(self._minutes / WAVE * math.tau)
         many = round(32 + 12 * wave + self.dice.uniform(-4, 4))
-        if self.happens(6):
-            await app.aenqueue_many([self._import(GONE)])
-        return list(await app.aenqueue_many([self._import(self.dice.choice(ROOMY)) for _ in range(many)]))
+        wanted = [self._import(self.dice.choice(ROOMY)) for _ in range(many)]
+        await app.aenqueue_many([*wanted, self._import(GONE)] if self.happens(6) else wanted)
 
     def _import(self, organisation: str) -> Any:
         contact = {"email": f"{self.somebody()}@{organisation}.example"}
