@@ -24,8 +24,8 @@ ABOUT_KILLING = "This is the demo. Kill the worker in the middle of a job, and s
 LOOK_AT = """\
   look at    Overview    five products at work, and what needs somebody
              Approvals   a question that waits for you: press Approve
-             Jobs        search status:failed and open one: what it had done was undone
-             the button  Kill the worker: the job goes on at the step it had reached"""
+             Jobs        search "status:failed task:provision": what a failed job had done was undone
+             any page    press Kill the worker: a job goes on at the step it had reached"""
 
 
 @click.command()
