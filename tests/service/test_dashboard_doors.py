@@ -54,7 +54,11 @@ async def ask(service: Service, method: str, path: str, key: str | None, **more:
 
 def filled(path: str, things: Things) -> str:
     """Write the path of a form that is about one of somebody's things."""
-    names = {"job_id": things.job, "operation_id": things.operation, "approval_id": things.approval}
+    names: dict[str, Any] = {
+        "job_id": things.job,
+        "operation_id": things.operation,
+        "approval_id": things.approval,
+    }
     names |= {"delivery_id": things.delivery, "key_id": things.key}
     return re.sub(r"{(\w+)(:\w+)?}", lambda found: str(names.get(found[1], "default")), path)
 
