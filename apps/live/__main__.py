@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import click
 
@@ -35,7 +35,7 @@ LOOK_AT = """\
 @click.option("--open/--no-open", "opens", default=True, help="Open the dashboard in a browser.")
 @click.option(
     "--past",
-    default=50,
+    default=60,
     show_default=True,
     help="Minutes that are lived through first, so that charts have something to show.",
 )
@@ -99,11 +99,12 @@ def give_new_links(new_link: Callable[[], str]) -> None:
     """Write a new link whenever somebody presses Enter."""
 
     def listen() -> None:
-        for _ in sys.stdin:
-            click.echo(f"  dashboard  {new_link()}")
+        with suppress(OSError):  # in the background there is no terminal to read from
+            for _ in sys.stdin:
+                click.echo(f"  dashboard  {new_link()}")
 
-    if sys.stdin.isatty():
-        threading.Thread(target=listen, daemon=True).start()
+    signal.signal(signal.SIGTTIN, signal.SIG_IGN)  # which would stop us there
+    threading.Thread(target=listen, daemon=True).start()
 
 
 @contextmanager

@@ -43,6 +43,13 @@ class Demo:
             self.process.send_signal(number)
         return self.process.wait(PATIENCE)
 
+    def new_link(self) -> str:
+        """Press Enter."""
+        if self.process.stdin is not None:
+            self.process.stdin.write("\n")
+            self.process.stdin.flush()
+        return _link(self.process)
+
     @contextmanager
     def inside(self) -> Iterator[httpx.Client]:
         """Be whoever has used the link."""
@@ -61,8 +68,9 @@ def running(*options: str, environment: dict[str, str] | None = None) -> Iterato
     """Start the demo, wait for its link, and end it with the block."""
     command = [sys.executable, "-m", "apps.live", "--no-open", "--port", "0", *options]
     process = subprocess.Popen(
-        command, cwd=ROOT, env=environment or dict(os.environ), stdout=subprocess.PIPE, text=True
-    )
+        command, cwd=ROOT, env=environment or dict(os.environ), text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
     with process:
         try:
             yield Demo(process, _link(process))
@@ -73,7 +81,7 @@ def running(*options: str, environment: dict[str, str] | None = None) -> Iterato
 
 
 def _link(process: "subprocess.Popen[str]") -> str:
-    for line in process.stdout or ():
+    while line := process.stdout.readline() if process.stdout else "":
         words = line.split()
         if words[:1] == ["dashboard"]:
             return words[1]
