@@ -4,8 +4,8 @@ import secrets
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 
 import click
 
@@ -45,7 +45,7 @@ def main(port: int, opens: bool, past: int, seed: int) -> None:
     # Unwinds, so that what was started is stopped.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     click.echo("Starting PostgreSQL and five products …", err=True)
-    with test_server() as server, server.database() as database, undisturbed_end():
+    with test_server() as server, server.database() as database:
         parts = [
             Part(name, database.owner_url, database.url, seed, past if name == PAST else 0)
             for name in sorted(PRODUCTS, key=lambda name: name != PAST)
@@ -105,16 +105,6 @@ def give_new_links(new_link: Callable[[], str]) -> None:
 
     signal.signal(signal.SIGTTIN, signal.SIG_IGN)  # which would stop us there
     threading.Thread(target=listen, daemon=True).start()
-
-
-@contextmanager
-def undisturbed_end() -> Iterator[None]:
-    """Finish the end that has begun, however often Ctrl-C is pressed."""
-    try:
-        yield
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)
 
 
 if __name__ == "__main__":

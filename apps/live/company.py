@@ -1,6 +1,7 @@
 """The processes of all products: started together, a worker again when it has died, and none outlives who started them."""
 
 import multiprocessing
+import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -127,6 +128,9 @@ def company(parts: Sequence[Part]) -> Iterator[Company]:
         keeping.start()
         yield made
     finally:
+        # An end that has begun is finished, however often Ctrl-C is pressed; and so is what comes after it.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
         made.stop()
         if keeping.ident is not None:
             keeping.join(PATIENCE)

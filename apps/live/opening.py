@@ -1,5 +1,6 @@
 """Opens a link in the browser of whoever sits at this machine, without a word of it in the list of processes."""
 
+import atexit
 import os
 import sys
 import tempfile
@@ -24,6 +25,7 @@ def open_link(link: str) -> bool:
     descriptor, name = tempfile.mkstemp(prefix="holdfast-", suffix=".html")
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(_PAGE.format(escape(link, quote=True)))
+    atexit.register(Path(name).unlink, missing_ok=True)
     forgetting = threading.Timer(KEPT, Path(name).unlink, kwargs={"missing_ok": True})
     forgetting.daemon = True
     forgetting.start()

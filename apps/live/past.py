@@ -13,14 +13,20 @@ LOOK_EVERY = 0.01
 
 
 async def live_through(
-    minutes: int, clock: Clock, app: Holdfast, one_minute: Callable[[], Awaitable[None]]
+    minutes: int,
+    clock: Clock,
+    app: Holdfast,
+    one_minute: Callable[[], Awaitable[None]],
+    is_over: Callable[[], bool],
 ) -> None:
-    """Let customers come minute by minute, and the clock move on when what they wanted is done."""
+    """Let customers come minute by minute, and the clock move on when what they wanted is done, unless it is over before."""
     clock.advance(-minutes * MINUTE)
     # Its lease outlasts the past: to a clock that leaps, every worker is silent for long.
     working = asyncio.create_task(app.run_worker(lease=minutes * MINUTE + MINUTE, handle_signals=False))
     try:
         for _ in range(minutes):
+            if is_over():
+                break
             await one_minute()
             while (await app.ajobs(UNDER_WAY)).jobs:  # noqa: ASYNC110 - they are done within milliseconds
                 await asyncio.sleep(LOOK_EVERY)

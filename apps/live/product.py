@@ -33,13 +33,15 @@ def play(part: Part, starter: Connection) -> None:
     """Put a product on and let its customers come; says by which environment a worker finds the same world."""
     name, database = part.product, ScratchDatabase(part.owner_url, part.url)
     _begin({"HOLDFAST_DATABASE_URL": part.url})
-    story, traffic = (importlib.import_module(f"apps.{name}.{part}") for part in ("story", "traffic"))
+    story, traffic = (importlib.import_module(f"apps.{name}.{each}") for each in ("story", "traffic"))
     with story.world() as world:
         environment = {**world.environment, **traffic.Traffic.settings}
         with staged(name, database, environment) as stage:
             visits = traffic.Traffic(stage, world, random.Random(part.seed))  # noqa: S311 - to be repeatable is the point
             if part.past:
-                asyncio.run(live_through(part.past, database.clock, traffic.app, visits.minute))
+                asyncio.run(live_through(part.past, database.clock, traffic.app, visits.minute, starter.poll))
+            if starter.poll():  # left before it began
+                return
             found = {
                 "HOLDFAST_DATABASE_URL": part.url,
                 "PUBLIC_URL": stage.url,
