@@ -1,16 +1,10 @@
 """Buttons of a server's own: where they stand, who may press them, and that there are none unless somebody brings them."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
-import httpx
 import psycopg
 
+from dashboard.looks import looking
 from holdfast import Holdfast
-from holdfast.domain.access import Principal, Role
-from holdfast.interfaces.http.asgi import asgi
-from holdfast.server import Button, Pressed
-from service.house import MANY, OWN_PAGE, settings
+from holdfast.server import Button, Pressed, Role
 
 SAID = "The bell was rung."
 
@@ -31,25 +25,9 @@ class Bell:
         return Button("ring", "Ring <the> bell", "It is loud.", self.ring)
 
 
-@asynccontextmanager
-async def looking(
-    app: Holdfast, *buttons: Button, role: Role = Role.OPERATOR, prefix: str = ""
-) -> AsyncIterator[httpx.AsyncClient]:
-    async def authenticate(_request: object) -> Principal:
-        return Principal.of_role("ann", role)
-
-    served = asgi(app, authenticate=authenticate, settings=settings(**MANY), buttons=buttons)
-    transport = httpx.ASGITransport(served, root_path=prefix)
-    async with httpx.AsyncClient(
-        transport=transport, base_url="https://jobs.test", headers=OWN_PAGE
-    ) as browser:
-        yield browser
-    await app.link.aclose()
-
-
 async def test_a_button_stands_on_every_page_and_leads_back_there(app: Holdfast) -> None:
     bell = Bell()
-    async with looking(app, bell.button) as browser:
+    async with looking(app, buttons=[bell.button]) as browser:
         pages = [(await browser.get(path)).text for path in ("/", "/jobs", "/queues")]
         pressed = await browser.post("/press-ring", data={"to": "/queues"})
         after = await browser.get(pressed.headers["location"])
@@ -60,9 +38,9 @@ async def test_a_button_stands_on_every_page_and_leads_back_there(app: Holdfast)
 
 
 async def test_a_button_may_lead_elsewhere_but_never_to_another_server(app: Holdfast) -> None:
-    async with looking(app, Bell(to="/approvals").button) as browser:
+    async with looking(app, buttons=[Bell(to="/approvals").button]) as browser:
         assert (await browser.post("/press-ring", data={"to": "/"})).headers["location"] == "/approvals"
-    async with looking(app, Bell().button, prefix="/ops") as browser:
+    async with looking(app, buttons=[Bell().button], prefix="/ops") as browser:
         page = (await browser.get("/ops/jobs")).text
         assert 'action="/ops/press-ring"' in page
         assert 'name="to" value="/jobs"' in page
@@ -73,7 +51,7 @@ async def test_a_button_may_lead_elsewhere_but_never_to_another_server(app: Hold
 
 async def test_who_may_not_press_it_neither_sees_nor_presses_it(app: Holdfast) -> None:
     bell = Bell()
-    async with looking(app, bell.button, role=Role.VIEWER) as browser:
+    async with looking(app, buttons=[bell.button], role=Role.VIEWER) as browser:
         page = await browser.get("/")
         pressed = await browser.post("/press-ring", data={"to": "/"})
         told = await browser.get(pressed.headers["location"])
@@ -85,7 +63,7 @@ async def test_who_may_not_press_it_neither_sees_nor_presses_it(app: Holdfast) -
 
 async def test_another_site_cannot_press_it(app: Holdfast) -> None:
     bell = Bell()
-    async with looking(app, bell.button) as browser:
+    async with looking(app, buttons=[bell.button]) as browser:
         foreign = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.test"}
         answer = await browser.post("/press-ring", data={"to": "/"}, headers=foreign)
 
@@ -93,11 +71,11 @@ async def test_another_site_cannot_press_it(app: Holdfast) -> None:
 
 
 async def test_pressing_it_is_in_the_audit(app: Holdfast, owner: psycopg.Connection) -> None:
-    async with looking(app, Bell().button) as browser:
+    async with looking(app, buttons=[Bell().button]) as browser:
         await browser.post("/press-ring", data={"to": "/"})
 
     told = owner.execute("select actor, action from holdfast.audit order by at desc limit 1").fetchone()
-    assert told == ("ann", "button.ring")
+    assert told == ("the operator", "button.ring")
 
 
 async def test_there_is_no_button_unless_somebody_brings_one(app: Holdfast) -> None:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Mount
@@ -83,7 +83,8 @@ def _callbacks(app: "Holdfast", _access: Access) -> list[BaseRoute]:
 
 
 # What each part brings; the order is the order in which paths are looked at.
-PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {
+Brings: TypeAlias = Callable[["Holdfast", Access], list[BaseRoute]]
+PARTS: dict[str, Brings] = {
     "live": _live,  # these two before the API, whose prefix they share
     "tick": tick,
     "api": _api,
@@ -129,7 +130,7 @@ def asgi(
         await close_streams()
         await app.link.aclose()
 
-    brought = {
+    brought: dict[str, Brings] = {
         **PARTS,
         "login": partial(login, links=links),
         "dashboard": partial(dashboard, buttons=buttons),
