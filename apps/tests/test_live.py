@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
@@ -153,6 +154,26 @@ def test_no_browser_is_opened_where_nobody_sees_it(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sys, "platform", "linux")
 
     assert not opening.open_link("http://127.0.0.1:1/enter#secret")
+
+
+def test_the_browser_is_opened_without_a_word_of_the_secret_in_the_list_of_processes(tmp_path: Path) -> None:
+    browser, seen = tmp_path / "browser", tmp_path / "seen"
+    browser.write_text(
+        f'#!/bin/sh\nfile="${{1#file://}}"\n{{ echo "$1"; stat -c %a "$file"; cat "$file"; }} >{seen}\n'
+    )
+    browser.chmod(0o700)
+    link = "http://127.0.0.1:1/enter#hfl_secret"
+
+    subprocess.run(
+        [sys.executable, "-c", f"from apps.live.opening import open_link; assert open_link({link!r})"],
+        cwd=ROOT, env={**os.environ, "BROWSER": f"{browser} %s", "DISPLAY": ":7"}, check=True,
+    )  # fmt: skip
+
+    given, rights, page = seen.read_text("utf-8").split("\n", 2)
+    assert "secret" not in given
+    assert rights == "600"
+    assert link in page
+    assert not Path(given.removeprefix("file://")).exists()
 
 
 def is_alive(pid: int) -> bool:
