@@ -20,18 +20,19 @@ async def live_through(
     is_over: Callable[[], bool],
 ) -> None:
     """Let customers come minute by minute, and the clock move on when what they wanted is done, unless it is over before."""
-    clock.advance(-minutes * MINUTE)
+    left = minutes
+    clock.advance(-left * MINUTE)
     # Its lease outlasts the past: to a clock that leaps, every worker is silent for long.
     working = asyncio.create_task(app.run_worker(lease=minutes * MINUTE + MINUTE, handle_signals=False))
     try:
-        for _ in range(minutes):
-            if is_over():
-                break
+        while left and not is_over():
             await one_minute()
             while (await app.ajobs(UNDER_WAY)).jobs:  # noqa: ASYNC110 - they are done within milliseconds
                 await asyncio.sleep(LOOK_EVERY)
             await asyncio.to_thread(clock.advance, MINUTE)
+            left -= 1
     finally:
+        clock.advance(left * MINUTE)  # whatever happens, the present is the present
         working.cancel()
         with suppress(asyncio.CancelledError):
             await working

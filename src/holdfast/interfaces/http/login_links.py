@@ -7,6 +7,7 @@ Nothing of it is stored; a link ends with its process.
 import hashlib
 import re
 import secrets
+import threading
 import time
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -26,21 +27,24 @@ class LoginLinks:
     def __init__(self, now: "Callable[[], float]" = time.monotonic) -> None:
         self._now = now
         self._open: dict[bytes, tuple[str, float]] = {}  # by digest: for whom, and until when
+        self._lock = threading.Lock()  # they are made in any thread, and used in the server's
 
     def make(self, person: str, lasts: timedelta = LASTS) -> str:
         """Make a link for a person; gives its path, to be written behind the server's address."""
-        self._forget_old()
         secret = _PREFIX + secrets.token_urlsafe(32)
-        self._open[_digest(secret)] = (person, self._now() + lasts.total_seconds())
+        with self._lock:
+            self._forget_old()
+            self._open[_digest(secret)] = (person, self._now() + lasts.total_seconds())
         return f"{PATH}#{secret}"
 
     def take(self, text: str) -> str | None:
         """Use a secret up, pasted alone or with the link before it; gives whose it was, None when it counts no more."""
-        self._forget_old()
         secret = text.strip().rpartition("#")[2]
         if _SECRET.fullmatch(secret) is None:
             return None
-        person, _ = self._open.pop(_digest(secret), (None, 0.0))
+        with self._lock:
+            self._forget_old()
+            person, _ = self._open.pop(_digest(secret), (None, 0.0))
         return person
 
     def _forget_old(self) -> None:
