@@ -23,7 +23,7 @@ A_SENTENCE = 39  # of what needs somebody
 SETTLES = 10_000  # milliseconds that the page has to draw its charts
 LARGEST = 300_000  # bytes
 PATIENCE = 600.0
-AGENTS_DONE = 25
+AGENTS_DONE = 20
 LATE = (40, 49)  # seconds of a minute
 HEADLESS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",

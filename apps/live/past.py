@@ -31,6 +31,7 @@ async def live_through(
                 await asyncio.sleep(LOOK_EVERY)
             await asyncio.to_thread(clock.advance, MINUTE)
             left -= 1
+        await one_minute()  # the present one, until all others come
     finally:
         clock.advance(left * MINUTE)  # whatever happens, the present is the present
         working.cancel()

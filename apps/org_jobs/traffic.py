@@ -48,7 +48,7 @@ class Traffic(Visits[World]):
         """Live through a minute of the past."""
         self._minutes += 1
         wave = math.sin(self._minutes / WAVE * math.tau)
-        many = round(32 + 12 * wave + self.dice.uniform(-4, 4))
+        many = round(40 + 14 * wave + self.dice.uniform(-4, 4))
         wanted = [self._import(self.dice.choice(ROOMY)) for _ in range(many)]
         await app.aenqueue_many([*wanted, self._import(GONE)] if self.happens(6) else wanted)
 
