@@ -39,6 +39,7 @@ from holdfast.interfaces.http.dashboard.sections import SECTIONS
 from holdfast.interfaces.http.forms import read_form
 from holdfast.interfaces.http.html import headers
 from holdfast.interfaces.http.problem import Refusal, refusal_of
+from holdfast.interfaces.http.streaming import Stream
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
@@ -188,7 +189,8 @@ class Dashboard:
         if principal is None:
             await Refusal(problems.UNAUTHORIZED).response(scope, receive, send)
             return
-        await self._pulse.stream(request, send)
+        with self._pulse.reader() as reader:
+            await Stream(self._access, request, principal, reader, send).run()
 
     # -- the frame ---------------------------------------------------------------------------------------------------------
 

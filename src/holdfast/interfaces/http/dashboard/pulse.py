@@ -1,86 +1,104 @@
 """The live stream of the dashboard: names of what has changed, and nothing else; pages then read their panels anew."""
 
 import asyncio
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
-
-from starlette.requests import Request
 
 from holdfast.domain.errors import HoldfastError
 from holdfast.runtime.link import Link
+from holdfast.runtime.loop import cancelled
+from holdfast.runtime.streams import know
 from holdfast.store.pulse import read_pulse
 
 # Changes within this time are told at once; a page shows what was committed within a second.
 LOOK_EVERY = 0.5
-KEEP_ALIVE_EVERY = 30  # looks
-_HEADERS = [
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"cache-control", b"no-store"),
-    (b"x-accel-buffering", b"no"),
-]
+
+
+class PulseReader:
+    """One browser: what has changed since it was last told."""
+
+    def __init__(self, pulse: "Pulse") -> None:
+        self.changed: set[str] = set()
+        self.woken = asyncio.Event()
+        self._pulse = pulse
+        self._has_left = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nobody to read for any more."""
+        return self._has_left or self._pulse.is_ending
+
+    def leave(self) -> None:
+        """Stop reading."""
+        self._has_left = True
+        self.woken.set()
+
+    def beginning(self) -> bytes:
+        """Say that what follows is live."""
+        return _event("ready")
+
+    async def next(self, patience: float) -> bytes:
+        """Name what has changed; nothing when nothing did in so many seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await self.woken.wait()
+        self.woken.clear()
+        names, self.changed = sorted(self.changed), set()
+        return b"".join(_event(name) for name in names)
 
 
 class Pulse:
     """One look for all streams of a process, while there are any."""
 
     def __init__(self, link: Link) -> None:
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.is_ending = False
         self._link = link
-        self._streams: set[asyncio.Queue[bytes]] = set()
+        self._readers: set[PulseReader] = set()
         self._looking: asyncio.Task[None] | None = None
         self._last: Mapping[str, Any] = {}
+        know(self)
 
-    async def stream(self, request: Request, send: Any) -> None:
-        """Tell one browser what changes, until it leaves."""
-        told: asyncio.Queue[bytes] = asyncio.Queue(maxsize=20)
-        self._streams.add(told)
+    @contextmanager
+    def reader(self) -> Iterator[PulseReader]:
+        """Read for one browser, until it leaves."""
+        if self.loop is not asyncio.get_running_loop():  # served anew, after another loop ended
+            self.loop, self.is_ending, self._looking = asyncio.get_running_loop(), False, None
+        reader = PulseReader(self)
+        self._readers.add(reader)
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look())
-        leaving = asyncio.create_task(_until_gone(request))
         try:
-            await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-            await send(
-                {
-                    "type": "http.response.body",
-                    "body": b"retry: 1000\nevent: ready\ndata:\n\n",
-                    "more_body": True,
-                }
-            )
-            while not leaving.done():
-                hearing = asyncio.create_task(told.get())
-                await asyncio.wait({hearing, leaving}, return_when=asyncio.FIRST_COMPLETED)
-                if not hearing.done():
-                    hearing.cancel()
-                    break
-                await send({"type": "http.response.body", "body": hearing.result(), "more_body": True})
+            yield reader
         finally:
-            leaving.cancel()
-            self._streams.discard(told)
+            self._readers.discard(reader)
+
+    def end(self) -> None:
+        """End all streams; their browsers come again to whoever serves next."""
+        self.is_ending = True
+        for reader in self._readers:
+            reader.woken.set()
+
+    async def close(self) -> None:
+        """End all streams and hang up."""
+        self.end()
+        if self._looking is not None:
+            await cancelled([self._looking])
 
     async def _look(self) -> None:
-        looks = 0
-        while self._streams:
+        while self._readers:
             with suppress(HoldfastError):  # pages say themselves that the database is away
                 self._tell(await self._link.aperform_once(read_pulse()))
-            looks += 1
-            if looks % KEEP_ALIVE_EVERY == 0:
-                self._say(b": still here\n\n")
             await asyncio.sleep(LOOK_EVERY)
 
     def _tell(self, now: Mapping[str, Any]) -> None:
-        changed = [name for name, value in now.items() if name in self._last and self._last[name] != value]
+        changed = {name for name, value in now.items() if name in self._last and self._last[name] != value}
         self._last = now
-        for name in changed:
-            self._say(f"event: {name}\ndata:\n\n".encode())
-
-    def _say(self, text: bytes) -> None:
-        for told in self._streams:
-            with suppress(
-                asyncio.QueueFull
-            ):  # it has not read the last twenty: what it reads next shows this too
-                told.put_nowait(text)
+        for reader in self._readers if changed else ():
+            reader.changed |= changed
+            reader.woken.set()
 
 
-async def _until_gone(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+def _event(name: str) -> bytes:
+    return f"event: {name}\ndata:\n\n".encode()
