@@ -2,7 +2,6 @@
 
 import html
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from starlette.applications import Starlette
@@ -15,26 +14,12 @@ from guarantees.waiting import until
 from holdfast.domain.approval import Invitation
 from holdfast.interfaces.http.asgi import asgi
 from service.test_approval_page import Office, office
+from service.watched import Watched
 from sql.asking import votes
 from world.browser import Browser, browser
 from world.often import times
 
 __all__ = ["office"]  # the fixture
-
-
-class Watched:
-    """The service, and what it was sent: everything that a log of it could have."""
-
-    def __init__(self, office: Office) -> None:
-        self._application = asgi(office.app, ["approvals"])
-        self.requests: list[dict[str, str]] = []
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http":
-            sent = {key.decode(): value.decode() for key, value in scope["headers"]}
-            query = scope["query_string"].decode()
-            self.requests.append({**sent, ":": f"{scope['method']} {scope['path']}?{query}"})
-        await self._application(scope, receive, send)
 
 
 class Site:
@@ -54,7 +39,7 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site(office: Office) -> Iterator[Site]:
-    watched = Watched(office)
+    watched = Watched(asgi(office.app, ["approvals"]))
     with served(watched) as address:
         yield Site(office, watched, address)
 
