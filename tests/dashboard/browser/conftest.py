@@ -1,0 +1,33 @@
+"""One browser for each file of tests, and one shop for all tests that only look."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Browser
+
+from dashboard.browser.scene import Place, at_work, open_place, shop
+from holdfast.testing import TestServer
+from world.browser import browser
+
+
+@dataclass
+class Shown:
+    """The shop, and what stands in the addresses of its pages."""
+
+    place: Place
+    parts: dict[str, dict[str, str]]
+
+
+@pytest.fixture(scope="session")
+def shown(holdfast_server: TestServer) -> Iterator[Shown]:
+    """Give the shop that tests look at, and leave as it is."""
+    with open_place(holdfast_server, shop) as place:
+        yield Shown(place, at_work(place))
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """Give the browser; other files' tests have event loops of their own, so it ends with this one."""
+    with browser() as launched:
+        yield launched
