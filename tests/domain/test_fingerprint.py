@@ -3,6 +3,7 @@
 import pytest
 
 from holdfast.domain.fingerprint import fingerprint, fixed_part
+from holdfast.domain.redaction import HIDDEN
 
 
 @pytest.mark.parametrize(
@@ -17,6 +18,7 @@ from holdfast.domain.fingerprint import fingerprint, fixed_part
         ),
         ("object at 0x7f00aa", "object at 0x12"),
         ("timed out after 3.5 s\nat line 9", "timed out after 12 s\nat line 10"),
+        (f"no card {HIDDEN} here", "no card 4111 here"),
         ("commit deadbeef1 failed", "commit 0123456789abcdef failed"),
     ],
 )

@@ -13,6 +13,7 @@ import click
 import httpx
 from pydantic import SecretStr
 
+from dashboard.all_pages import JOB, OPERATION
 from executors.stage import SECRET as SIGNED_WITH
 from executors.stage import body_of
 from holdfast import Cancel, Context, Executor, Holdfast, Retry
@@ -23,6 +24,7 @@ from holdfast.interfaces.cli import main
 from holdfast.interfaces.http.asgi import all_operations, asgi
 from holdfast.interfaces.http.operation import Operation
 from holdfast.runtime.access import create_key
+from holdfast.runtime.bulk import aasked, creating_of
 from holdfast.runtime.executors.protocol import Dispatch, RunRef
 from holdfast.runtime.logs import JsonFormatter, TextFormatter
 from holdfast.testing import ScratchDatabase, adrain
@@ -137,6 +139,21 @@ class Story:
     def approval(self) -> UUID:
         return UUID(str(self._value("select id from holdfast.approval")))
 
+    async def things(self) -> dict[str, list[Any]]:
+        """Give what pages show one of, by their paths; an operation on many jobs is made for them."""
+        begin = creating_of("retry", [self.jobs["failed"]], None, "tests", "again")
+        async with self.app.link.atransaction() as transaction:
+            operation = await aasked(begin, transaction.perform)
+        return {
+            JOB: list(self.jobs.values()),
+            OPERATION: [operation],
+            "/approvals/{approval_id}": [self.approval],
+            "/queues/{name:path}": ["default"],
+            "/schedules/{name:path}": ["nightly"],
+            "/usage/{tenant:path}": ["acme"],
+            "/activity/webhooks/{delivery_id}": [],
+        }
+
     def _value(self, query: str) -> Any:
         return self.owner.execute(query).fetchall()[0][0]
 
@@ -206,6 +223,7 @@ async def _report(app: Holdfast, owner: "psycopg.Connection[Any]", jobs: dict[st
 
 _BODIES: dict[str, Any] = {
     "decision": "approve", "reason": "because", "tenant": "acme", "enabled": True, "period": "day", "hard": 1000, "limit": 3,
+    "role": "viewer", "password": "a kettle over quiet marshes",
 }  # fmt: skip
 _POSTED: dict[str, dict[str, Any]] = {
     "/jobs": {"task": "tell", "payload": {"token": WORD, "pin": PIN, "how": "completed"}},

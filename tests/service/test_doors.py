@@ -10,6 +10,7 @@ import httpx
 import pytest
 from starlette.routing import BaseRoute, Mount, Route
 
+from dashboard.all_pages import all_forms, all_paths
 from holdfast import Holdfast, HttpExecutor
 from holdfast.domain.access import Principal, Scope
 from holdfast.interfaces.http.asgi import PARTS, all_operations, asgi
@@ -34,6 +35,7 @@ SAME_FOR_ALL = {
     "/livez": "GET",
     "/readyz": "GET",
 }
+STATIC = "/static/{version}/{name:path}"
 # Secrets of their own open them; a key of the API does not, and there is no difference between another's and nobody's.
 BY_SECRET = {
     "/api/v1/tick": (401, {}),
@@ -45,6 +47,8 @@ BY_SECRET = {
     ),
 }
 BY_KEY = {EVENTS, "/metrics"}
+# What people see in a browser: test_dashboard_doors knocks at each.
+BY_LOGIN = {*all_paths(), *all_forms(), "/live"}
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +76,7 @@ def test_every_door_says_here_who_gets_through(open_service: Service) -> None:
     operations = {f"/api/v1{operation.path}" for operation in all_operations()}
     served = paths_of(asgi(open_service.app, list(PARTS)).routes)
 
-    assert served - operations == {*SAME_FOR_ALL, *BY_SECRET, *BY_KEY}
+    assert served - operations == {*SAME_FOR_ALL, *BY_SECRET, *BY_KEY, *BY_LOGIN, STATIC}
 
 
 async def ask(service: Service, method: str, path: str, key: str | None, **more: Any) -> httpx.Response:

@@ -203,10 +203,12 @@ async def test_the_list_is_walked_page_by_page(calling: Calling) -> None:
             after = page["next"]
             if after is None:
                 break
-        tampered = await client.get("/api/v1/keys", params={"after": "nothing"})
+        tampered = [
+            await client.get("/api/v1/keys", params={"after": after}) for after in ("nothing", "\x00")
+        ]
 
     assert names == ["key 4", "key 3", "key 2", "key 1", "key 0", "test"]
-    assert problem(tampered) == (422, "invalid")
+    assert {problem(answer) for answer in tampered} == {(422, "invalid")}
 
 
 async def test_an_expired_key_opens_nothing(house: House) -> None:

@@ -8,7 +8,9 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 
+from dashboard.all_pages import PAGES, all_pages, all_paths
 from holdfast import Holdfast
+from holdfast.domain.access import Role
 from holdfast.domain.redaction import HIDDEN
 from holdfast.testing import TestServer
 from service.telling import (
@@ -98,6 +100,25 @@ async def test_no_operation_of_the_api_shows_it(hidden_later: Story) -> None:
     assert leaks(found) == {}
     shown = [name for name in found if "404" not in name and "409" not in name]
     assert len([name for name in shown if HIDDEN in found[name]]) > 50
+
+
+async def test_no_page_shows_it(hidden_later: Story) -> None:
+    found = await all_pages(hidden_later.app, await hidden_later.things(), Role.ADMIN)
+
+    assert leaks(found) == {}
+    assert [name for name in found if not name.endswith(" 200") or '<p class="failed">' in found[name]] == []
+    assert len([name for name in found if HIDDEN in found[name]]) > 40
+
+
+async def test_no_page_shows_it_to_a_viewer(hidden_later: Story) -> None:
+    found = await all_pages(hidden_later.app, await hidden_later.things(), Role.VIEWER)
+
+    assert leaks(found) == {}
+    assert len([name for name in found if HIDDEN in found[name]]) > 40
+
+
+def test_every_page_is_looked_at() -> None:
+    assert set(PAGES) == all_paths()
 
 
 def test_no_command_prints_it(hidden_later: Story, hidden: Story) -> None:

@@ -4,14 +4,14 @@ import re
 
 GAP = "…"
 _LONGEST = 160
-# Ids, addresses, numbers and what stands in quotation marks: the job's own, not the failure's.
+# Ids, addresses, numbers, what stands in quotation marks or is hidden: the job's own, not the failure's.
 _VARYING = re.compile(
     r"""[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}
       | \b0x[0-9a-f]+\b
       | \b(?=[a-f]*[0-9])[0-9a-f]{8,}\b
       | \b[^\s@'"<>]+@[^\s@'"<>]+\.\w+
       | (?<![A-Za-z_])[-+]?[0-9]+(?:[.,:/-][0-9]+)*
-      | '[^']*' | "[^"]*"
+      | '[^']*' | "[^"]*" | \[redacted\]
     """,
     re.IGNORECASE | re.VERBOSE,
 )

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from holdfast.domain.health import COUNT_CAP
 from holdfast.store.call import Call, Row, query
+from holdfast.store.hidden import hidden_in
 
 R = TypeVar("R")
 
@@ -103,7 +104,15 @@ def present() -> Call[dict[str, int]]:
 
 def newest_failures(first: datetime, last: datetime, limit: int) -> Call[list[Failure]]:
     """List those of the newest failures that fell into the window."""
-    return query("newest_failures", _all(Failure), first=first, last=last, limit=limit)
+    return query("newest_failures", _read_failures, first=first, last=last, limit=limit)
+
+
+def _read_failures(rows: list[Row]) -> list[Failure]:
+    return [
+        Failure(task, text(kind), text(message), at)
+        for task, kind, message, at, told in rows
+        for text in [hidden_in(told).text]
+    ]
 
 
 def open_approvals() -> Call[Waiting]:

@@ -13,7 +13,7 @@ from holdfast.domain.job import AttemptRecord, FlowJob, Happening, Job, Progress
 from holdfast.domain.redaction import HIDDEN, Hidden, redacted
 from holdfast.domain.states import Status
 from holdfast.store.call import Call, Row, query
-from holdfast.store.hidden import hidden_in, hidden_in_first
+from holdfast.store.hidden import Told, hidden_in, hidden_in_first
 
 LARGEST_VALUE = 2**31 - 1
 OWN_KEY = "payload:"
@@ -135,8 +135,10 @@ def flow(job_id: UUID, most: int, tenant: str | None = None) -> Call[list[FlowJo
 
 def _read_flow(rows: list[Row]) -> list[FlowJob]:
     return [
-        FlowJob(job_id, task, label, Status(status), parent, undoes, retried, tuple(needs))
-        for job_id, task, label, status, parent, undoes, retried, needs in rows
+        FlowJob(
+            job_id, task, hidden_in(told).text(label), Status(status), parent, undoes, retried, tuple(needs)
+        )
+        for job_id, task, label, status, parent, undoes, retried, needs, told in rows
     ]
 
 
@@ -146,16 +148,17 @@ def progress(job_id: UUID) -> Call[Progress | None]:
 
 
 def _read_progress(rows: list[Row]) -> Progress | None:
-    if not rows:
-        return None
-    *told, note, _ = rows[0]
-    return Progress(*(*told, hidden_in_first(rows).text(note)))
+    return _progress(*rows[0]) if rows else None
+
+
+def _progress(at: datetime, done: float, total: float | None, note: str | None, told: Told) -> Progress:
+    return Progress(at, done, total, hidden_in(told).text(note))
 
 
 def progress_of(ids: Sequence[UUID]) -> Call[dict[UUID, Progress]]:
     """Read how far these jobs say that they have come."""
     return query(
-        "progress_of", lambda rows: {job_id: Progress(*told) for job_id, *told in rows}, ids=list(ids)
+        "progress_of", lambda rows: {job_id: _progress(*told) for job_id, *told in rows}, ids=list(ids)
     )
 
 
@@ -173,7 +176,9 @@ def payloads(ids: Sequence[UUID], largest: int) -> Call[dict[UUID, Given]]:
 
 def _read_payloads(rows: list[Row]) -> dict[UUID, Given]:
     return {
-        job_id: Given(redacted(shown(payload), paths), metadata) for job_id, payload, metadata, paths in rows
+        job_id: Given(redacted(shown(payload), hidden.paths), hidden.value(metadata))
+        for job_id, payload, metadata, told in rows
+        for hidden in [hidden_in(told)]
     }
 
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from holdfast.domain.states import Status
 from holdfast.store.call import Call, Row, query
+from holdfast.store.hidden import Told, hidden_in
 
 LOOKED = 2000
 
@@ -76,14 +77,14 @@ def newest_moves(
     looked = LOOKED if statuses and tenant is None else limit + 1
 
     def read(rows: list[Row]) -> Moves:
-        seen = [(Move(*row[:-1]), bool(row[-1])) for row in rows]
+        seen = [(_without_hidden(Move(*row[:-2]), row[-2]), bool(row[-1])) for row in rows]
         fitting = [move for move, fits in seen if fits]
         if len(fitting) > limit:
             return Moves(fitting[:limit], fitting[limit - 1].place)
         ended = len(seen) < looked
         return Moves(fitting, None if ended else seen[-1][0].place)
 
-    name = "moves" if tenant is None else "moves_of_tenant"
+    name = "newest_moves" if tenant is None else "moves_of_tenant"
     given = {"tenant": tenant} if tenant is not None else {}
     return query(
         name, read, statuses=None if statuses is None else list(statuses), looked=looked,
@@ -96,8 +97,18 @@ def outside_runs(behind: tuple[UUID, int] | None, limit: int) -> Call[list[Outsi
     job_id, attempt = behind or (MovePlace().job_id, 0)
     return query(
         "outside_runs",
-        lambda rows: [OutsideRun(*row) for row in rows],
+        lambda rows: [_run_without_hidden(OutsideRun(*told), hidden) for *told, hidden in rows],
         job_id=job_id,
         attempt=attempt,
         limit=limit,
     )
+
+
+def _without_hidden(move: Move, told: Told) -> Move:
+    text = hidden_in(told).text
+    return move._replace(reason=text(move.reason), label=text(move.label))
+
+
+def _run_without_hidden(run: OutsideRun, told: Told) -> OutsideRun:
+    text = hidden_in(told).text
+    return run._replace(run_url=text(run.run_url), error=text(run.error))

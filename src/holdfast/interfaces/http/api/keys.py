@@ -48,7 +48,7 @@ class KeysPage(Page):
 class KeysQuery(Query):
     """Which part of the list."""
 
-    after: Annotated[str, Field(min_length=1, max_length=20)] | None = None
+    after: Annotated[str, Field(pattern=r"^[A-Za-z0-9]{1,20}$")] | None = None
     limit: Annotated[int, Field(ge=1, le=200)] = 50
 
 

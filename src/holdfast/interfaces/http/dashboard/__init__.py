@@ -1,6 +1,8 @@
 """The dashboard: pages for people, rendered here, alive in the browser, and made of nothing that the API does not have."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlencode
@@ -269,50 +271,32 @@ class _Live:
 
 
 def dashboard(app: "Holdfast", access: Access) -> list[BaseRoute]:
-    """Make the routes of all pages and forms."""
+    """Make the routes of all pages, files and forms."""
     board = Dashboard(app, access)
     made: list[BaseRoute] = [statics.route, Route("/live", _Live(board))]
     for section in SECTIONS:
-        made += [_page_route(board, page) for page in section.pages]
-        made += [_form_route(board, action) for action in section.actions]
-        made += [_file_route(board, download) for download in section.downloads]
+        made += [_route(board, page.path, partial(board.show, page=page)) for page in section.pages]
+        made += [_route(board, each.path, partial(board.give, download=each)) for each in section.downloads]
+        made += [
+            _route(board, each.path, partial(board.act, action=each), "POST") for each in section.actions
+        ]
     return made
 
 
-def _page_route(board: Dashboard, page: Page) -> Route:
-    async def show(request: Request) -> Response:
+def _route(
+    board: Dashboard, path: str, answer: Callable[[Request], Awaitable[Response]], method: str = "GET"
+) -> Route:
+    """Make a route whose refusals are pages."""
+
+    async def answered(request: Request) -> Response:
         try:
-            return await board.show(request, page)
+            return await answer(request)
         except Refusal as refusal:
             return await board.refused(request, refusal)
         except Exception as error:  # noqa: BLE001 - nothing may reach the reader that says how we work inside
             return await board.refused(request, refusal_of(error))
 
-    return Route(page.path, show)
-
-
-def _form_route(board: Dashboard, action: Action) -> Route:
-    async def act(request: Request) -> Response:
-        try:
-            return await board.act(request, action)
-        except Refusal as refusal:
-            return await board.refused(request, refusal)
-        except Exception as error:  # noqa: BLE001 - as above
-            return await board.refused(request, refusal_of(error))
-
-    return Route(action.path, act, methods=["POST"])
-
-
-def _file_route(board: Dashboard, download: Download) -> Route:
-    async def give(request: Request) -> Response:
-        try:
-            return await board.give(request, download)
-        except Refusal as refusal:
-            return await board.refused(request, refusal)
-        except Exception as error:  # noqa: BLE001 - as above
-            return await board.refused(request, refusal_of(error))
-
-    return Route(download.path, give)
+    return Route(path, answered, methods=[method])
 
 
 __all__ = ["Dashboard", "Section", "dashboard"]

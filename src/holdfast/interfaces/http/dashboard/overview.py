@@ -188,9 +188,8 @@ class Group:
 
     def terms(self, within: list[str]) -> list[str]:
         """Write which jobs these are."""
-        fixed = fixed_part(self.print)
-        said = [term("error", fixed)] if fixed else []
-        return ["status:failed", term("task", self.task), term("error", self.type), *said, *within]
+        said = [term("error", fixed) for each in (self.type, self.print) if (fixed := fixed_part(each))]
+        return ["status:failed", term("task", self.task), *said, *within]
 
 
 @overview.panel("figures", rest=2)
@@ -219,7 +218,7 @@ async def failing(look: Look, asked: Stretched) -> dict[str, Any]:
 def _grouped(failures: Iterable[figures.Failure]) -> list[Group]:
     groups: dict[tuple[str, str, str], Group] = {}
     for failure in failures:
-        key = (failure.task, failure.type, fingerprint(failure.message))
+        key = (failure.task, fingerprint(failure.type), fingerprint(failure.message))
         group = groups.setdefault(key, Group(*key))
         group.number += 1
         group.last = max(filter(None, (group.last, failure.at)))

@@ -22,10 +22,12 @@ with recursive part (id) as (
 chosen as materialized (
   select p.id from part p limit %(most)s)
 select j.id, j.task, j.label, j.status, j.parent_id, j.compensates, j.retry_of,
-       coalesce((select array_agg(d.needs order by d.position) from holdfast.dependency d where d.job_id = j.id), '{}')
+       coalesce((select array_agg(d.needs order by d.position) from holdfast.dependency d where d.job_id = j.id), '{}'),
+       case when j.label is not null then
+         (select jsonb_build_object('paths', t.options -> 'redact', 'payload', j.payload) from holdfast.task t where t.name = j.task and t.options ? 'redact') end
   from chosen c
   cross join lateral (   -- one by one: no statistics can talk the planner into reading all jobs
-    select o.id, o.task, o.label, o.status::text as status, o.parent_id, o.compensates, o.retry_of
+    select o.id, o.task, o.label, o.status::text as status, o.parent_id, o.compensates, o.retry_of, o.payload
       from holdfast.job o
      where o.id = c.id and (%(tenant)s::text is null or o.tenant = %(tenant)s::text)
      limit 1) as j

@@ -1,6 +1,9 @@
 -- Moves of a tenant's newest jobs, the newest first.
-select h.xid, h.job_id, h.seq, h.from_status::text, h.to_status::text, h.attempt, h.at, h.actor, h.reason, j.task, j.label, j.tenant, true
-  from (select j.id, j.task::text, j.label, j.tenant::text
+select h.xid, h.job_id, h.seq, h.from_status::text, h.to_status::text, h.attempt, h.at, h.actor, h.reason, j.task::text, j.label, j.tenant::text,
+       case when coalesce(h.reason, j.label) is not null then
+         (select jsonb_build_object('paths', t.options -> 'redact', 'payload', j.payload) from holdfast.task t where t.name = j.task and t.options ? 'redact') end,
+       true
+  from (select j.id, j.task, j.label, j.tenant, j.payload
           from holdfast.job j
          where j.tenant = %(tenant)s::text
          order by j.id desc

@@ -1,0 +1,131 @@
+"""The doors of the dashboard: who nobody knows is led to the login, and a tenant's people meet nothing of another's."""
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from dashboard.all_pages import JOB, OPERATION, PAGES, addresses, all_forms
+from holdfast.domain.access import Scope
+from holdfast.interfaces.http.asgi import asgi
+from holdfast.interfaces.http.dashboard import statics
+from service.asking import problem
+from service.house import OWN_PAGE
+from service.tenants import SECRET, Service, Strange, Things, everything_of_globex
+
+_WRITTEN = {
+    "action": "cancel",
+    "number": "1",
+    "counted": "true",
+    "typed": "1",
+    "version": "0",
+    "role": "admin",
+}
+
+
+def there(things: Things) -> dict[str, list[Any]]:
+    """Give what a tenant has, by the paths that show one of it."""
+    return {
+        JOB: [things.job, things.failed],
+        OPERATION: [things.operation],
+        "/approvals/{approval_id}": [things.approval],
+        "/activity/webhooks/{delivery_id}": [things.delivery],
+        "/queues/{name:path}": ["default"],
+        "/schedules/{name:path}": ["schedule"],
+        "/usage/{tenant:path}": [things.tenant],
+    }
+
+
+async def ask(service: Service, method: str, path: str, key: str | None, **more: Any) -> httpx.Response:
+    """Ask as a page of this server does, with somebody's key or without."""
+    headers = {**OWN_PAGE, **({"Authorization": f"Bearer {key}"} if key else {})}
+    if method == "POST":
+        headers["Content-Type"] = "application/x-www-form-urlencoded"  # also of a form without fields
+    transport = httpx.ASGITransport(asgi(service.app))
+    async with httpx.AsyncClient(
+        transport=transport, base_url="https://jobs.test", headers=headers
+    ) as client:
+        answer = await client.request(method, path, **more)
+    await service.app.link.aclose()
+    return answer
+
+
+def filled(path: str, things: Things) -> str:
+    """Write the path of a form that is about one of somebody's things."""
+    names: dict[str, Any] = {
+        "job_id": things.job,
+        "operation_id": things.operation,
+        "approval_id": things.approval,
+    }
+    names |= {"delivery_id": things.delivery, "key_id": things.key}
+    return re.sub(r"{(\w+)(:\w+)?}", lambda found: str(names.get(found[1], "default")), path)
+
+
+async def test_who_nobody_knows_is_led_to_the_login_and_back(service: Service) -> None:
+    for address in addresses(there(service.things("globex"))):
+        answer = await ask(service, "GET", address, None)
+
+        assert answer.status_code == 303, address
+        assert answer.headers["location"] == f"/login?next={quote(address, safe='')}"
+
+
+@pytest.mark.parametrize("path", all_forms())
+async def test_a_form_of_who_nobody_knows_does_nothing(service: Service, path: str) -> None:
+    things = service.things("globex")
+    address = filled(path, things)
+    before = everything_of_globex(service.machine)
+
+    answer = await ask(service, "POST", address, None, data=dict.fromkeys(all_forms()[path], "x"))
+
+    assert answer.status_code == 303
+    assert answer.headers["location"].startswith("/login?")
+    assert everything_of_globex(service.machine) == before
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_a_tenants_people_see_nothing_of_another(service: Service, path: str) -> None:
+    key = service.key("acme", Scope.ADMIN)
+    foreign, missing = (
+        [address for address in addresses(there(things)) if fits(path, address)]
+        for things in (service.things("globex"), Strange(service, "nobody"))
+    )
+    assert foreign
+
+    for theirs, nobodys in zip(foreign, missing, strict=True):
+        shown, not_there = [await ask(service, "GET", address, key) for address in (theirs, nobodys)]
+        assert SECRET not in shown.text
+        assert shown.status_code == not_there.status_code
+
+
+def fits(path: str, address: str) -> bool:
+    return re.fullmatch(re.sub(r"{.*?}", "[^/]+", path), address.partition("?")[0]) is not None
+
+
+@pytest.mark.parametrize("path", all_forms())
+async def test_a_tenants_people_change_nothing_of_another(service: Service, path: str) -> None:
+    things = service.things("globex")
+    address, jobs = filled(path, things), f"{things.job},{things.failed}"
+    written = {name: _WRITTEN.get(name, "x") for name in all_forms()[path]} | {"reason": "mine", "jobs": jobs}
+    sent = {name: value for name, value in written.items() if name in all_forms()[path] and name != "q"}
+    before = everything_of_globex(service.machine)
+
+    answer = await ask(service, "POST", address, service.key("acme", Scope.ADMIN), data=sent)
+
+    assert answer.status_code in {303, 404, 422}
+    assert SECRET not in answer.text
+    assert everything_of_globex(service.machine) == before
+
+
+async def test_nobody_hears_what_happens_without_a_login(service: Service) -> None:
+    assert problem(await ask(service, "GET", "/live", None)) == (401, "unauthorized")
+
+
+async def test_scripts_and_styles_are_for_everybody_under_their_own_name_alone(service: Service) -> None:
+    found = await ask(service, "GET", f"/static/{statics.version()}/holdfast.js", None)
+    old = await ask(service, "GET", "/static/00000000/holdfast.js", None)
+    outside = await ask(service, "GET", f"/static/{statics.version()}/..%2f__init__.py", None)
+
+    assert (found.status_code, old.status_code, outside.status_code) == (200, 404, 404)
+    assert "immutable" in found.headers["cache-control"]
