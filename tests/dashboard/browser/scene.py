@@ -33,6 +33,7 @@ T = TypeVar("T")
 PEOPLE = {"ann": Role.ADMIN, "ben": Role.OPERATOR, "cleo": Role.APPROVER, "dan": Role.VIEWER}
 COOKIE = "holdfast"
 SEVERAL = 12
+bank_answers: set[int] = set()  # about these orders
 _log = logging.getLogger("shop")
 
 
@@ -128,7 +129,8 @@ def shop(database: ScratchDatabase) -> Holdfast:
 
     @app.task(retries=0, queue="billing")
     async def charge_card(order_id: int, email: str) -> None:
-        raise TimeoutError(f"the bank did not answer about order {order_id} of {email}")
+        if order_id not in bank_answers:
+            raise TimeoutError(f"the bank did not answer about order {order_id} of {email}")
 
     @app.task(retries=5, backoff=[3600.0], queue="billing")
     async def send_invoice(order_id: int) -> None:
@@ -166,7 +168,7 @@ def at_work(place: Place) -> dict[str, dict[str, str]]:
     tasks, machine = place.app.tasks, place.machine
     trip = tasks["book_trip"].using(label="Trip to Lisbon · ana@example.com", tenant="acme", tags=["vip"])
     failed = trip.enqueue(20411, {"number": "4111-1111-1111-1111", "owner": "Ana"})
-    invoice = tasks["charge_card"].using(label="invoice INV-204 · ana@example.com", tenant="acme")
+    invoice = tasks["charge_card"].using(label="order 4711 · ana@example.com", tenant="acme")
     invoice.enqueue(4711, "ana@example.com")
     for number in range(SEVERAL):
         tasks["charge_card"].using(tenant="globex").enqueue(5000 + number, f"customer{number}@example.com")

@@ -64,7 +64,7 @@ class Pulse:
                 self._tell(await self._link.aperform_once(read_pulse()))
             looks += 1
             if looks % KEEP_ALIVE_EVERY == 0:
-                self._say(b": still here\n\n")
+                self._say(b"event: beat\ndata:\n\n")  # a browser that hears nothing for long stops trusting the stream
             await asyncio.sleep(LOOK_EVERY)
 
     def _tell(self, now: Mapping[str, Any]) -> None:

@@ -32,29 +32,86 @@ setInterval(tellTimes, 10000);
 tellTimes();
 
 // -- live ----------------------------------------------------------------------------------------------------------------
+// The stream names what has changed; panels are then read anew. Without a stream they are read every now and then.
 const live = byId("live");
+const pollEvery = 10000;
+const silenceAfter = 40000; // the server says something every quarter of a minute
 let paused = false;
-function showLive(state) {
+let connected = false;
+let streaming = false; // or hx-sse has given up
+let heard = Date.now();
+const stale = new Set(); // ids of panels that changed while a person was busy
+function showLive() {
+  const state = paused ? "paused" : !connected ? "reconnecting" : stale.size ? "updates wait" : "live";
   live.dataset.state = state;
   live.querySelector(".live-word").textContent = state;
-  live.setAttribute("aria-pressed", String(state === "paused"));
+  live.setAttribute("aria-pressed", String(paused));
+}
+const panels = () => [...document.querySelectorAll("[hx-get][hx-trigger]")];
+const namesOf = (panel) => panel.getAttribute("hx-trigger").split(", ").map((each) => each.split(" ")[0]);
+function readAnew(which) {
+  for (const name of new Set(which.flatMap(namesOf))) htmx.trigger(document.body, name);
+}
+// What a person is doing is not pulled away: an open form, chosen rows, marked text.
+function isMarking() {
+  const marked = getSelection();
+  return !marked.isCollapsed && byId("content").contains(marked.anchorNode);
+}
+const isBusy = () => paused || document.hidden || isMarking() || document.querySelector("details.asking[open], dialog[open], input[name=pick]:checked");
+function catchUp() {
+  if (!stale.size || isBusy()) return;
+  const waited = panels().filter((each) => stale.has(each.id));
+  stale.clear();
+  readAnew(waited);
+  showLive();
+}
+function lose() {
+  connected = false;
+  showLive();
+}
+function poll() {
+  if (connected && Date.now() - heard > silenceAfter) lose();
+  if (connected) return;
+  if (!streaming) htmx.ajax("GET", document.body.getAttribute("hx-sse:connect"), { source: document.body });
+  readAnew(panels());
 }
 if (live && window.htmx) {
   live.hidden = false;
   live.title = "Pause live updates (p)";
-  showLive("live");
+  showLive();
   live.addEventListener("click", () => {
     paused = !paused;
-    showLive(paused ? "paused" : "live");
-    if (!paused) location.reload();
+    showLive();
+    catchUp();
   });
-  document.body.addEventListener("htmx:sse:error", () => paused || showLive("reconnecting"));
-  document.body.addEventListener("htmx:sse:open", () => paused || showLive("live"));
+  let before = false;
+  document.body.addEventListener("ready", () => {
+    [connected, heard] = [true, Date.now()];
+    showLive();
+    if (before) readAnew(panels()); // whatever happened meanwhile was not told
+    before = true;
+  });
+  document.body.addEventListener("htmx:sse:after:message", () => {
+    heard = Date.now();
+  });
+  document.body.addEventListener("htmx:sse:before:connection", (event) => {
+    streaming = true;
+    if (event.detail.connection.attempt > 0) lose();
+  });
+  document.body.addEventListener("htmx:sse:error", lose);
+  document.body.addEventListener("htmx:sse:close", () => {
+    streaming = false;
+    lose();
+  });
+  setInterval(poll, pollEvery);
+  for (const name of ["toggle", "close", "change", "selectionchange", "visibilitychange"]) document.addEventListener(name, () => setTimeout(catchUp), true);
 }
-// What a person is doing is not pulled away: an open form or a selection waits.
-const isBusy = () => paused || document.hidden || document.querySelector("details.asking[open], dialog[open], input[name=pick]:checked");
 document.addEventListener("htmx:before:request", (event) => {
-  if (event.detail?.ctx?.sourceElement?.matches?.(".panel, .badge") && isBusy()) event.preventDefault();
+  const panel = event.detail?.ctx?.sourceElement;
+  if (!panel?.matches?.(".panel, .badge") || !isBusy()) return;
+  event.preventDefault();
+  stale.add(panel.id);
+  showLive();
 });
 document.addEventListener("htmx:after:swap", tellTimes);
 document.addEventListener("htmx:after:swap", () => document.dispatchEvent(new Event("holdfast:swapped")));
