@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request, Response, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Dialog,
+    Page,
+    Request,
+    Response,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 ROOT = Path(__file__).parent.parent.parent
 FLAGS = [
@@ -18,12 +28,16 @@ FLAGS = [
 ]  # fmt: skip
 # Long enough for a busy machine; what promises to be quick is measured by its own test.
 PATIENCE = 20_000
-WIDE = {"width": 1280, "height": 900}
-PHONE = {"width": 390, "height": 844}
+expect.set_options(timeout=PATIENCE)
+WIDE: ViewportSize = {"width": 1280, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 _AXE = ROOT / "node_modules/axe-core/axe.min.js"
-_STANDARD = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+_STANDARD = {
+    "type": "tag",
+    "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+}
 _CONTRAST = {"type": "rule", "values": ["color-contrast"]}
-_CHECK = """async (only) => (await axe.run(document, {runOnly: only, resultTypes: ["violations"]})).violations.map(
+_CHECK = """async (only) => (await axe.run(document, {runOnly: only, resultTypes: ["violations"], preload: false})).violations.map(
     (each) => `${each.id}: ${each.help}: ` + each.nodes.slice(0, 5).map((node) => node.target.join(" ")
         + " (" + node.any.concat(node.all, node.none).map((why) => why.message).join("; ") + ")").join(" | "))"""
 # A page may not keep its own violations to itself.

@@ -182,7 +182,10 @@ def at_work(place: Place) -> dict[str, dict[str, str]]:
     place.drain()
     approval = str(_approval_of(machine, plan.id))
     machine.run("select holdfast.decide(%s, 'ben', 'approve', null, null, null)", approval)
-    machine.run("select holdfast.decide(%s, 'ben', 'deny', 'they still pay', null, null)", _approval_of(machine, over.id))
+    machine.run(
+        "select holdfast.decide(%s, 'ben', 'deny', 'they still pay', null, null)",
+        _approval_of(machine, over.id),
+    )
     _by_hand(machine)
     return {
         "jobs": {"job_id": str(failed.id), "operation_id": _operation(place)},
@@ -208,7 +211,13 @@ def _by_hand(machine: Machine) -> None:
         machine.enqueue("t", {"n": number}, priority=number)
     machine.worker("web-1.example.com:4711")
     machine.run("select holdfast.pause_queue('reports', 'ann', 'the printer is on fire', null)")
-    nightly = {"name": "nightly report", "task": "t", "cron": "0 2 * * *", "tz": "Europe/Lisbon", "payload": {"kind": "all"}}
+    nightly = {
+        "name": "nightly report",
+        "task": "t",
+        "cron": "0 2 * * *",
+        "tz": "Europe/Lisbon",
+        "payload": {"kind": "all"},
+    }
     machine.run("select holdfast.create_schedule(%s)", Jsonb(nightly))
     watched(machine)
     machine.run("select holdfast.set_quota('acme', null, 'month', 'enqueued', 20, 1000)")
@@ -217,7 +226,13 @@ def _by_hand(machine: Machine) -> None:
 
 def _operation(place: Place) -> str:
     """Let somebody run a few failed jobs again."""
-    form = {"action": "retry", "q": "task:charge_card tenant:globex", "number": str(SEVERAL), "counted": "true", "reason": "the bank is back"}
+    form = {
+        "action": "retry",
+        "q": "task:charge_card tenant:globex",
+        "number": str(SEVERAL),
+        "counted": "true",
+        "reason": "the bank is back",
+    }
     with place.client("ben") as client:
         answer = client.post("/operations/new", data=form)
     found = re.fullmatch(r"/operations/([0-9a-f-]{36})", answer.headers["location"])

@@ -48,9 +48,12 @@ class Pulse:
             )
             while not leaving.done():
                 hearing = asyncio.create_task(told.get())
-                await asyncio.wait({hearing, leaving}, return_when=asyncio.FIRST_COMPLETED)
-                if not hearing.done():
-                    hearing.cancel()
+                try:
+                    await asyncio.wait({hearing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    if not hearing.done():
+                        hearing.cancel()
+                if leaving.done():
                     break
                 await send({"type": "http.response.body", "body": hearing.result(), "more_body": True})
         finally:

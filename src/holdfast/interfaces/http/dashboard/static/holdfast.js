@@ -135,12 +135,23 @@ document.addEventListener("click", async (event) => {
   setTimeout(() => delete button.dataset.copied, 1500);
 });
 
-// -- only one open form, and Escape closes it ------------------------------------------------------------------------------
+// -- only one open form; Back, Escape and a click elsewhere close it, and keep what was written ------------------------------
+function closeForms(except) {
+  for (const each of document.querySelectorAll("details.asking[open]")) {
+    if (each === except) continue;
+    if (each.contains(document.activeElement)) each.querySelector("summary").focus();
+    each.open = false;
+  }
+}
 document.addEventListener("toggle", (event) => {
   if (!event.target.matches?.("details.asking") || !event.target.open) return;
-  for (const other of document.querySelectorAll("details.asking[open]")) if (other !== event.target) other.open = false;
+  closeForms(event.target);
   event.target.querySelector("input:not([type=hidden]), select, textarea, button")?.focus();
 }, true);
+document.addEventListener("click", (event) => {
+  const within = event.target.closest("details.asking");
+  if (!within || event.target.closest("button.close")) closeForms();
+});
 
 // -- keys ------------------------------------------------------------------------------------------------------------------
 const keysAreOn = () => localStorage.getItem("holdfast-keys") !== "off";
@@ -169,7 +180,7 @@ function moveRow(step) {
   (next.querySelector("th a, td a, input") ?? next).focus();
 }
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") for (const each of document.querySelectorAll("details.asking[open]")) each.open = false;
+  if (event.key === "Escape") closeForms();
   if (!keysAreOn() || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   if (Date.now() - went < 1500) {
     const entry = document.querySelector(`.sections a[data-key="${CSS.escape(event.key)}"]`);
