@@ -1,6 +1,7 @@
 """The live stream of the dashboard: names of what has changed, and nothing else; pages then read their panels anew."""
 
 import asyncio
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -14,6 +15,7 @@ from holdfast.store.pulse import read_pulse
 # Changes within this time are told at once; a page shows what was committed within a second.
 LOOK_EVERY = 0.5
 KEEP_ALIVE_EVERY = 30  # looks
+LOADING = 5.0  # what was told while a page was on its way is told to it again
 _HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
@@ -29,6 +31,7 @@ class Pulse:
         self._streams: set[asyncio.Queue[bytes]] = set()
         self._looking: asyncio.Task[None] | None = None
         self._last: Mapping[str, Any] = {}
+        self._told_at: dict[str, float] = {}
 
     async def stream(self, request: Request, send: Any) -> None:
         """Tell one browser what changes, until it leaves."""
@@ -39,13 +42,8 @@ class Pulse:
         leaving = asyncio.create_task(_until_gone(request))
         try:
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-            await send(
-                {
-                    "type": "http.response.body",
-                    "body": b"retry: 1000\nevent: ready\ndata:\n\n",
-                    "more_body": True,
-                }
-            )
+            first = b"retry: 1000\nevent: ready\ndata:\n\n" + b"".join(map(_event, self._lately()))
+            await send({"type": "http.response.body", "body": first, "more_body": True})
             while not leaving.done():
                 hearing = asyncio.create_task(told.get())
                 try:
@@ -67,14 +65,20 @@ class Pulse:
                 self._tell(await self._link.aperform_once(read_pulse()))
             looks += 1
             if looks % KEEP_ALIVE_EVERY == 0:
-                self._say(b"event: beat\ndata:\n\n")  # a browser that hears nothing for long stops trusting the stream
+                self._say(_event("beat"))  # a browser that hears nothing for long stops trusting the stream
             await asyncio.sleep(LOOK_EVERY)
 
     def _tell(self, now: Mapping[str, Any]) -> None:
-        changed = [name for name, value in now.items() if name in self._last and self._last[name] != value]
+        # The first look of all tells everything: nobody knows what a page was made from.
+        changed = [name for name, value in now.items() if name not in self._last or self._last[name] != value]
         self._last = now
+        self._told_at |= dict.fromkeys(changed, time.monotonic())
         for name in changed:
-            self._say(f"event: {name}\ndata:\n\n".encode())
+            self._say(_event(name))
+
+    def _lately(self) -> list[str]:
+        since = time.monotonic() - LOADING
+        return [name for name, at in self._told_at.items() if at > since]
 
     def _say(self, text: bytes) -> None:
         for told in self._streams:
@@ -82,6 +86,10 @@ class Pulse:
                 asyncio.QueueFull
             ):  # it has not read the last twenty: what it reads next shows this too
                 told.put_nowait(text)
+
+
+def _event(name: str) -> bytes:
+    return f"event: {name}\ndata:\n\n".encode()
 
 
 async def _until_gone(request: Request) -> None:
