@@ -12,6 +12,7 @@ from holdfast.domain import remote as _remote
 from holdfast.domain.errors import Configuration as _Configuration
 from holdfast.domain.errors import DatabaseUnavailable as _DatabaseUnavailable
 from holdfast.domain.errors import JobFailed as _JobFailed
+from holdfast.domain.errors import NotAllowed as _NotAllowed
 from holdfast.domain.errors import WaitTimedOut as _WaitTimedOut
 from holdfast.domain.job import Enqueued
 from holdfast.domain.remote import RemoteJob, Service
@@ -351,4 +352,6 @@ def _result_of(job: RemoteJob) -> Any:
     if job.status != "COMPLETED":
         said = (job.error or {}).get("message") or job.why
         raise _JobFailed(f"job {job.id} is {job.status}: {said}", job.id, job.status)
+    if job.told.get("hidden"):
+        raise _NotAllowed(f"the result of job {job.id} is not shown: {job.told['hidden']}")
     return job.result

@@ -1,10 +1,12 @@
 """Enqueue in the caller's own synchronous transaction, with the real libraries."""
 
+import contextlib
+
 import psycopg
 import pytest
 
 from api.doors import DOORS, SyncOpening, job_ids
-from holdfast import BadInput, DuplicateKey, Holdfast, JobNotFound, Status
+from holdfast import BadInput, DuplicateKey, Holdfast, JobNotFound, Status, TransactionAborted
 from holdfast.runtime.registry import AnyTask
 from holdfast.testing import ScratchDatabase
 
@@ -140,4 +142,18 @@ def test_an_error_rolls_a_transaction_of_the_apps_own_back(
         charge.using(conn=conn).enqueue(7)
         raise LookupError
 
+    assert job_ids(holdfast_db.owner_url) == []
+
+
+def test_a_transaction_whose_error_was_caught_says_that_it_cannot_be_committed(
+    app: Holdfast, charge: AnyTask, holdfast_db: ScratchDatabase
+) -> None:
+    def careless() -> None:
+        with app.transaction() as conn:
+            charge.using(conn=conn).enqueue(7)
+            with contextlib.suppress(psycopg.errors.DivisionByZero):
+                conn.execute("select 1 / 0")
+
+    with pytest.raises(TransactionAborted, match="let the error through"):
+        careless()
     assert job_ids(holdfast_db.owner_url) == []

@@ -1,16 +1,18 @@
 """Enqueue in the caller's own asynchronous transaction, with the real libraries."""
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator
 from typing import Any
 
 import asyncpg
+import psycopg
 import pytest
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from api.doors import ASYNC_DOORS, AsyncOpening, async_engine_on, asyncpg_arguments, job_ids
-from holdfast import BadInput, DuplicateKey, Holdfast, JobNotFound, Status
+from holdfast import BadInput, DuplicateKey, Holdfast, JobNotFound, Status, TransactionAborted
 from holdfast.runtime.registry import AnyTask
 from holdfast.testing import ScratchDatabase
 
@@ -194,3 +196,29 @@ async def test_a_transaction_that_was_cancelled_again_and_again_leaves_no_broken
         async with app.atransaction() as conn:
             handle = await charge.using(conn=conn).aenqueue(1)
         assert await handle.status() is Status.PENDING
+
+
+async def test_a_transaction_whose_error_was_caught_says_that_it_cannot_be_committed(
+    app: Holdfast, charge: AnyTask, holdfast_db: ScratchDatabase
+) -> None:
+    async def careless() -> None:
+        async with app.atransaction() as conn:
+            await charge.using(conn=conn).aenqueue(1)
+            with contextlib.suppress(psycopg.errors.DivisionByZero):
+                await conn.execute("select 1 / 0")
+
+    with pytest.raises(TransactionAborted, match="let the error through"):
+        await careless()
+    assert job_ids(holdfast_db.owner_url) == []
+
+
+async def test_an_error_within_a_part_of_a_transaction_undoes_that_part(
+    app: Holdfast, charge: AnyTask
+) -> None:
+    async with app.atransaction() as conn:
+        handle = await charge.using(conn=conn).aenqueue(1)
+        with contextlib.suppress(psycopg.errors.DivisionByZero):
+            async with conn.transaction():
+                await conn.execute("select 1 / 0")
+
+    assert await handle.status() is Status.PENDING

@@ -53,7 +53,8 @@ OPERATION = "/operations/{operation_id:uuid}"
 
 def all_paths() -> set[str]:
     """Name the paths that can be looked at."""
-    return {each.path for section in SECTIONS for each in [*section.pages, *section.downloads]}
+    pages = {page.path for section in SECTIONS for page in section.pages}
+    return pages | {download.path for section in SECTIONS for download in section.downloads}
 
 
 def all_forms() -> dict[str, set[str]]:

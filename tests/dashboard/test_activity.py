@@ -159,14 +159,21 @@ async def test_an_event_that_was_brought_can_be_handled_again(app: Holdfast, mac
     assert machine.value("select count(*) from holdfast.job where task = 'charge'") == 1
 
 
-async def test_private_data_of_a_body_is_not_shown(app: Holdfast, machine: Machine) -> None:
+async def test_a_body_is_shown_without_private_data_and_to_viewers_not_at_all(
+    app: Holdfast, machine: Machine
+) -> None:
     delivery = deliver(machine)
 
-    async with looking(app, Role.VIEWER) as browser:
+    async with looking(app) as browser:
         page = (await browser.get(f"/activity/webhooks/{delivery}")).text
+    async with looking(app, Role.VIEWER) as browser:
+        without = (await browser.get(f"/activity/webhooks/{delivery}")).text
 
-    assert "evt_1" in page
+    assert "[hidden]" in page
     assert "ann@example.com" not in page
+    assert "evt_1" in without
+    assert "hidden from your role" in without
+    assert "[hidden]" not in without
 
 
 async def test_a_viewer_cannot_have_an_event_handled_again(app: Holdfast, machine: Machine) -> None:

@@ -20,7 +20,7 @@ from starlette.routing import Route
 from apps._world.serving import served
 from holdfast import BadInput, Configuration, Holdfast, JobFailed, JobNotFound, NotAllowed, WaitTimedOut
 from holdfast.client import AsyncClient, Client, EventsMissed, Service
-from holdfast.domain.access import Scope
+from holdfast.domain.access import Principal, Role, Scope
 from holdfast.domain.errors import DatabaseUnavailable
 from holdfast.domain.remote_events import LONGEST_LINE, EventReader
 from holdfast.interfaces.http.asgi import asgi
@@ -297,3 +297,18 @@ def test_an_address_that_is_none_is_refused() -> None:
     wrong: Any = "example.com"
     with pytest.raises(Configuration, match="https://"):
         Client(wrong, key="k")
+
+
+def test_a_result_that_is_hidden_is_not_taken_for_none(shop: Holdfast) -> None:
+    async def authenticate(_request: object) -> Principal:
+        return Principal.of_role("ann", Role.VIEWER)
+
+    job = shop.tasks["greet"].enqueue("Ann")
+    drain(shop)
+
+    with (
+        answering(asgi(shop, authenticate=authenticate)) as url,
+        Client(url, key="the host's") as client,
+        pytest.raises(NotAllowed, match="reveal"),
+    ):
+        client.result(job.id)

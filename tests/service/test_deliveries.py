@@ -101,7 +101,8 @@ async def test_a_delivery_is_shown_without_what_is_private(calling: Calling, own
         (listed,) = (await client.get("/api/v1/deliveries")).json()["items"]
         shown = (await client.get(f"/api/v1/deliveries/{listed['id']}")).json()
 
-    body = shown.pop("body")
+    body, hidden = shown.pop("body"), shown.pop("hidden")
+    assert hidden is None
     assert (listed, shown["status"], len(shown["jobs"])) == (shown, "handled", 1)
     assert body["data"]["object"] == {
         "agent": "a-1", "customer_email": "[hidden]", "card": "[hidden]", "note": "[hidden]", "amount": 5,

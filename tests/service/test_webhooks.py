@@ -1,6 +1,7 @@
 """Events that came with a right signature: each has its effect once, whatever its sender, the network and the database do."""
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -57,7 +58,7 @@ def shop(holdfast_db: ScratchDatabase, owner: Owner) -> Iterator[Holdfast]:
 
 def deliveries(owner: Owner) -> list[tuple[Any, ...]]:
     return owner.execute(
-        "select event_id, status, tries, cardinality(jobs) from holdfast.webhook_delivery order by event_id"
+        "select event_id, status, tries, cardinality(holdfast.jobs_of(d)) from holdfast.webhook_delivery d order by event_id"
     ).fetchall()
 
 
@@ -77,7 +78,9 @@ async def test_an_event_its_handlers_writes_and_its_job_commit_together(shop: Ho
     assert deliveries(owner) == [("evt_1", "handled", 1, 1)]
     job = owner.execute("select id, task, payload, subject from holdfast.job").fetchall()
     assert [row[1:] for row in job] == [("provision", {"agent_id": "a-1"}, "a-1")]
-    assert owner.execute("select jobs from holdfast.webhook_delivery").fetchone() == ([job[0][0]],)
+    assert owner.execute("select holdfast.jobs_of(d) from holdfast.webhook_delivery d").fetchone() == (
+        [job[0][0]],
+    )
     assert owner.execute("select agent, state from public.subscription").fetchall() == [("a-1", "paid")]
     assert owner.execute("select actor from holdfast.job_history").fetchall() == [("webhook:stripe",)]
 
@@ -260,6 +263,39 @@ async def test_a_handlers_failure_undoes_all_is_kept_and_the_next_try_may_succee
     assert [answer.status_code for answer in (second, third, fourth)] == [500, 200, 200]
     assert (deliveries(owner), counts(owner)) == ([("evt_1", "handled", 3, 0)], (1, 0))
     assert fourth.json()["repeat"] is True
+
+
+@pytest.mark.parametrize("kind", ["async", "sync"])
+async def test_a_handler_that_goes_on_after_a_failed_statement_has_handled_nothing(
+    shop: Holdfast, owner: Owner, kind: str
+) -> None:
+    def careless(_event: WebhookEvent, conn: Any) -> None:
+        with contextlib.suppress(psycopg.errors.UndefinedTable):
+            conn.execute("insert into public.nothing values (1)")
+
+    async def acareless(_event: WebhookEvent, conn: Any) -> None:
+        with contextlib.suppress(psycopg.errors.UndefinedTable):
+            await conn.execute("insert into public.nothing values (1)")
+
+    handler = careless if kind == "sync" else acareless
+    shop.webhook("careless", verify=Stripe(SECRET), on={PAID: handler})
+    async with sending(shop, "careless") as sender:
+        answer = await sender.bring(agent="a-1")
+
+    assert answer.status_code == 500
+    assert deliveries(owner) == [("evt_1", "failed", 1, 0)]
+    said = owner.execute("select error from holdfast.webhook_delivery").fetchone()
+    assert said is not None
+    assert "nothing of it can be committed" in said[0]
+
+
+async def test_transactions_of_another_server_are_not_a_deliverys(shop: Holdfast, owner: Owner) -> None:
+    """After a restore elsewhere the numbers of transactions begin anew."""
+    async with sending(shop) as sender:
+        await sender.bring(agent="a-1")
+        owner.execute("update holdfast.webhook_delivery set ended_at = ended_at - interval '1 hour'")
+
+    assert deliveries(owner) == [("evt_1", "handled", 1, 0)]
 
 
 async def test_what_a_handlers_enqueue_refuses_is_no_senders_mistake(shop: Holdfast, owner: Owner) -> None:

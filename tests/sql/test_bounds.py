@@ -30,7 +30,7 @@ UNGUARDED = {
         ("find_person", "take_tries", "begin_session", "find_session", "end_session"), "a person logs in"
     ),
     **dict.fromkeys(
-        ("begin_webhook", "fail_webhook", "end_webhook"), "a sender's signature; the endpoint has a tenant"
+        ("begin_webhook", "fail_webhook", "end_replay"), "a sender's signature; the endpoint has a tenant"
     ),
     "declare_tasks": "tasks are everybody's, and who enqueues says what they are",
 }

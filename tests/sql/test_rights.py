@@ -118,7 +118,9 @@ MAY_CALL: dict[str, set[str]] = {
     **{key: set(ROLES) for key in ("enter", "has_roles", "may_act_as")},
     "create_operation": _API,
     "run_chunk": _WORKER,
-    **dict.fromkeys(("begin_webhook", "end_webhook", "fail_webhook", "begin_replay", "leave"), _API),
+    **dict.fromkeys(
+        ("begin_webhook", "end_replay", "fail_webhook", "begin_replay", "leave", "jobs_of"), _API
+    ),
     **dict.fromkeys(("use_key", "rotate_key", "revoke_key", "list_keys", "has_callers"), _API),
     **dict.fromkeys(
         (

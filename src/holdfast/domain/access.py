@@ -43,6 +43,7 @@ class Principal:
     name: str
     scopes: frozenset[Scope]
     tenant: str | None = None  # None: bound to none, reaches all
+    is_program: bool = False  # reads what jobs work with; people who only look say why first
 
     def __post_init__(self) -> None:
         """Refuse what would say "all of them" to the database."""
@@ -58,6 +59,11 @@ class Principal:
     def of_role(cls, name: str, role: Role | str, tenant: str | None = None) -> "Principal":
         """Make a person: who they are, and what their role lets them do."""
         return cls(name, SCOPES_OF[Role(role)], tenant)
+
+    @property
+    def sees_payloads(self) -> bool:
+        """Whether the caller is shown what jobs work with: payloads, results, metadata, values of steps."""
+        return self.is_program or self.may(Scope.OPERATE)
 
     def may(self, scope: Scope) -> bool:
         """Whether the caller has a scope; admin has them all."""

@@ -28,6 +28,10 @@ class Busy(DatabaseUnavailable):
     """Somebody keeps a lock on what was to be written; the rest of the database goes on."""
 
 
+class TransactionAborted(HoldfastError):
+    """A transaction cannot be committed: one of its statements failed, and whoever ran it went on."""
+
+
 class SchemaMismatch(HoldfastError):
     """The database's schema is not the one this release needs."""
 

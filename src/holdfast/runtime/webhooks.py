@@ -28,7 +28,7 @@ from holdfast.runtime.verifiers import Verifier
 from holdfast.store import webhook as store
 from holdfast.store.access import enter, record_action
 from holdfast.store.call import Call
-from holdfast.store.transaction import AsyncTransaction, Transaction
+from holdfast.store.transaction import AsyncTransaction
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
@@ -165,7 +165,8 @@ class Receiver:
             if taken is None:
                 return Outcome.REPEATED
             if handler is not None:
-                await _run(handler, replace(event, delivery_id=taken), transaction)
+                done: Any = handler(replace(event, delivery_id=taken), transaction.connection)
+                await done
             reach("webhook_handled")
         reach("webhook_committed")
         return Outcome(_status(handler))
@@ -175,7 +176,7 @@ class Receiver:
             taken = transaction.perform(store.begin_webhook(event, "handled"))
             if taken is None:
                 return Outcome.REPEATED
-            _run_sync(handler, replace(event, delivery_id=taken), transaction)
+            handler(replace(event, delivery_id=taken), transaction.connection)
             reach("webhook_handled")
         reach("webhook_committed")
         return Outcome.HANDLED
@@ -200,17 +201,6 @@ def _status(handler: Handler | None) -> store.DeliveryStatus:
     return "ignored" if handler is None else "handled"
 
 
-async def _run(handler: Handler, event: WebhookEvent, transaction: AsyncTransaction) -> list[UUID]:
-    done: Any = handler(event, transaction.connection)
-    await done
-    return await transaction.perform(store.end_webhook(event.delivery_id))
-
-
-def _run_sync(handler: Handler, event: WebhookEvent, transaction: Transaction) -> list[UUID]:
-    handler(event, transaction.connection)
-    return transaction.perform(store.end_webhook(event.delivery_id))
-
-
 # -- replay ----------------------------------------------------------------------------------------------------------------
 
 
@@ -224,8 +214,11 @@ async def replay_within(
     await transaction.perform(store.leave())
     event = _event_of(delivery, raw, number)
     if is_async(handler):
-        return await _run(handler, event, transaction)
-    return await transaction.in_thread(lambda lent: _run_sync(handler, event, lent))
+        done: Any = handler(event, transaction.connection)
+        await done
+    else:
+        await transaction.in_thread(lambda lent: handler(event, lent.connection))
+    return await transaction.perform(store.end_replay(delivery.id))
 
 
 async def replay(app: "Holdfast", delivery_id: UUID, actor: str, reason: str | None = None) -> list[UUID]:

@@ -21,7 +21,8 @@ class StoredKey(NamedTuple):
     @property
     def principal(self) -> Principal:
         """Who comes with this key."""
-        return Principal(f"key:{self.name}", frozenset(Scope(scope) for scope in self.scopes), self.tenant)
+        scopes = frozenset(Scope(scope) for scope in self.scopes)
+        return Principal(f"key:{self.name}", scopes, self.tenant, is_program=True)
 
 
 class KeyRecord(NamedTuple):

@@ -7,7 +7,9 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
 import psycopg
+from psycopg.pq import TransactionStatus
 
+from holdfast.domain.errors import TransactionAborted
 from holdfast.store.call import Call, perform, perform_sync
 from holdfast.store.connection import AsyncSession, Session, cut
 from holdfast.store.errors import translated
@@ -58,6 +60,7 @@ async def open_async(session: AsyncSession) -> AsyncIterator[AsyncTransaction]:
         await transaction.__aenter__()
     try:
         yield AsyncTransaction(connection)
+        _refuse_aborted(connection)
     except BaseException:
         await transaction.__aexit__(*sys.exc_info())
         raise
@@ -74,11 +77,21 @@ def open_sync(session: Session) -> Iterator[Transaction]:
         transaction.__enter__()
     try:
         yield Transaction(connection)
+        _refuse_aborted(connection)
     except BaseException:
         transaction.__exit__(*sys.exc_info())
         raise
     with translated():
         transaction.__exit__(None, None, None)
+
+
+def _refuse_aborted(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> None:
+    """Let nobody believe in a commit that PostgreSQL would answer with a rollback, and no error."""
+    if connection.info.transaction_status is TransactionStatus.INERROR:
+        raise TransactionAborted(
+            "a statement of this transaction failed and its error was caught, so nothing of it can be committed: "
+            "let the error through, or try the statement inside `with conn.transaction():`"
+        )
 
 
 def _lend(connection: psycopg.AsyncConnection[Any], work: Callable[[Transaction], T]) -> T:

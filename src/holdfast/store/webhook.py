@@ -23,9 +23,9 @@ def begin_webhook(event: WebhookEvent, status: DeliveryStatus) -> Call[UUID | No
     )  # fmt: skip
 
 
-def end_webhook(delivery_id: UUID) -> Call[list[UUID]]:
-    """Write down which jobs this transaction made."""
-    return function("end_webhook", delivery_id, read=single)
+def end_replay(delivery_id: UUID) -> Call[list[UUID]]:
+    """Write down which jobs this transaction made, and answer them."""
+    return function("end_replay", delivery_id, read=single)
 
 
 def fail_webhook(event: WebhookEvent, error: str) -> Call[None]:

@@ -121,6 +121,7 @@ class Operation:
     tag: str
     transaction: bool = True  # all of it in one
     told_once: str | None = None
+    lasting: bool = True  # its answer may be kept
 
     @property
     def name(self) -> str:
@@ -135,7 +136,7 @@ class Operation:
     @property
     def repeats_are_kept(self) -> bool:
         """Whether an Idempotency-Key is obeyed."""
-        return self.method == "POST"
+        return self.method == "POST" and self.lasting
 
     def refuse(self, principal: Principal) -> None:
         """Refuse whoever may not do this."""
@@ -204,13 +205,22 @@ class Operations:
         for_all: bool = False,
         problems: tuple[ProblemType, ...] = (),
         told_once: str | None = None,
+        lasting: bool = True,
     ) -> Callable[[H], H]:
         """Declare something to do; with an Idempotency-Key it is done once.
 
         What is told once is a member of the answer that is kept nowhere: a repeat is answered without it.
+        What is not lasting is done again by each repeat, and answered anew.
         """
         return self._declare(
-            "POST", path, scope, status, for_all=for_all, problems=problems, told_once=told_once
+            "POST",
+            path,
+            scope,
+            status,
+            for_all=for_all,
+            problems=problems,
+            told_once=told_once,
+            lasting=lasting,
         )
 
     def put(
@@ -236,6 +246,7 @@ class Operations:
         problems: tuple[ProblemType, ...],
         transaction: bool = True,
         told_once: str | None = None,
+        lasting: bool = True,
     ) -> Callable[[H], H]:
         def declare(handler: H) -> H:
             hints = get_type_hints(handler)
@@ -254,6 +265,7 @@ class Operations:
                 tag=self.tag,
                 transaction=transaction,
                 told_once=told_once,
+                lasting=lasting,
             )
             self.all.append(operation)
             _operations[handler] = operation

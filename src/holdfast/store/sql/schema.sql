@@ -712,7 +712,8 @@ declare
   v_replays int;
 begin
   update holdfast.webhook_delivery d
-     set status = 'handled', error = null, replays = d.replays + 1, replayed_by = p_actor, ended_at = holdfast.clock()
+     set status = 'handled', error = null, replays = d.replays + 1, replayed_by = p_actor, ended_at = holdfast.clock(),
+         jobs = holdfast.jobs_of(d), xid = null
    where d.id = p_id and holdfast.may_touch(d.tenant)
   returning d.endpoint, d.tenant, d.replays into v_endpoint, v_tenant, v_replays;
   if found then
@@ -841,11 +842,11 @@ declare
   v_id uuid;
 begin
   perform holdfast.act_for_endpoint(p_endpoint, p_tenant);
-  insert into holdfast.webhook_delivery as d (id, endpoint, event_id, type, tenant, status, body)
-  values (p_id, p_endpoint, p_event_id, p_type, p_tenant, p_status, p_body)
+  insert into holdfast.webhook_delivery as d (id, endpoint, event_id, type, tenant, status, body, xid)
+  values (p_id, p_endpoint, p_event_id, p_type, p_tenant, p_status, p_body, pg_current_xact_id()::text::bigint)
   on conflict on constraint webhook_event_is_handled_once do update
      set status = excluded.status, type = excluded.type, tenant = excluded.tenant, body = excluded.body, error = null,
-         tries = d.tries + 1, ended_at = excluded.ended_at
+         tries = d.tries + 1, ended_at = excluded.ended_at, xid = excluded.xid
    where d.status = 'failed'
   returning d.id into v_id;
   return v_id;
@@ -2283,21 +2284,10 @@ begin
 end $$;
 
 --
--- Name: end_session(bytea); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: end_replay(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.end_session(p_digest bytea) RETURNS text
-    LANGUAGE sql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
-    AS $$
-  delete from holdfast.session s where s.digest = p_digest returning s.person
-$$;
-
---
--- Name: end_webhook(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
---
-
-CREATE FUNCTION holdfast.end_webhook(p_id uuid) RETURNS uuid[]
+CREATE FUNCTION holdfast.end_replay(p_id uuid) RETURNS uuid[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
@@ -2308,11 +2298,22 @@ begin
     from holdfast.job_history h
    where h.xid = pg_current_xact_id()::text::bigint and h.seq = 1;
   if v_jobs is not null then
-    update holdfast.webhook_delivery d set jobs = d.jobs || v_jobs where d.id = p_id;
+    update holdfast.webhook_delivery d set jobs = d.jobs || v_jobs, xid = null where d.id = p_id;
   end if;
   perform set_config('holdfast.actor', '', true);
   return coalesce(v_jobs, '{}');
 end $$;
+
+--
+-- Name: end_session(bytea); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.end_session(p_digest bytea) RETURNS text
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  delete from holdfast.session s where s.digest = p_digest returning s.person
+$$;
 
 --
 -- Name: enqueue(text, jsonb, text, integer, timestamp with time zone, interval, text, text, text, text, text, jsonb, text, jsonb, text, uuid, text, integer, interval); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -3822,6 +3823,47 @@ CREATE FUNCTION holdfast.job_report(p_id uuid) RETURNS jsonb
                        where a.job_id = j.id and a.error is not null))
     from holdfast.job j
    where j.id = p_id and holdfast.may_touch(j.tenant)
+$$;
+
+--
+-- Name: webhook_delivery; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.webhook_delivery (
+    id uuid NOT NULL,
+    endpoint holdfast.name NOT NULL,
+    event_id holdfast.long_name NOT NULL,
+    type holdfast.name NOT NULL,
+    tenant holdfast.name,
+    status text NOT NULL,
+    body bytea NOT NULL,
+    received_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    ended_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    tries integer DEFAULT 1 NOT NULL,
+    replays integer DEFAULT 0 NOT NULL,
+    replayed_by text,
+    error text,
+    jobs uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    xid bigint,
+    CONSTRAINT webhook_error_is_of_failures CHECK (((error IS NOT NULL) = (status = 'failed'::text))),
+    CONSTRAINT webhook_status_is_known CHECK ((status = ANY (ARRAY['handled'::text, 'ignored'::text, 'failed'::text])))
+)
+WITH (fillfactor='80');
+
+--
+-- Name: jobs_of(holdfast.webhook_delivery); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.jobs_of(p_delivery holdfast.webhook_delivery) RETURNS uuid[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select p_delivery.jobs || array(
+    select h.job_id
+      from holdfast.job_history h
+     where h.xid = p_delivery.xid and h.seq = 1 and h.actor = 'webhook:' || p_delivery.endpoint
+       and h.at >= p_delivery.ended_at and h.at < p_delivery.ended_at + interval '1 minute'
+     order by h.job_id)
 $$;
 
 --
@@ -8752,30 +8794,6 @@ CREATE TABLE holdfast.wait (
 WITH (fillfactor='70');
 
 --
--- Name: webhook_delivery; Type: TABLE; Schema: holdfast; Owner: -
---
-
-CREATE TABLE holdfast.webhook_delivery (
-    id uuid NOT NULL,
-    endpoint holdfast.name NOT NULL,
-    event_id holdfast.long_name NOT NULL,
-    type holdfast.name NOT NULL,
-    tenant holdfast.name,
-    status text NOT NULL,
-    body bytea NOT NULL,
-    received_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
-    ended_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
-    tries integer DEFAULT 1 NOT NULL,
-    replays integer DEFAULT 0 NOT NULL,
-    replayed_by text,
-    error text,
-    jobs uuid[] DEFAULT '{}'::uuid[] NOT NULL,
-    CONSTRAINT webhook_error_is_of_failures CHECK (((error IS NOT NULL) = (status = 'failed'::text))),
-    CONSTRAINT webhook_status_is_known CHECK ((status = ANY (ARRAY['handled'::text, 'ignored'::text, 'failed'::text])))
-)
-WITH (fillfactor='80');
-
---
 -- Name: worker; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -12033,20 +12051,20 @@ REVOKE ALL ON FUNCTION holdfast.end_of_slice(p_from bigint, p_to bigint, p_limit
 REVOKE ALL ON FUNCTION holdfast.end_overdue(p_limit integer) FROM PUBLIC;
 
 --
+-- Name: FUNCTION end_replay(p_id uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.end_replay(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.end_replay(p_id uuid) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.end_replay(p_id uuid) TO holdfast_unbound;
+
+--
 -- Name: FUNCTION end_session(p_digest bytea); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.end_session(p_digest bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.end_session(p_digest bytea) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.end_session(p_digest bytea) TO holdfast_unbound;
-
---
--- Name: FUNCTION end_webhook(p_id uuid); Type: ACL; Schema: holdfast; Owner: -
---
-
-REVOKE ALL ON FUNCTION holdfast.end_webhook(p_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION holdfast.end_webhook(p_id uuid) TO holdfast_api;
-GRANT ALL ON FUNCTION holdfast.end_webhook(p_id uuid) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid, p_trace_parent text, p_max_retries integer, p_timeout interval); Type: ACL; Schema: holdfast; Owner: -
@@ -12523,6 +12541,21 @@ GRANT ALL ON FUNCTION holdfast.job_report(p_id uuid) TO holdfast_producer;
 GRANT ALL ON FUNCTION holdfast.job_report(p_id uuid) TO holdfast_worker;
 GRANT ALL ON FUNCTION holdfast.job_report(p_id uuid) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.job_report(p_id uuid) TO holdfast_unbound;
+
+--
+-- Name: TABLE webhook_delivery; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.webhook_delivery TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.webhook_delivery TO holdfast_unbound;
+
+--
+-- Name: FUNCTION jobs_of(p_delivery holdfast.webhook_delivery); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.jobs_of(p_delivery holdfast.webhook_delivery) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.jobs_of(p_delivery holdfast.webhook_delivery) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.jobs_of(p_delivery holdfast.webhook_delivery) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION join_limits(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
@@ -13882,13 +13915,6 @@ GRANT SELECT ON TABLE holdfast.usage TO holdfast_unbound;
 
 GRANT SELECT ON TABLE holdfast.wait TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.wait TO holdfast_unbound;
-
---
--- Name: TABLE webhook_delivery; Type: ACL; Schema: holdfast; Owner: -
---
-
-GRANT SELECT ON TABLE holdfast.webhook_delivery TO holdfast_api;
-GRANT SELECT ON TABLE holdfast.webhook_delivery TO holdfast_unbound;
 
 --
 -- Name: TABLE worker; Type: ACL; Schema: holdfast; Owner: -

@@ -1,12 +1,15 @@
 """/deliveries: the events that other systems brought, what came of them, and handling one again."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
+
+from pydantic import Field
 
 from holdfast.domain.access import Scope
 from holdfast.domain.errors import DeliveryNotFound
 from holdfast.domain.webhook import Delivery, read_json, redacted
+from holdfast.interfaces.http.api.payloads import HIDDEN
 from holdfast.interfaces.http.api.words import Limit, Name, ReasonBody
 from holdfast.interfaces.http.operation import ApiCall, Operations, Page, Query, View
 from holdfast.interfaces.http.problem import INVALID, NOT_FOUND
@@ -48,6 +51,7 @@ class DeliveryWithBodyView(DeliveryView):
     """An event that was brought; what is private in its body is hidden."""
 
     body: Any
+    hidden: Annotated[str | None, Field(description="Why the body is not shown")] = None
 
 
 class DeliveriesPage(Page):
@@ -79,11 +83,17 @@ async def show_deliveries(call: ApiCall, query: DeliveriesQuery) -> DeliveriesPa
 async def show_delivery(call: ApiCall, delivery_id: UUID) -> DeliveryWithBodyView:
     """Show a delivery; secrets, personal data and what the webhook's redact= names are hidden."""
     found = await _find(call, delivery_id)
+    told = DeliveryView.model_validate(found).model_dump()
+    if not call.principal.sees_payloads:
+        return DeliveryWithBodyView(**told, body=None, hidden=HIDDEN)
     webhook = call.app.webhooks.get(found.endpoint)
     body = read_json(await call.ask(delivery_body(delivery_id)))
     # An endpoint that this app no longer declares may have had fields to hide that nobody knows any more.
-    shown = None if webhook is None else redacted(body, webhook.redact)
-    return DeliveryWithBodyView(**DeliveryView.model_validate(found).model_dump(), body=shown)
+    if webhook is None:
+        return DeliveryWithBodyView(
+            **told, body=None, hidden=f"this app does not declare the webhook {found.endpoint}"
+        )
+    return DeliveryWithBodyView(**told, body=redacted(body, webhook.redact))
 
 
 @deliveries.post("/deliveries/{delivery_id}/replay", scope=Scope.OPERATE, problems=(NOT_FOUND, INVALID))

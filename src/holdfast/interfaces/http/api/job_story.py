@@ -9,9 +9,9 @@ from holdfast.domain.states import Status
 from holdfast.interfaces.http.api.approvals import ApprovalsView, ApprovalView
 from holdfast.interfaces.http.api.job_views import JobView
 from holdfast.interfaces.http.api.jobs import find_own, read_number, show_job
-from holdfast.interfaces.http.api.words import ReasonBody
+from holdfast.interfaces.http.api.words import Reason
 from holdfast.interfaces.http.cursor import link_next, read_cursor, write_cursor
-from holdfast.interfaces.http.operation import ApiCall, ListQuery, Operations, Page, View
+from holdfast.interfaces.http.operation import ApiCall, Body, ListQuery, Operations, Page, View
 from holdfast.interfaces.http.problem import NOT_FOUND
 from holdfast.store import inspect
 from holdfast.store.approval import approvals_of
@@ -100,9 +100,15 @@ async def show_flow(call: ApiCall, job_id: UUID) -> FlowView:
     return FlowView(jobs=shown, whole=len(found) <= MOST_FLOW_JOBS)
 
 
-@stories.post("/jobs/{job_id}/reveal", scope=Scope.READ, problems=(NOT_FOUND,))
-async def reveal_job(call: ApiCall, job_id: UUID, body: ReasonBody) -> JobView:
-    """Show a job, and write down who looked at its payload and why; pages hide it from viewers until then."""
-    shown = await show_job(call, job_id)
+class RevealBody(Body):
+    """Why somebody has to see what a job works with."""
+
+    reason: Reason
+
+
+@stories.post("/jobs/{job_id}/reveal", scope=Scope.READ, problems=(NOT_FOUND,), lasting=False)
+async def reveal_job(call: ApiCall, job_id: UUID, body: RevealBody) -> JobView:
+    """Show a job with its payload for ten minutes, also to a viewer, and write down who wanted to see it and why."""
+    await find_own(call, job_id)
     await call.record("job.reveal", str(job_id), body.reason)
-    return shown
+    return await show_job(call, job_id)

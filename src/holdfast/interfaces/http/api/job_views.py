@@ -10,6 +10,7 @@ from pydantic import Field
 from holdfast.domain.job import Job, Transition
 from holdfast.domain.sentence import sentence
 from holdfast.domain.states import Status
+from holdfast.interfaces.http.api.payloads import HIDDEN_JOB
 from holdfast.interfaces.http.api.words import INTEGRAL
 from holdfast.interfaces.http.operation import Body, Page, View
 
@@ -113,8 +114,14 @@ class JobView(ListedJobView):
     compensates: UUID | None
     compensated_by: UUID | None
     metadata: dict[str, Any] | None
-    payload: dict[str, Any]
+    payload: dict[str, Any] | None
     result: Any
+    hidden: Annotated[str | None, Field(description="Why payload, result and metadata are not shown")] = None
+
+    def without_payload(self) -> Self:
+        """Show it to somebody who does not see what jobs work with."""
+        nothing = {"payload": None, "result": None, "metadata": None}
+        return self.model_copy(update={**nothing, "hidden": HIDDEN_JOB})
 
 
 class JobPage(Page):
@@ -161,7 +168,7 @@ class AttemptPage(Page):
 
 
 class StepView(View):
-    """A step that a job has behind it; its value is left out when it is larger than 64 KiB."""
+    """A step that a job has behind it; its value is left out when it is larger than 64 KiB, or hidden from your role."""
 
     name: str
     kind: str
@@ -172,6 +179,11 @@ class StepView(View):
     finished_at: datetime
     size: int | None
     value: Any
+    is_hidden: bool = False
+
+    def without_value(self) -> Self:
+        """Show it to somebody who does not see what jobs work with."""
+        return self.model_copy(update={"value": None, "is_hidden": True})
 
 
 class StepPage(Page):

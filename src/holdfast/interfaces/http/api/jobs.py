@@ -31,6 +31,7 @@ from holdfast.interfaces.http.api.job_views import (
     StepView,
     TransitionView,
 )
+from holdfast.interfaces.http.api.payloads import may_see
 from holdfast.interfaces.http.api.words import ReasonBody
 from holdfast.interfaces.http.cursor import bad_cursor, link_next, read_cursor, read_id, write_cursor
 from holdfast.interfaces.http.operation import ApiCall, ListQuery, Operations, Query
@@ -163,7 +164,8 @@ async def find_own(call: ApiCall, job_id: UUID) -> Job:
 async def _shown(call: ApiCall, job: Job) -> JobView:
     # Who cancelled it stands in the history alone.
     history = await call.ask(inspect.history(job.id)) if job.status is Status.CANCELLED else []
-    return JobView.of(job, history)
+    shown = JobView.of(job, history)
+    return shown if await may_see(call, job.id) else shown.without_payload()
 
 
 @jobs.get("/jobs/{job_id}", problems=(NOT_FOUND,))
@@ -211,7 +213,10 @@ async def list_steps(call: ApiCall, job_id: UUID, query: ListQuery) -> StepPage:
         last = rows[query.limit - 1]
         following = write_cursor(name, last.finished_at.isoformat(), last.name)
     link_next(call, query, following)
-    return StepPage(items=[StepView.model_validate(row) for row in rows[: query.limit]], next=following)
+    shown = [StepView.model_validate(row) for row in rows[: query.limit]]
+    if not await may_see(call, job_id):
+        shown = [step.without_value() for step in shown]
+    return StepPage(items=shown, next=following)
 
 
 def read_number(place: list[str] | None, below: int = 2**31) -> int:

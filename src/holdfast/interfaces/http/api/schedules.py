@@ -12,6 +12,7 @@ from holdfast.domain.access import Scope
 from holdfast.domain.errors import ScheduleNotFound
 from holdfast.domain.job import NewJob
 from holdfast.domain.schedule import Schedule
+from holdfast.interfaces.http.api.payloads import HIDDEN
 from holdfast.interfaces.http.api.words import Limit, Name, ReasonBody, Seconds
 from holdfast.interfaces.http.operation import ApiCall, Body, Operations, Query, View
 from holdfast.interfaces.http.problem import CONFLICT, NOT_FOUND
@@ -27,7 +28,7 @@ class ScheduleView(View):
 
     name: str
     task: str
-    payload: dict[str, Any]
+    payload: dict[str, Any] | None
     cron: str | None
     every: Annotated[float | None, Field(description="Seconds")]
     tz: str
@@ -43,13 +44,19 @@ class ScheduleView(View):
     last_slot: datetime | None
     last_outcome: str | None
     last_job_id: UUID | None
+    hidden: Annotated[str | None, Field(description="Why the payload is not shown")]
 
     @classmethod
-    def of(cls, schedule: Schedule) -> "ScheduleView":
-        """Show a schedule."""
-        told = schedule.as_json()
-        every = None if schedule.every is None else schedule.every.total_seconds()
-        return cls(**{name: told[name] for name in cls.model_fields if name != "every"}, every=every)
+    def of(cls, schedule: Schedule, call: ApiCall) -> "ScheduleView":
+        """Show a schedule to somebody."""
+        told = {
+            **schedule.as_json(),
+            "every": None if schedule.every is None else schedule.every.total_seconds(),
+            "hidden": None,
+        }
+        if not call.principal.sees_payloads:
+            told |= {"payload": None, "hidden": HIDDEN}
+        return cls(**{name: told[name] for name in cls.model_fields})
 
 
 class SchedulesView(View):
@@ -118,13 +125,13 @@ async def _schedule(call: ApiCall, name: str) -> Schedule:
 @schedules.get("/schedules", for_all=True)
 async def list_schedules(call: ApiCall) -> SchedulesView:
     """List the schedules."""
-    return SchedulesView(items=[ScheduleView.of(each) for each in await call.ask(store.schedules())])
+    return SchedulesView(items=[ScheduleView.of(each, call) for each in await call.ask(store.schedules())])
 
 
 @schedules.get("/schedules/{name}", for_all=True, problems=(NOT_FOUND,))
 async def show_schedule(call: ApiCall, name: str) -> ScheduleView:
     """Show a schedule."""
-    return ScheduleView.of(await _schedule(call, name))
+    return ScheduleView.of(await _schedule(call, name), call)
 
 
 @schedules.get("/schedules/{name}/next", for_all=True, problems=(NOT_FOUND,))
@@ -151,7 +158,7 @@ async def create_schedule(call: ApiCall, body: NewScheduleBody) -> ScheduleView:
     written = definition(body.name, job, timing, body.missed, body.overlap)
     await call.ask(store.create_schedule(written, replace=False))
     await call.record("schedule.create", body.name)
-    return ScheduleView.of(await _schedule(call, body.name))
+    return ScheduleView.of(await _schedule(call, body.name), call)
 
 
 @schedules.post("/schedules/{name}/run", scope=Scope.OPERATE, for_all=True, problems=(NOT_FOUND,))
@@ -169,7 +176,7 @@ async def pause_schedule(call: ApiCall, name: str, body: ReasonBody) -> Schedule
     await _schedule(call, name)
     await call.ask(store.pause_schedule(name, call.principal.name, body.reason))
     await call.record("schedule.pause", name, body.reason)
-    return ScheduleView.of(await _schedule(call, name))
+    return ScheduleView.of(await _schedule(call, name), call)
 
 
 @schedules.post("/schedules/{name}/resume", scope=Scope.OPERATE, for_all=True, problems=(NOT_FOUND,))
@@ -178,13 +185,13 @@ async def resume_schedule(call: ApiCall, name: str, body: ReasonBody) -> Schedul
     await _schedule(call, name)
     await call.ask(store.resume_schedule(name))
     await call.record("schedule.resume", name, body.reason)
-    return ScheduleView.of(await _schedule(call, name))
+    return ScheduleView.of(await _schedule(call, name), call)
 
 
 @schedules.delete("/schedules/{name}", scope=Scope.OPERATE, for_all=True, problems=(NOT_FOUND, CONFLICT))
 async def delete_schedule(call: ApiCall, name: str) -> ScheduleView:
     """Delete a schedule that was made at run time."""
-    last = ScheduleView.of(await _schedule(call, name))
+    last = ScheduleView.of(await _schedule(call, name), call)
     await call.ask(store.delete_schedule(name))
     await call.record("schedule.delete", name)
     return last

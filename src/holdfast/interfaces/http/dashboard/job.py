@@ -1,7 +1,6 @@
 """One job: where it is and why, what can be done about it, and its whole story."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import timedelta
 from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import urlencode
 from uuid import UUID
@@ -13,6 +12,7 @@ from holdfast.domain.states import Status
 from holdfast.interfaces.http.api.alerts import AuditQuery, list_actions
 from holdfast.interfaces.http.api.job_story import (
     FlowJobView,
+    RevealBody,
     list_activity,
     list_job_approvals,
     reveal_job,
@@ -27,6 +27,7 @@ from holdfast.interfaces.http.api.jobs import (
     retry_job,
     show_job,
 )
+from holdfast.interfaces.http.api.payloads import REVEALED_FOR
 from holdfast.interfaces.http.api.words import ReasonBody
 from holdfast.interfaces.http.dashboard.attempts import LEVELS, attempts_of
 from holdfast.interfaces.http.dashboard.copying import as_curl, as_python, is_partly_hidden
@@ -38,12 +39,10 @@ from holdfast.interfaces.http.dashboard.state_picture import state_picture
 from holdfast.interfaces.http.dashboard.timeline import FILTERS, Filter, Told, timeline
 from holdfast.interfaces.http.dashboard.waterfall import Bar, waterfall
 from holdfast.interfaces.http.operation import ListQuery
-from holdfast.store.access import was_revealed
 
 job = Section("jobs")
 
 Tab: TypeAlias = Literal["timeline", "steps", "attempts", "payload", "graph", "audit"]
-REVEALED_FOR = timedelta(minutes=10)
 MOST_EDGES = 1500
 _MOST_LINES = 600  # of the graph as a list
 _PART, _MOST_PARTS = 200, 5
@@ -139,7 +138,6 @@ async def _steps(look: Look, _asked: JobAsked, job_id: UUID) -> Values:
         "undone": undone,
         "undoing_id": job_id if shown.compensates else other_id,
         "whole": whole,
-        "is_hidden": not await _may_see(look, job_id),
     }
 
 
@@ -150,9 +148,9 @@ async def _attempts(look: Look, asked: JobAsked, job_id: UUID) -> Values:
 
 
 async def _payload(look: Look, _asked: JobAsked, job_id: UUID) -> Values:
-    if not await _may_see(look, job_id):
-        return {"is_hidden": True}
     shown = await look.at(show_job, job_id)
+    if shown.hidden is not None:
+        return {"is_hidden": True}
     prefix = str(look.request.scope.get("root_path", "")).rstrip("/")
     address = f"{look.request.url.scheme}://{look.request.url.netloc}{prefix}/api/v1/jobs"
     return {
@@ -231,13 +229,6 @@ async def _actions(look: Look, job_id: UUID) -> list[Any]:
     return list((await look.at(list_actions, AuditQuery(target=str(job_id), limit=_PART))).items)
 
 
-async def _may_see(look: Look, job_id: UUID) -> bool:
-    """Whether payloads are shown to this person: to operators always, to others when they lately said why."""
-    if look.may(Scope.OPERATE):
-        return True
-    return await look.call.ask(was_revealed(str(job_id), look.principal.name, REVEALED_FOR))
-
-
 def _bars(steps: Sequence[StepView]) -> list[Bar]:
     return [Bar(step.name, step.kind, step.started_at, step.finished_at, step.tries) for step in steps]
 
@@ -288,7 +279,7 @@ async def stop(look: Look, form: ReasonForm, job_id: UUID) -> Done:
 @job.action("/jobs/{job_id:uuid}/reveal")
 async def reveal(look: Look, form: ReasonForm, job_id: UUID) -> Done:
     """Show a payload to somebody who says why."""
-    await look.at(reveal_job, job_id, ReasonBody(reason=form.reason))
+    await look.at(reveal_job, job_id, RevealBody(reason=form.reason))
     minutes = int(REVEALED_FOR.total_seconds() // 60)
     return Done(
         f"You see the payload for {minutes} minutes; the audit has your reason.",

@@ -148,7 +148,7 @@ async def job_list(look: Look, asked: JobsAsked) -> dict[str, Any]:
         "columns": chosen.read_columns(asked.columns, usual),
         "titles": chosen.TITLES,
         "may_operate": look.may(Scope.OPERATE),
-        "may_see_payloads": look.may(Scope.OPERATE),
+        "may_see_payloads": look.principal.sees_payloads,
         "bad": None,
     }
     try:
@@ -198,7 +198,7 @@ async def _rows(look: Look, found: JobPage, columns: list[Column]) -> list[Row]:
     running = [job.id for job in found.items if not job.status.is_terminal]
     progress = await look.call.ask(inspect.progress_of(running)) if running else {}
     given: dict[UUID, Given] = {}
-    if found.items and look.may(Scope.OPERATE) and any(column.is_field for column in columns):
+    if found.items and look.principal.sees_payloads and any(column.is_field for column in columns):
         given = await look.call.ask(inspect.payloads([job.id for job in found.items], chosen.LARGEST))
     now = await look.call.ask(database_clock())
     return [

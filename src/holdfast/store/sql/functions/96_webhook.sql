@@ -15,18 +15,31 @@ declare
   v_id uuid;
 begin
   perform holdfast.act_for_endpoint(p_endpoint, p_tenant);
-  insert into holdfast.webhook_delivery as d (id, endpoint, event_id, type, tenant, status, body)
-  values (p_id, p_endpoint, p_event_id, p_type, p_tenant, p_status, p_body)
+  insert into holdfast.webhook_delivery as d (id, endpoint, event_id, type, tenant, status, body, xid)
+  values (p_id, p_endpoint, p_event_id, p_type, p_tenant, p_status, p_body, pg_current_xact_id()::text::bigint)
   on conflict on constraint webhook_event_is_handled_once do update
      set status = excluded.status, type = excluded.type, tenant = excluded.tenant, body = excluded.body, error = null,
-         tries = d.tries + 1, ended_at = excluded.ended_at
+         tries = d.tries + 1, ended_at = excluded.ended_at, xid = excluded.xid
    where d.status = 'failed'
   returning d.id into v_id;
   return v_id;
 end $$;
 
--- Writes down which jobs this transaction has made, and answers them.
-create or replace function holdfast.end_webhook(p_id uuid) returns uuid[]
+-- The jobs that were born with a delivery, as far as they are still there. Those of its replays are written down; those of its
+-- first handling are what its transaction made: an event costs no second write of its row. Another server counts transactions
+-- anew, but not in the same minute.
+create or replace function holdfast.jobs_of(p_delivery holdfast.webhook_delivery) returns uuid[]
+language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
+  select p_delivery.jobs || array(
+    select h.job_id
+      from holdfast.job_history h
+     where h.xid = p_delivery.xid and h.seq = 1 and h.actor = 'webhook:' || p_delivery.endpoint
+       and h.at >= p_delivery.ended_at and h.at < p_delivery.ended_at + interval '1 minute'
+     order by h.job_id)
+$$;
+
+-- Writes down which jobs the transaction of a replay has made, and answers them.
+create or replace function holdfast.end_replay(p_id uuid) returns uuid[]
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_jobs uuid[];
@@ -35,7 +48,7 @@ begin
     from holdfast.job_history h
    where h.xid = pg_current_xact_id()::text::bigint and h.seq = 1;
   if v_jobs is not null then
-    update holdfast.webhook_delivery d set jobs = d.jobs || v_jobs where d.id = p_id;
+    update holdfast.webhook_delivery d set jobs = d.jobs || v_jobs, xid = null where d.id = p_id;
   end if;
   perform set_config('holdfast.actor', '', true);
   return coalesce(v_jobs, '{}');
@@ -61,7 +74,8 @@ declare
   v_replays int;
 begin
   update holdfast.webhook_delivery d
-     set status = 'handled', error = null, replays = d.replays + 1, replayed_by = p_actor, ended_at = holdfast.clock()
+     set status = 'handled', error = null, replays = d.replays + 1, replayed_by = p_actor, ended_at = holdfast.clock(),
+         jobs = holdfast.jobs_of(d), xid = null
    where d.id = p_id and holdfast.may_touch(d.tenant)
   returning d.endpoint, d.tenant, d.replays into v_endpoint, v_tenant, v_replays;
   if found then

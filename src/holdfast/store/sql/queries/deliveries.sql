@@ -1,5 +1,5 @@
 select d.id, d.endpoint, d.event_id, d.type, d.tenant, d.status, d.received_at, d.ended_at, d.tries, d.replays, d.replayed_by, d.error,
-       d.jobs, octet_length(d.body), holdfast.clock()
+       holdfast.jobs_of(d), octet_length(d.body), holdfast.clock()
   from holdfast.webhook_delivery d
  where d.id >= %(first)s and d.id <= %(last)s
    and (%(endpoint)s::text is null or d.endpoint = %(endpoint)s::text)

@@ -82,7 +82,7 @@ begin
   -- Everybody says so before they look, also at tables that have nothing of tenants.
   grant execute on function holdfast.enter, holdfast.has_roles, holdfast.may_act_as
     to holdfast_producer, holdfast_worker, holdfast_api, holdfast_viewer, holdfast_maint;
-  grant execute on function holdfast.begin_webhook, holdfast.end_webhook, holdfast.fail_webhook, holdfast.begin_replay, holdfast.leave to holdfast_api;
+  grant execute on function holdfast.begin_webhook, holdfast.end_replay, holdfast.fail_webhook, holdfast.begin_replay, holdfast.leave, holdfast.jobs_of to holdfast_api;
   grant select on holdfast.webhook_delivery to holdfast_api;
   grant select on holdfast.audit to holdfast_api;   -- keys' digests are for nobody
   grant execute on function holdfast.create_operation to holdfast_api;
