@@ -66,8 +66,13 @@ def addresses(there: Mapping[str, Sequence[Any]]) -> Iterator[str]:
     """Write every address; what is there is named by the path that shows one of it."""
     for path, queries in PAGES.items():
         for query in queries:
-            for value in there.get(JOB if "{job_id}" in query else path, [""]):
-                yield re.sub(r"{.*?}", str(value), path + query)
+            yield from addresses_of(path, query, there)
+
+
+def addresses_of(path: str, query: str, there: Mapping[str, Sequence[Any]]) -> Iterator[str]:
+    """Write the addresses of one page."""
+    for value in there.get(JOB if "{job_id}" in query else path, [""]):
+        yield re.sub(r"{.*?}", str(value), path + query)
 
 
 async def all_pages(app: Holdfast, there: Mapping[str, Sequence[Any]], role: Role) -> dict[str, str]:

@@ -13,10 +13,10 @@ from world.browser import browser
 
 @dataclass
 class Shown:
-    """The shop, and what stands in the addresses of its pages."""
+    """The shop, and what there is to see by the paths that show one of it."""
 
     place: Place
-    parts: dict[str, dict[str, str]]
+    there: dict[str, list[str]]
 
 
 @pytest.fixture(scope="session")

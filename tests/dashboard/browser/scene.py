@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
-from urllib.parse import quote
 
 import httpx
 import psycopg
@@ -15,6 +14,7 @@ from playwright.sync_api import Browser, Page
 from psycopg.types.json import Jsonb
 
 from apps._world.serving import NO_TLS, served
+from dashboard.all_pages import JOB, OPERATION
 from dashboard.test_activity import deliver
 from dashboard.test_settings import watched
 from holdfast import Context, Fail, Holdfast, chain
@@ -112,7 +112,21 @@ def open_place(server: TestServer, make: Callable[[ScratchDatabase], Holdfast]) 
 def shop(database: ScratchDatabase) -> Holdfast:
     """Make the shop's app."""
     app = database.use(Holdfast())
+    _declare_what_fails(app)
+    _declare_what_asks(app)
 
+    @app.task(queue="mail")
+    async def send_mail(to: str) -> str:
+        return f"sent to {to}"
+
+    async def paid(event: WebhookEvent, conn: object) -> None:
+        await send_mail.using(conn=conn).aenqueue(event.id)
+
+    app.webhook("stripe", verify=Stripe("whsec_" + secrets.token_urlsafe(32)), on={"paid": paid})
+    return app
+
+
+def _declare_what_fails(app: Holdfast) -> None:
     async def reserve(what: str) -> dict[str, Any]:
         return {"booked": what}
 
@@ -136,10 +150,8 @@ def shop(database: ScratchDatabase) -> Holdfast:
     async def send_invoice(order_id: int) -> None:
         raise ConnectionError(f"mail.example.com refused the invoice of order {order_id}")
 
-    @app.task(queue="mail")
-    async def send_mail(to: str) -> str:
-        return f"sent to {to}"
 
+def _declare_what_asks(app: Holdfast) -> None:
     @app.task()
     async def refund(ctx: Context, order_id: int, amount: int) -> str:
         decision = await ctx.approval(
@@ -156,15 +168,9 @@ def shop(database: ScratchDatabase) -> Holdfast:
             approvers=["ann", "ben", "cleo"], quorum=2, expires_in=7200,
         )  # fmt: skip
 
-    async def paid(event: WebhookEvent, conn: object) -> None:
-        await send_mail.using(conn=conn).aenqueue(event.id)
 
-    app.webhook("stripe", verify=Stripe("whsec_" + secrets.token_urlsafe(32)), on={"paid": paid})
-    return app
-
-
-def at_work(place: Place) -> dict[str, dict[str, str]]:
-    """Let the shop have been at work; answers what stands in the addresses of each section's pages."""
+def at_work(place: Place) -> dict[str, list[str]]:
+    """Let the shop have been at work; answers what there is to see, by the paths that show one of it."""
     tasks, machine = place.app.tasks, place.machine
     trip = tasks["book_trip"].using(label="Trip to Lisbon · ana@example.com", tenant="acme", tags=["vip"])
     failed = trip.enqueue(20411, {"number": "4111-1111-1111-1111", "owner": "Ana"})
@@ -188,12 +194,13 @@ def at_work(place: Place) -> dict[str, dict[str, str]]:
     )
     _by_hand(machine)
     return {
-        "jobs": {"job_id": str(failed.id), "operation_id": _operation(place)},
-        "approvals": {"approval_id": approval},
-        "queues": {"name": "billing"},
-        "schedules": {"name": quote("nightly report")},
-        "usage": {"tenant": "acme"},
-        "activity": {"delivery_id": str(deliver(machine))},
+        JOB: [str(failed.id)],
+        OPERATION: [_operation(place)],
+        "/approvals/{approval_id}": [approval],
+        "/queues/{name:path}": ["billing"],
+        "/schedules/{name:path}": ["nightly report"],
+        "/usage/{tenant:path}": ["acme"],
+        "/activity/webhooks/{delivery_id}": [str(deliver(machine))],
     }
 
 

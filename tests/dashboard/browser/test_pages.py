@@ -1,12 +1,12 @@
 """Every page, wide and on a phone, light and dark: nothing complains, nothing is cut off, and everybody can use it."""
 
-import re
 from collections.abc import Iterator
 from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page
 
+from dashboard.all_pages import PAGES, addresses_of
 from dashboard.browser.conftest import Shown
 from dashboard.browser.scene import Place, open_place
 from holdfast import Holdfast
@@ -15,33 +15,23 @@ from holdfast.interfaces.http.dashboard.sections import SECTIONS
 from holdfast.testing import TestServer
 from world.browser import PHONE, WIDE, axe_faults, overflow, picture
 
-# Parts of pages that have addresses of their own.
-MORE = (
-    *(f"/jobs/{{job_id}}?tab={tab}" for tab in ("steps", "attempts", "payload", "graph", "audit")),
-    "/jobs?q=status:failed", "/jobs?q=task:nothing", "/jobs?q=status:",
-    *(f"/activity?show={show}" for show in ("actions", "webhooks", "callbacks")),
-    "/?window=7d",
-)  # fmt: skip
-# What a page shows nothing without.
-QUERIES = {"/operations/new": "?action=retry&q=task:charge_card"}
+# What people type that nothing can be shown for.
+ODD = (("/jobs", "?q=task:nothing"), ("/jobs", "?q=status:"))
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-_PART = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 
-def addresses() -> list[tuple[str, str]]:
-    """List every page by its section and its path: a page that is added is looked at without being named here."""
-    pages = [page for section in SECTIONS for page in section.pages]
-    sections = {"activity": "activity", "": "overview"}
-    more = [(sections.get(path[1:].partition("?")[0], "jobs"), path) for path in MORE]
-    return [(page.section, page.path) for page in pages] + more
+def every_page() -> list[tuple[str, str]]:
+    """List the pages by path and query: one that is added is looked at without being named anywhere."""
+    paths = [page.path for section in SECTIONS for page in section.pages]
+    return [(path, query) for path in paths for query in PAGES.get(path, ("",))] + [*ODD]
 
 
-@pytest.mark.parametrize(("section", "path"), addresses(), ids=lambda each: each)
-def test_a_page_is_fit_to_be_seen(chromium: Browser, shown: Shown, section: str, path: str) -> None:
-    address = _PART.sub(lambda found: shown.parts[section][found[1]], path) + QUERIES.get(path, "")
+@pytest.mark.parametrize(("path", "query"), every_page(), ids=lambda each: each)
+def test_a_page_is_fit_to_be_seen(chromium: Browser, shown: Shown, path: str, query: str) -> None:
+    (address,) = addresses_of(path, query, shown.there)
 
     with shown.place.looking(chromium) as page:
-        look(page, address, path)
+        look(page, address, path + query)
 
 
 @pytest.fixture(scope="module")
