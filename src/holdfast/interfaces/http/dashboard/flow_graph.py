@@ -205,7 +205,6 @@ def _box(node: Node, place: tuple[float, float], current: Hashable, address: str
         element("text", name, x=x + 10, y=y + 19, class_="name"),
         element("text", under, x=x + 10, y=y + 36, class_="under"),
         href=address, class_=" ".join(filter(None, kinds)),
-        aria_label=f"{name} {under} {told}",  # begins as what is read: people say it aloud to press it
     )  # fmt: skip
 
 

@@ -160,7 +160,7 @@ const prefix = document.body.dataset.prefix;
 let went = 0;
 const help = {
   "/": "search", "?": "this list", "g then a letter": "go to a page", "j / k": "next and previous row", "Enter": "open the row",
-  "x": "select the row", "p": "pause live updates", "t": "light or dark", "Esc": "close",
+  "x": "select the row", "Shift+X": "select from the last one to this row", "Ctrl+K": "go anywhere", "p": "pause live updates", "t": "light or dark", "Esc": "close",
 };
 function showKeys() {
   const list = byId("keys").querySelector("dl");
@@ -179,17 +179,34 @@ function moveRow(step) {
   const next = rows[Math.max(0, Math.min(rows.length - 1, now + step))];
   (next.querySelector("th a, td a, input") ?? next).focus();
 }
+// A page by the beginning of its name; anything else is looked for among the jobs.
+const jump = byId("jump");
+jump?.querySelector("form").addEventListener("submit", (event) => {
+  const text = byId("jump-text").value.trim().toLowerCase();
+  const entry = [...document.querySelectorAll(".sections a")].find((each) => text && each.querySelector("span").textContent.toLowerCase().startsWith(text));
+  if (text && !entry) return;
+  event.preventDefault();
+  jump.close();
+  entry?.click();
+});
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") closeForms();
+  if (keysAreOn() && event.key === "k" && (event.ctrlKey || event.metaKey) && !event.altKey) {
+    event.preventDefault();
+    jump.showModal();
+    byId("jump-text").select();
+    return;
+  }
   if (!keysAreOn() || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   if (Date.now() - went < 1500) {
     const entry = document.querySelector(`.sections a[data-key="${CSS.escape(event.key)}"]`);
     went = 0;
     if (entry) return entry.click();
   }
+  const pick = () => document.activeElement.closest?.("tr")?.querySelector("input[name=pick]");
   const does = {
     "/": () => byId("search").focus(), "?": showKeys, "g": () => { went = Date.now(); }, "j": () => moveRow(1), "k": () => moveRow(-1),
-    "x": () => document.activeElement.closest?.("tr")?.querySelector("input[name=pick]")?.click(), "p": () => live?.click(), "t": turnTheme,
+    "x": () => pick()?.click(), "X": () => pick()?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, shiftKey: true })), "p": () => live?.click(), "t": turnTheme,
   }[event.key];
   if (does) {
     event.preventDefault();
