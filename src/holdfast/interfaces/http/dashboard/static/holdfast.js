@@ -155,7 +155,7 @@ document.addEventListener("click", (event) => {
 
 // -- keys ------------------------------------------------------------------------------------------------------------------
 const keysAreOn = () => localStorage.getItem("holdfast-keys") !== "off";
-const isTyping = (target) => target.closest("input, textarea, select, [contenteditable]");
+const isTyping = (target) => target.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
 const prefix = document.body.dataset.prefix;
 let went = 0;
 const help = {
@@ -177,7 +177,7 @@ function moveRow(step) {
   if (!rows.length) return;
   const now = rows.indexOf(document.activeElement.closest?.("tr"));
   const next = rows[Math.max(0, Math.min(rows.length - 1, now + step))];
-  (next.querySelector("th a, td a, input") ?? next).focus();
+  (next.querySelector("th a, td a") ?? next.querySelector("input, summary, button"))?.focus();
 }
 // A page by the beginning of its name; anything else is looked for among the jobs.
 const jump = byId("jump");
