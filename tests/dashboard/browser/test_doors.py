@@ -45,7 +45,9 @@ def log_in(page: Page, name: str) -> None:
 # -- logging in and out ------------------------------------------------------------------------------------------------------
 
 
-def test_a_login_leads_where_one_wanted_to_go_with_another_cookie_than_before(place: Place, window: Window) -> None:
+def test_a_login_leads_where_one_wanted_to_go_with_another_cookie_than_before(
+    place: Place, window: Window
+) -> None:
     planted = place.session("dan")  # somebody else's, left in this browser before
     window.context.add_cookies([{"name": COOKIE, "value": planted, "url": place.address}])
     page = window.page
@@ -85,7 +87,9 @@ def test_after_a_logout_the_cookie_is_dead_and_going_back_shows_nothing(place: P
     expect(page).to_have_url(re.compile("/login"))
 
 
-def test_who_is_logged_out_elsewhere_is_led_to_the_login_by_the_open_page(place: Place, window: Window) -> None:
+def test_who_is_logged_out_elsewhere_is_led_to_the_login_by_the_open_page(
+    place: Place, window: Window
+) -> None:
     job = place.machine.enqueue("t")
     page = window.page
     page.goto(f"/jobs/{job}")
@@ -119,7 +123,9 @@ def test_another_site_can_neither_send_a_form_nor_show_a_page(
     """From another site, and from another port of this very host, to which cookies are sent along."""
     job = place.machine.enqueue("t")
     page_of_job = f"/jobs/{job}"
-    evil = ATTACKS[attack].format(there=f"{place.address}{page_of_job}/cancel", page=place.address + page_of_job)
+    evil = ATTACKS[attack].format(
+        there=f"{place.address}{page_of_job}/cancel", page=place.address + page_of_job
+    )
 
     async def answer(_request: Request) -> Response:
         return HTMLResponse(evil)
@@ -131,7 +137,9 @@ def test_another_site_can_neither_send_a_form_nor_show_a_page(
         page.goto(address.replace("127.0.0.1", host))
         match attack:
             case "form":
-                expect(page.locator("body")).to_contain_text(re.compile("must come from a page|log in|Password", re.IGNORECASE))
+                expect(page.locator("body")).to_contain_text(
+                    re.compile("must come from a page|log in|Password", re.IGNORECASE)
+                )
             case "fetch":
                 expect(page.locator("body")).to_contain_text("sent")
             case _:
@@ -144,7 +152,9 @@ def test_another_site_can_neither_send_a_form_nor_show_a_page(
 # -- without a script --------------------------------------------------------------------------------------------------------
 
 
-def test_without_javascript_pages_are_read_jobs_run_again_and_approvals_decided(chromium: Browser, place: Place) -> None:
+def test_without_javascript_pages_are_read_jobs_run_again_and_approvals_decided(
+    chromium: Browser, place: Place
+) -> None:
     failed = place.app.tasks["charge_card"].using(label="order 8080").enqueue(8080, "ana@example.com")
     waiting = place.app.tasks["refund"].enqueue(8080, 700)
     place.drain()
@@ -172,8 +182,13 @@ def test_without_javascript_pages_are_read_jobs_run_again_and_approvals_decided(
         page.get_by_role("button", name="Stop…").click()
         expect(page.locator("h1")).to_have_text("Stop many jobs")
 
-    assert place.machine.value("select retry_of from holdfast.job where retry_of = %s", failed.id) == failed.id
-    assert place.machine.value("select decision from holdfast.approval where job_id = %s", waiting.id) == "approved"
+    assert (
+        place.machine.value("select retry_of from holdfast.job where retry_of = %s", failed.id) == failed.id
+    )
+    assert (
+        place.machine.value("select decision from holdfast.approval where job_id = %s", waiting.id)
+        == "approved"
+    )
 
 
 # -- under a prefix ----------------------------------------------------------------------------------------------------------
@@ -201,7 +216,9 @@ def test_under_a_prefix_every_link_form_and_stream_stays_within_it(chromium: Bro
             links = page.locator("a[href], form[action], [hx-get]").evaluate_all(
                 "all => all.map(each => each.getAttribute('href') ?? each.getAttribute('action') ?? each.getAttribute('hx-get'))"
             )
-            assert [link for link in links if link.startswith("/") and not link.startswith("/ops/jobs/")] == []
+            assert [
+                link for link in links if link.startswith("/") and not link.startswith("/ops/jobs/")
+            ] == []
         page.goto(f"{address}/ops/jobs/jobs/{job}")
         page.locator("#live[data-state=live]").wait_for()
         page.locator("summary", has_text="Stop").click()

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID
 
 import pytest
@@ -27,7 +28,8 @@ EVERY = len(TRIES) + 1  # one of each try, out of ever another place
 def jobs(place: Place) -> list[UUID]:
     """Leave a failed job of each string, with the string wherever a job has text."""
     machine = place.machine
-    machine.register(*STRINGS)
+    definitions = [{"name": text, "queue": text} for text in STRINGS]
+    machine.value("select holdfast.register_tasks(%s)", Jsonb(definitions))
     made = [failed(machine, text) for text in STRINGS]
     for text in STRINGS:
         machine.worker(text)
@@ -91,8 +93,21 @@ def test_jobs_are_listed_by_whatever_they_are_called(page: Page, taken: list[str
     assert {name: wanted - texts for name, texts in seen.items() if wanted - texts} == {}
 
 
-@pytest.mark.parametrize("path", ["/", "/queues", "/usage", "/activity", "/activity?show=actions", "/settings/tasks", "/operations/new?action=retry&q=status:failed"])
-def test_pages_about_many_show_names_as_they_are(page: Page, taken: list[str], jobs: list[UUID], path: str) -> None:
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/queues",
+        "/usage",
+        "/activity",
+        "/activity?show=actions",
+        "/settings/tasks",
+        "/operations/new?action=retry&q=status:failed",
+    ],
+)
+def test_pages_about_many_show_names_as_they_are(
+    page: Page, taken: list[str], jobs: list[UUID], path: str
+) -> None:
     assert jobs
 
     looked_at(page, taken, path)
@@ -103,29 +118,25 @@ def test_pages_about_many_show_names_as_they_are(page: Page, taken: list[str], j
 
 
 def test_the_pages_of_a_job_show_its_text_as_it_is(page: Page, taken: list[str], jobs: list[UUID]) -> None:
-    for text, job in [*zip(STRINGS, jobs, strict=True)][::EVERY]:
-        for tab in TABS:
-            looked_at(page, taken, f"/jobs/{job}?tab={tab}")
-            expect(page.locator(".job-title")).to_have_text(text, use_inner_text=False)
-            expect(page.locator(".job-why")).to_contain_text(" ".join(text.split()))
-            assert page.title().startswith("Job ")
+    some = [*zip(STRINGS, jobs, strict=True)][::EVERY]
+    for number, (text, job) in enumerate(some):
+        looked_at(page, taken, f"/jobs/{job}?tab={TABS[number % len(TABS)]}")
+        expect(page.locator(".job-title")).to_have_text(text)
+        expect(page.locator(".job-why")).to_contain_text(text)
 
 
-def test_pages_about_one_show_its_name_as_it_is(place: Place, page: Page, taken: list[str], jobs: list[UUID]) -> None:
-    with place.client("ann") as client:
-        for text in STRINGS[::EVERY]:
-            for kind in ("queues", "usage"):
-                looked_at(page, taken, str(client.build_request("GET", f"/{kind}/{quoted(text)}").url))
-                expect(page.locator("h1")).to_contain_text(" ".join(text.split()))
+def test_pages_about_one_show_its_name_as_it_is(page: Page, taken: list[str], jobs: list[UUID]) -> None:
+    assert jobs
+
+    for text in STRINGS[:: 2 * EVERY]:
+        for kind in ("queues", "usage"):
+            looked_at(page, taken, f"/{kind}/{quote(text, safe='')}")
+            expect(page.locator("h1")).to_have_text(text)
 
 
-def quoted(text: str) -> str:
-    from urllib.parse import quote
-
-    return quote(text, safe="")
-
-
-def test_a_payload_of_all_strings_is_shown_and_copied_as_it_is(place: Place, page: Page, taken: list[str]) -> None:
+def test_a_payload_of_all_strings_is_shown_and_copied_as_it_is(
+    place: Place, page: Page, taken: list[str]
+) -> None:
     place.machine.register("t")
     job = place.machine.enqueue("t", {text: text for text in STRINGS})
 
@@ -139,7 +150,11 @@ def test_a_payload_of_all_strings_is_shown_and_copied_as_it_is(place: Place, pag
 
 def test_a_question_is_asked_as_it_is(place: Place, page: Page, taken: list[str]) -> None:
     place.machine.register("t")
-    gate: dict[str, Any] = {"facts": {text: text for text in STRINGS}, "question": "".join(STRINGS)[:900], "approvers": [*STRINGS[:20]]}
+    gate: dict[str, Any] = {
+        "facts": {text: text for text in STRINGS},
+        "question": "".join(STRINGS)[:900],
+        "approvers": [*STRINGS[:20]],
+    }
     approval = asked(place.machine, name=STRINGS[3], **gate)
 
     looked_at(page, taken, f"/approvals/{approval.approval_id}")
@@ -150,6 +165,10 @@ def test_a_question_is_asked_as_it_is(place: Place, page: Page, taken: list[str]
 
 
 def test_what_is_searched_for_is_repeated_as_it_is(page: Page, taken: list[str]) -> None:
-    for text in STRINGS[::EVERY]:
-        looked_at(page, taken, f"/jobs?q={quoted(text)}&columns={quoted(text)}&range={quoted(text)}")
+    for text in STRINGS[:: 2 * EVERY]:
+        looked_at(
+            page,
+            taken,
+            f"/jobs?q={quote(text, safe='')}&columns={quote(text, safe='')}&range={quote(text, safe='')}",
+        )
         expect(page.locator("#search")).to_have_value(text)
