@@ -25,6 +25,9 @@ GOALS = [
     Goal("booking_confirmation", "from a payment's webhook to the confirmation in the mailbox", 2000),
     Goal("booking_all", "… to all three e-mails, the invoice's with it", 2000),
     Goal("workspace_ready", "from the second approval to the workspace that is ready", 1000),
+    Goal(
+        "start_behind_100000", "from queueing a job behind 100,000 of another organisation to its start", 1000
+    ),
 ]
 
 

@@ -1,4 +1,4 @@
-"""The products' run: how long a customer waits for an e-mail after paying, and for a workspace after the second approval."""
+"""The products' run: how long a customer waits for an e-mail, for a workspace, and for a job's start behind a neighbour's."""
 
 import argparse
 import asyncio
@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
+from uuid import UUID
 
 import httpx
 from benchmarks.environments import ENVIRONMENTS
@@ -19,14 +20,19 @@ from benchmarks.server import running_server
 
 from apps._stage import Stage, staged, until
 from apps.booking_side_effects import story as booking
+from apps.org_jobs import story as org_jobs
+from apps.org_jobs.tasks import app as jobs
+from apps.org_jobs.tasks import forget_contacts
 from apps.workspace_access import story as workspace
 from apps.workspace_access.web import PREFIX
 from benchmarks import run as runs
+from holdfast import Job
 from holdfast.testing import TestServer
 
 WARM_UP = 5
 LONGEST_PAUSE = 0.3  # before each: a customer comes when nothing is going on
 EMAILS = 3
+LOUD = 100_000
 
 Sample = dict[str, float]
 Use = Callable[[Stage, Any, int], Awaitable[Sample]]
@@ -78,6 +84,24 @@ async def is_ready(http: httpx.AsyncClient, given: workspace.Given) -> bool:
     return bool(shown["data"]["workspaceStatus"] == "ready")
 
 
+async def queue_behind(_stage: Stage, _world: org_jobs.World, number: int) -> Sample:
+    """Queue one organisation's job while another's wait, and look when it was started, by the database's clock."""
+    if number == 0:
+        loud = forget_contacts.using(tenant="loud")
+        await jobs.aenqueue_many([loud.job(1 + days) for days in range(LOUD)])
+    handle = await forget_contacts.using(tenant="quiet").aenqueue(number + 1)
+    job = await until("the job has started", lambda: started(handle.id))
+    if not jobs.jobs("status:pending", tenant="loud", limit=1).jobs:
+        raise RuntimeError("nobody was in front of it any more: measure fewer times")
+    return {"start_behind_100000": (job.started_at - job.created_at).total_seconds() * 1000}
+
+
+def started(job_id: UUID) -> Job | None:
+    """Look whether a job has started."""
+    job = jobs.job(job_id)
+    return job if job is not None and job.started_at else None
+
+
 def measure(server: TestServer, name: str, story: Any, use: Use, times: int) -> list[Sample]:
     """Put a product on, with one worker in a process of its own, and use it one customer after the other."""
 
@@ -104,6 +128,7 @@ def main() -> None:
         taken = [
             *measure(server, "booking_side_effects", booking, pay, times),
             *measure(server, "workspace_access", workspace, approve, times),
+            *measure(server, "org_jobs", org_jobs, queue_behind, times),
         ]
         server.close()
         results = {

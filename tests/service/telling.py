@@ -149,7 +149,9 @@ class Story:
             OPERATION: [operation],
             "/approvals/{approval_id}": [self.approval],
             "/queues/{name:path}": ["default"],
-            "/schedules/{name:path}": ["nightly"],
+            "/schedules/{name:path}": [
+                row[0] for row in self.owner.execute("select name from holdfast.schedule")
+            ],
             "/usage/{tenant:path}": ["acme"],
             "/activity/webhooks/{delivery_id}": [],
         }

@@ -21,7 +21,6 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-ROOT = Path(__file__).parent.parent.parent
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--no-proxy-server",
@@ -31,7 +30,7 @@ PATIENCE = 20_000
 expect.set_options(timeout=PATIENCE)
 WIDE: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
-_AXE = ROOT / "node_modules/axe-core/axe.min.js"
+_AXE = Path(__file__).parent / "vendor/axe.min.js"
 _STANDARD = {
     "type": "tag",
     "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],

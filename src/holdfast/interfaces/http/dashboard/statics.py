@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 _FOR_EVER = "public, max-age=31536000, immutable"
-# What other people wrote comes from npm when the package is built, and is not part of the repository.
+# What other people wrote is fetched by scripts/vendor before the package is built, and is not part of the repository.
 VENDORED = ("vendor/htmx.min.js", "vendor/hx-sse.min.js", "vendor/uPlot.iife.min.js", "vendor/uPlot.min.css")
 
 
@@ -24,6 +24,8 @@ def _all() -> MappingProxyType[str, bytes]:
 def _read(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
     found: list[tuple[str, bytes]] = []
     for entry in sorted(folder.iterdir(), key=lambda each: each.name):
+        if entry.name.startswith("."):
+            continue  # what scripts/vendor made it from
         if entry.is_dir():
             found += _read(entry, f"{prefix}{entry.name}/")
         else:
