@@ -36,10 +36,8 @@ def span(length: timedelta | float | None) -> str:
     if length is None:
         return NOTHING
     seconds = length.total_seconds() if isinstance(length, timedelta) else float(length)
-    if 0 < seconds < 0.1:  # noqa: PLR2004 - two digits of it
-        return f"{seconds * 1000:.2g} ms"
     if seconds < 10:  # noqa: PLR2004 - below it, parts of a second are worth their place
-        return f"{seconds:.2f} s"
+        return f"{seconds * 1000:.3g} ms" if 0 < seconds < 0.1 else f"{seconds:.2f} s"  # noqa: PLR2004 - nor is 0.00 a number
     if seconds < 60:  # noqa: PLR2004 - a minute
         return f"{seconds:.0f} s"
     if seconds < 3600:  # noqa: PLR2004 - an hour
