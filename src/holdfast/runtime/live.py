@@ -8,6 +8,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
+from typing import Protocol
 from weakref import WeakSet
 
 from holdfast.domain import live
@@ -144,7 +145,7 @@ class Live:
         self._heard: set[str] = set()
         self._following: asyncio.Task[None] | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
-        _all.add(self)
+        remember(self)
 
     # -- readers -----------------------------------------------------------------------------------------------------------
 
@@ -324,7 +325,24 @@ def _beginning(after: str | None, head: Place) -> tuple[Place, LiveEvent | None]
     return place, None
 
 
-_all: "WeakSet[Live]" = WeakSet()
+class Streams(Protocol):
+    """What tells readers something for as long as they stay."""
+
+    loop: asyncio.AbstractEventLoop | None
+
+    def end(self) -> None:
+        """Let every reader go."""
+
+    async def close(self) -> None:
+        """Let every reader go, and hang up."""
+
+
+_all: "WeakSet[Streams]" = WeakSet()
+
+
+def remember(streams: Streams) -> None:
+    """Let these streams end when the server stops."""
+    _all.add(streams)
 
 
 def end_streams() -> None:
@@ -339,5 +357,5 @@ async def close_streams() -> None:
         await hub.close()
 
 
-def _here() -> list[Live]:
+def _here() -> list[Streams]:
     return [hub for hub in _all if hub.loop is asyncio.get_running_loop()]

@@ -157,7 +157,7 @@ class _Stream:
                     await self._write(written or _COMMENT)
             await self._write(b"", more=False)
         except TimeoutError:
-            self._hang_up()
+            hang_up(self._request)
         except (HoldfastError, OSError):
             # The database is away, or the reader: either way it comes again, and says where it was.
             with suppress(TimeoutError, OSError):
@@ -181,11 +181,12 @@ class _Stream:
         async with asyncio.timeout(SLOWEST):
             await self._send({"type": "http.response.body", "body": body, "more_body": more})
 
-    def _hang_up(self) -> None:
-        """Cut the connection with all that waits in it, where the server can; elsewhere an unfinished answer ends it."""
-        hang_up = self._request.scope.get("extensions", {}).get("holdfast.hang_up")
-        if hang_up is not None:
-            hang_up()
+
+def hang_up(request: Request) -> None:
+    """Cut the connection with all that waits in it, where the server can; elsewhere an unfinished answer ends it."""
+    cut = request.scope.get("extensions", {}).get("holdfast.hang_up")
+    if cut is not None:
+        cut()
 
 
 def routes(app: "Holdfast", access: Access) -> list[Route]:

@@ -2,14 +2,17 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 from starlette.requests import Request
 
 from holdfast.domain.errors import HoldfastError
+from holdfast.interfaces.http.live import RECHECK, SLOWEST, hang_up
 from holdfast.runtime.link import Link
+from holdfast.runtime.live import MOST_STREAMS, Full, remember
+from holdfast.runtime.loop import cancelled
 from holdfast.store.pulse import read_pulse
 
 # Changes within this time are told at once; a page shows what was committed within a second.
@@ -32,31 +35,55 @@ class Pulse:
         self._looking: asyncio.Task[None] | None = None
         self._last: Mapping[str, Any] = {}
         self._told_at: dict[str, float] = {}
+        self._is_ending = False
+        self.loop: asyncio.AbstractEventLoop | None = None
+        remember(self)
 
-    async def stream(self, request: Request, send: Any) -> None:
-        """Tell one browser what changes, until it leaves."""
+    async def stream(self, request: Request, send: Any, may_go_on: Callable[[], Awaitable[bool]]) -> None:
+        """Tell one browser what changes, until it leaves, may no longer know, does not listen, or the server stops."""
+        told = self._joined()
+        leaving = asyncio.create_task(_until_gone(request))
+        check_at = time.monotonic() + RECHECK
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+            news = b"retry: 1000\nevent: ready\ndata:\n\n" + b"".join(map(_event, self._lately()))
+            while news and not self._is_ending:
+                async with asyncio.timeout(SLOWEST):
+                    await send({"type": "http.response.body", "body": news, "more_body": True})
+                news = await _next(told, leaving)
+                if time.monotonic() > check_at:
+                    check_at = time.monotonic() + RECHECK
+                    news = news if await may_go_on() else b""
+            if not leaving.done():
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+        except TimeoutError:
+            hang_up(request)
+        finally:
+            leaving.cancel()
+            self._streams.discard(told)
+
+    def _joined(self) -> asyncio.Queue[bytes]:
+        if len(self._streams) >= MOST_STREAMS:
+            raise Full(f"this server has {MOST_STREAMS} streams already")
+        if self.loop is not asyncio.get_running_loop():  # served anew, after another loop ended
+            self.loop, self._is_ending, self._looking = asyncio.get_running_loop(), False, None
+            self._streams.clear()
         told: asyncio.Queue[bytes] = asyncio.Queue(maxsize=20)
         self._streams.add(told)
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look())
-        leaving = asyncio.create_task(_until_gone(request))
-        try:
-            await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-            first = b"retry: 1000\nevent: ready\ndata:\n\n" + b"".join(map(_event, self._lately()))
-            await send({"type": "http.response.body", "body": first, "more_body": True})
-            while not leaving.done():
-                hearing = asyncio.create_task(told.get())
-                try:
-                    await asyncio.wait({hearing, leaving}, return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    if not hearing.done():
-                        hearing.cancel()
-                if leaving.done():
-                    break
-                await send({"type": "http.response.body", "body": hearing.result(), "more_body": True})
-        finally:
-            leaving.cancel()
-            self._streams.discard(told)
+        return told
+
+    def end(self) -> None:
+        """Let every browser go; it comes again."""
+        self._is_ending = True
+        self._say(b"")
+
+    async def close(self) -> None:
+        """Let every browser go, and look no more."""
+        self.end()
+        if self._looking is not None:
+            await cancelled([self._looking])
 
     async def _look(self) -> None:
         looks = 0
@@ -90,6 +117,17 @@ class Pulse:
 
 def _event(name: str) -> bytes:
     return f"event: {name}\ndata:\n\n".encode()
+
+
+async def _next(told: asyncio.Queue[bytes], leaving: asyncio.Task[None]) -> bytes:
+    """Wait for what is to be told; nothing to who has left."""
+    hearing = asyncio.create_task(told.get())
+    try:
+        await asyncio.wait({hearing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        return b"" if leaving.done() else hearing.result()
+    finally:
+        if not hearing.done():
+            hearing.cancel()
 
 
 async def _until_gone(request: Request) -> None:

@@ -1,0 +1,102 @@
+"""The live stream: names of what changed, to who may know them, for as long as they may, and no longer than the server lives."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+
+from apps._world.serving import NO_TLS, served
+from guarantees.waiting import until
+from holdfast import Holdfast
+from holdfast.domain.access import Role
+from holdfast.domain.states import Status
+from holdfast.interfaces.http.asgi import asgi
+from holdfast.interfaces.http.dashboard import pulse
+from holdfast.testing import ScratchDatabase
+from service.house import HASHED, MANY, PASSWORD, settings
+from service.processes import serving
+from sql.support import Machine
+
+A_MOMENT = 4.0  # the server waits five seconds for who does not go
+
+
+class Listener:
+    """Somebody with a browser open."""
+
+    def __init__(self, client: httpx.Client) -> None:
+        self.client = client
+        answer = client.post("/login", data={"name": "dan", "password": PASSWORD})
+        assert answer.status_code == 303, answer.text
+
+    @contextmanager
+    def stream(self) -> Iterator[Iterator[str]]:
+        with self.client.stream("GET", "/live") as answer:
+            assert answer.status_code == 200
+            yield (line.removeprefix("event: ") for line in answer.iter_lines() if line.startswith("event: "))
+
+
+@pytest.fixture(autouse=True)
+def _dan(machine: Machine) -> None:
+    machine.run("select holdfast.create_person('dan', %s, %s, null, 'tests')", HASHED, Role.VIEWER.value)
+    machine.register("t")
+
+
+@pytest.fixture
+def listener(app: Holdfast) -> Iterator[Listener]:
+    with served(asgi(app, settings=settings(**MANY))) as address, client_of(address) as client:
+        yield Listener(client)
+
+
+def client_of(address: str) -> httpx.Client:
+    headers = {"Origin": address, "Sec-Fetch-Site": "same-origin"}
+    return httpx.Client(base_url=address, headers=headers, verify=NO_TLS, timeout=30)
+
+
+def test_what_changed_while_a_page_was_on_its_way_is_told_at_once(
+    listener: Listener, machine: Machine
+) -> None:
+    with listener.stream() as first:
+        assert next(first) == "ready"
+        until("the first look is told", lambda: next(first) == "settings")
+        machine.job_in(Status.COMPLETED)
+        until("the job is told", lambda: next(first) == "jobs")
+        with listener.stream() as second:
+            assert next(second) == "ready"
+            told = {next(second) for _ in range(3)}
+
+    assert "jobs" in told
+
+
+def test_who_is_logged_out_is_told_nothing_more(
+    listener: Listener, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pulse, "RECHECK", 0.0)
+    with listener.stream() as told:
+        assert next(told) == "ready"
+        machine.run("delete from holdfast.session")
+        machine.job_in(Status.COMPLETED)
+
+        assert [*told] == []
+
+
+def test_there_are_only_so_many_streams(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pulse, "MOST_STREAMS", 1)
+    with listener.stream() as told:
+        assert next(told) == "ready"
+        refused = listener.client.get("/live")
+
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "30")
+
+
+def test_a_server_stops_at_once_whoever_has_a_page_open(holdfast_db: ScratchDatabase) -> None:
+    with serving(holdfast_db, "server") as process, client_of(process.url) as client:
+        with Listener(client).stream() as told:
+            assert next(told) == "ready"
+            began = time.monotonic()
+
+            assert process.stop() == 0
+            assert time.monotonic() - began < A_MOMENT
+            assert [*told] == []
+        assert [line for line in process.said if "ERROR" in line or "Cancel" in line] == []
