@@ -14,6 +14,7 @@ from holdfast.domain.access import DEVICE_PREFIX, SESSION_PREFIX
 from holdfast.interfaces.http.access import Access
 from holdfast.interfaces.http.cookies import find_cookie, forget_session, keep_cookie
 from holdfast.interfaces.http.forms import read_form
+from holdfast.interfaces.http.html import headers
 from holdfast.interfaces.http.problem import Refusal, refusal_of
 from holdfast.runtime.sessions import Arrival, LoggedIn, Refused, Sessions, TooManyTries
 
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
 
 _FIELDS = frozenset({"name", "password", "next"})
-_HTML = {
-    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-}
+_HTML = headers("style-src 'self'; form-action 'self'")
 _WRONG = "Name or password is wrong."
 _TOO_MANY = "Too many tries. Wait a while, then try again."
 _pages = Environment(loader=PackageLoader("holdfast.interfaces.http", "pages"), autoescape=True)
@@ -94,12 +93,12 @@ def _page(
     next_to: str,
     status: HTTPStatus = HTTPStatus.OK,
     says: str | None = None,
-    headers: Mapping[str, str] | None = None,
+    more: Mapping[str, str] | None = None,
 ) -> Response:
     text = _pages.get_template("login.html").render(
-        action=_within(request, "/login"), next=next_to, says=says
+        action=_within(request, "/login"), style=_within(request, "/login.css"), next=next_to, says=says
     )
-    return Response(text, status, {**_HTML, **(headers or {})}, media_type="text/html")
+    return Response(text, status, {**_HTML, **(more or {})}, media_type="text/html")
 
 
 def login(app: "Holdfast", access: Access) -> list[BaseRoute]:
@@ -122,7 +121,13 @@ def login(app: "Holdfast", access: Access) -> list[BaseRoute]:
         except Exception as error:  # noqa: BLE001 - as above
             return refusal_of(error).response
 
+    style = _pages.get_template("login.css").render()
+
+    async def as_style(_request: Request) -> Response:
+        return Response(style, headers=_HTML, media_type="text/css")
+
     return [
         Route("/login", at_login, methods=["GET", "POST"]),
+        Route("/login.css", as_style),
         Route("/logout", at_logout, methods=["POST"]),
     ]

@@ -31,6 +31,12 @@ function tellTimes() {
 setInterval(tellTimes, 10000);
 tellTimes();
 
+// -- tabs that do not fit: the one that is open stands in sight ----------------------------------------------------------------
+for (const current of document.querySelectorAll(".tabs [aria-current]")) {
+  const tabs = current.closest(".tabs");
+  tabs.scrollLeft = current.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - current.offsetWidth) / 2;
+}
+
 // -- live ----------------------------------------------------------------------------------------------------------------
 // The stream names what has changed; panels are then read anew. Without a stream they are read every now and then.
 const live = byId("live");
