@@ -81,7 +81,7 @@ class Place:
         window.context.add_cookies([{"name": COOKIE, "value": self.session(name), "url": self.address}])
         try:
             yield window
-            assert window.faults == []
+            assert window.faults == [], window.faults
         finally:
             window.close()
 
