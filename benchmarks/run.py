@@ -205,6 +205,17 @@ def describe(sample: Sample) -> str:
     return f"{name} {sample['jobs']:>9,} jobs {sample['jobs'] / sample['seconds']:>9,.0f}/s{extra}"
 
 
+def publish(name: str, results: dict[str, Any], text: str, *, is_whole: bool) -> None:
+    """Write a run down and print it; one that is not whole must not take the place of one that is."""
+    path = (RESULTS if is_whole else ENVIRONMENTS) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.with_suffix(".json").write_text(
+        json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
+    path.with_suffix(".md").write_text(text, encoding="utf-8")
+    print(f"\n{text}\nbench: written to {path.with_suffix('.json')}")
+
+
 def commit() -> str:
     """Return the commit measured, and whether files differ from it."""
     git = shutil.which("git")
@@ -327,18 +338,7 @@ def main() -> None:
         results = run.results()
     # A part of a run must not take the place of a whole one.
     is_whole = options.only is None and options.systems is None and options.jobs is None
-    write(results, RESULTS / "latest" if is_whole else ENVIRONMENTS / "partial")
-
-
-def write(results: dict[str, Any], path: Path) -> None:
-    """Write the samples and the table, and print the table."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = report.table(results)
-    path.with_suffix(".json").write_text(
-        json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
-    )
-    path.with_suffix(".md").write_text(text, encoding="utf-8")
-    print(f"\n{text}\nbench: written to {path.with_suffix('.json')}")
+    publish("latest", results, report.table(results), is_whole=is_whole)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 import datetime as dt
-import json
 import os
 import random
 import signal
@@ -14,7 +13,6 @@ from typing import Any
 from uuid import UUID
 
 import httpx
-from benchmarks.environments import ENVIRONMENTS
 from benchmarks.products import report
 from benchmarks.server import running_server
 
@@ -136,13 +134,8 @@ def main() -> None:
             "machine": runs.machine(durable.folder), "niceness": os.nice(0), "postgresql": durable.settings(),
             "samples": {goal.key: [round(one[goal.key], 1) for one in taken if goal.key in one] for goal in report.GOALS},
         }  # fmt: skip
-    text = report.table(results)
-    # A shorter run must not take the place of a whole one.
-    path = (runs.RESULTS if times >= parser.get_default("times") else ENVIRONMENTS) / "products"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    path.with_suffix(".md").write_text(text, encoding="utf-8")
-    print(f"\n{text}\nbench: written to {path.with_suffix('.json')}")
+    is_whole = times >= parser.get_default("times")
+    runs.publish("products", results, report.table(results), is_whole=is_whole)
 
 
 if __name__ == "__main__":

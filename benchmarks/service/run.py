@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from benchmarks.children import ROOT
-from benchmarks.environments import ENVIRONMENTS
 from benchmarks.server import Server, running_server
 from benchmarks.service import load, report, streams
 from benchmarks.service.load import written
@@ -256,14 +255,8 @@ def main() -> None:
             "repetitions": options.repetitions, "machine": runs.machine(server.folder),
             "postgresql": server.settings(), "rate": options.rate, "streams": options.streams, "senders": SENDERS, "samples": samples,
         }  # fmt: skip
-    text = report.table(results)
-    # A shorter run must not take the place of a whole one.
     is_whole = all(vars(options)[name] == parser.get_default(name) for name in vars(options))
-    path = runs.RESULTS / "service" if is_whole else ENVIRONMENTS / "service"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    path.with_suffix(".md").write_text(text, encoding="utf-8")
-    print(f"\n{text}\nbench: written to {path.with_suffix('.json')}")
+    runs.publish("service", results, report.table(results), is_whole=is_whole)
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def callbacks(app: "Holdfast") -> Any:
 
 def end_streams() -> None:
     """End the open streams of this event loop; call it when your own server is told to stop and waits for its connections."""
-    from holdfast.runtime.live import end_streams as end  # noqa: PLC0415 - with the rest of the service
+    from holdfast.runtime.streams import end_streams as end  # noqa: PLC0415 - with the rest of the service
 
     end()
 

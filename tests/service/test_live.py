@@ -20,8 +20,9 @@ from holdfast.domain.access import Principal, Scope
 from holdfast.domain.live import event_body, job_news
 from holdfast.interfaces.http import live as http_live
 from holdfast.interfaces.http import serving as http_serving
+from holdfast.interfaces.http import streaming as streaming_http
 from holdfast.interfaces.http.asgi import asgi
-from holdfast.runtime import live
+from holdfast.runtime import live, streams
 from holdfast.runtime.access import create_key
 from holdfast.store.project import project
 from holdfast.testing import ScratchDatabase, TestServer, drain
@@ -218,7 +219,7 @@ async def test_a_silent_stream_is_kept_alive_without_ids(
     lasting: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = str(uuid4())
-    monkeypatch.setattr(http_live, "KEEP_ALIVE", 0.05)
+    monkeypatch.setattr(streaming_http, "KEEP_ALIVE", 0.05)
 
     async with lasting.stream(f"subject={name}") as stream:
         await stream.take(1)
@@ -353,8 +354,8 @@ async def test_a_tenant_sees_its_own_jobs_on_a_subject_that_others_use_too(
 async def test_e3_a_key_that_is_revoked_ends_its_stream(
     world: World, owner: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert http_live.RECHECK + http_live.SLOWEST < 60
-    monkeypatch.setattr(http_live, "RECHECK", 0.1)
+    assert streaming_http.RECHECK + streaming_http.SLOWEST < 60
+    monkeypatch.setattr(streaming_http, "RECHECK", 0.1)
     async with world.stream("subject=s") as stream:
         await stream.take(1)
         owner.execute("update holdfast.api_key set revoked_at = holdfast.clock()")
@@ -365,7 +366,7 @@ async def test_e3_a_key_that_is_revoked_ends_its_stream(
 async def test_e3_a_caller_whose_tenant_changes_is_cut(
     shop: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_live, "RECHECK", 0.1)
+    monkeypatch.setattr(streaming_http, "RECHECK", 0.1)
     tenants = chain(["acme", "acme"], repeat("globex"))
 
     async def authenticate(_request: object) -> Principal:
@@ -402,7 +403,7 @@ async def _status_is(opened: Callable[[], AbstractAsyncContextManager[Stream]], 
 async def test_e2_who_does_not_read_is_cut_and_costs_nobody_anything(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_live, "SLOWEST", 0.5)
+    monkeypatch.setattr(streaming_http, "SLOWEST", 0.5)
     text = "x" * 60_000
     async with (
         world.stream("subject=s", buffer=1024) as slow,
@@ -420,7 +421,7 @@ async def test_e2_who_does_not_read_is_cut_and_costs_nobody_anything(
         happening = asyncio.create_task(happen())
         told = await quick.take(200, within=60)
         await happening
-        (hub,) = [hub for hub in live._all if hub._sources]
+        (hub,) = [hub for hub in streams._all if isinstance(hub, live.Live) and hub._sources]
         (source,) = hub._sources.values()
         until("the slow one is gone", lambda: len(source.readers) == 1)
         assert source._bytes <= live.RECENT_BYTES
@@ -477,6 +478,20 @@ async def test_a_server_with_open_streams_ends_at_once_and_with_0(holdfast_db: S
     assert [line for line in server.said if "ERROR" in line] == []
 
 
+async def test_a_server_that_people_watch_ends_at_once_and_with_0(holdfast_db: ScratchDatabase) -> None:
+    with serving(holdfast_db, "server", "--no-auth", "--parts", "dashboard") as server:
+        async with streaming(server.url, "/live") as page:
+            assert [await page.line() for _ in range(4)][1] == b"event: ready"
+            began = time.monotonic()
+
+            code = await asyncio.to_thread(server.stop)
+
+            took = time.monotonic() - began
+            assert await page.line() is None
+    assert code == 0, server.said
+    assert took < 3
+
+
 async def test_a_stream_outlives_the_connections_to_the_database(
     world: World, owner: psycopg.Connection
 ) -> None:
@@ -520,17 +535,17 @@ async def test_e1_many_streams_at_once_hear_of_everything(holdfast_db: ScratchDa
     app = holdfast_db.use(Holdfast())
     with serving(holdfast_db, "server", "--no-auth", "--parts", "live") as server:
         async with AsyncExitStack() as opened:
-            streams = [
+            all_streams = [
                 await opened.enter_async_context(streaming(server.url, f"{EVENTS}?subject=s{number % 10}"))
                 for number in range(many)
             ]
-            assert {stream.status for stream in streams} == {200}
-            assert {(await stream.take(1))[0].name for stream in streams} == {"ready"}
+            assert {stream.status for stream in all_streams} == {200}
+            assert {(await stream.take(1))[0].name for stream in all_streams} == {"ready"}
             world = World(app, server.url)
             began = time.monotonic()
             for number in range(10):
                 await asyncio.to_thread(world.publish, f"subject:s{number}", 1)
-            told = await asyncio.gather(*(stream.take(1) for stream in streams))
+            told = await asyncio.gather(*(stream.take(1) for stream in all_streams))
             took = time.monotonic() - began
             memory = psutil.Process(server.process.pid).memory_info().rss
 

@@ -8,8 +8,6 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
-from typing import Protocol
-from weakref import WeakSet
 
 from holdfast.domain import live
 from holdfast.domain.errors import HoldfastError
@@ -19,6 +17,7 @@ from holdfast.runtime.link import Link
 from holdfast.runtime.logs import events
 from holdfast.runtime.loop import cancelled
 from holdfast.runtime.outage import Outage
+from holdfast.runtime.streams import know
 from holdfast.store.live import follow_channel, follow_job, read_channels, read_jobs
 
 MOST_STREAMS = 2000
@@ -145,7 +144,7 @@ class Live:
         self._heard: set[str] = set()
         self._following: asyncio.Task[None] | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
-        remember(self)
+        know(self)
 
     # -- readers -----------------------------------------------------------------------------------------------------------
 
@@ -323,39 +322,3 @@ def _beginning(after: str | None, head: Place) -> tuple[Place, LiveEvent | None]
     if head[0] - place[0] > MOST_REPLAYED:
         return head, live.reset(head, live.TOO_MANY)
     return place, None
-
-
-class Streams(Protocol):
-    """What tells readers something for as long as they stay."""
-
-    loop: asyncio.AbstractEventLoop | None
-
-    def end(self) -> None:
-        """Let every reader go."""
-
-    async def close(self) -> None:
-        """Let every reader go, and hang up."""
-
-
-_all: "WeakSet[Streams]" = WeakSet()
-
-
-def remember(streams: Streams) -> None:
-    """Let these streams end when the server stops."""
-    _all.add(streams)
-
-
-def end_streams() -> None:
-    """End the streams of this event loop, so that a server which waits for its connections can stop."""
-    for hub in _here():
-        hub.end()
-
-
-async def close_streams() -> None:
-    """End the streams of this event loop, and hang up."""
-    for hub in _here():
-        await hub.close()
-
-
-def _here() -> list[Streams]:
-    return [hub for hub in _all if hub.loop is asyncio.get_running_loop()]

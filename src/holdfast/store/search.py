@@ -283,6 +283,21 @@ def count_jobs(search: Search, most: int = 10_000, looked_at: int = LOOKED_AT) -
     )
 
 
+def count_by_status(search: Search, looked_at: int) -> Call[dict[Status, Counted]]:
+    """Count jobs of each status among no more than the newest that may fit, in one look."""
+    answer = sql.SQL(
+        "({edge}), (select jsonb_object_agg(s.status, s.jobs)"
+        " from (select j.status::text, count(*) as jobs from holdfast.job j"
+        " where j.id = any (array(select f.id from found f)) group by 1) as s)"
+    ).format(edge=_EDGE)
+    return _call(_Statement(search, None), answer, looked_at + 1, _read_statuses, looked_at=looked_at)
+
+
+def _read_statuses(rows: list[Row]) -> dict[Status, Counted]:
+    ((edge, counts),) = rows
+    return {status: Counted((counts or {}).get(status.value, 0), is_all=edge is None) for status in Status}
+
+
 def search_names(limit: int = 500) -> Call[list[tuple[str, str]]]:
     """Name what searches can name: declared tasks and queues, each after its field."""
     return query("search_names", lambda rows: [(field, name) for field, name in rows], limit=limit)

@@ -36,7 +36,7 @@ from holdfast.interfaces.http.serve import not_found, routes
 from holdfast.interfaces.http.tick import tick
 from holdfast.interfaces.http.webhooks import webhook_routes
 from holdfast.interfaces.settings import Settings
-from holdfast.runtime.live import close_streams
+from holdfast.runtime.streams import close_streams
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast

@@ -1,8 +1,5 @@
 """/api/v1/events: what happens, as it happens, to whoever may see it; a stream that can be cut anywhere and resumed."""
 
-import asyncio
-import time
-from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
@@ -11,32 +8,19 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from holdfast.domain.access import Principal, Scope
-from holdfast.domain.errors import HoldfastError
 from holdfast.domain.live import ChannelTopic, JobTopic, Topic
 from holdfast.interfaces.http import problem as problems
 from holdfast.interfaces.http.access import Access
 from holdfast.interfaces.http.operation import Query
 from holdfast.interfaces.http.problem import Refusal, refusal_of
 from holdfast.interfaces.http.serve import read_query
-from holdfast.runtime.live import Full, Live, Reader
+from holdfast.interfaces.http.streaming import Stream
+from holdfast.runtime.live import Full, Live
 from holdfast.store.access import enter
 from holdfast.store.live import follow_job
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
-
-KEEP_ALIVE = 15.0
-# Whoever loses their key or session is cut within a minute, a slow one's last bytes included.
-RECHECK = 40.0
-# What was sent and not taken for this long is not waited for: nothing is kept for a reader that does not read.
-SLOWEST = 15.0
-_COMMENT = b": still here\n\n"
-_HEADERS = [
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"cache-control", b"no-store"),
-    (b"x-accel-buffering", b"no"),
-]
-_FIRST = b"retry: 2000\n"
 
 
 def _printable(text: str) -> str:
@@ -81,7 +65,7 @@ class Events:
             await refusal_of(error).response(scope, receive, send)
             return
         try:
-            await _Stream(self._access, request, principal, reader, send).run()
+            await Stream(self._access, request, principal, reader, send).run()
         finally:
             await stream.__aexit__(None, None, None)
 
@@ -130,63 +114,6 @@ class Events:
         if found is None or principal.tenant not in {None, found.tenant}:
             raise Refusal(problems.NOT_FOUND, f"no job has the id {job_id}")
         return JobTopic(job_id)
-
-
-class _Stream:
-    """One answer that goes on until its reader leaves, may no longer read, does not read, or the server stops."""
-
-    def __init__(
-        self, access: Access, request: Request, principal: Principal, reader: Reader, send: Any
-    ) -> None:
-        self._access = access
-        self._request = request
-        self._principal = principal
-        self._reader = reader
-        self._send = send
-        self._check_at = time.monotonic() + RECHECK
-
-    async def run(self) -> None:
-        watching = asyncio.create_task(self._until_gone())
-        try:
-            await self._send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-            await self._write(_FIRST + self._reader.beginning())
-            while not self._reader.is_over and await self._may_go_on():
-                patience = max(min(KEEP_ALIVE, self._check_at - time.monotonic()), 0.0)
-                written = await self._reader.next(patience)
-                if not self._reader.is_over:
-                    await self._write(written or _COMMENT)
-            await self._write(b"", more=False)
-        except TimeoutError:
-            hang_up(self._request)
-        except (HoldfastError, OSError):
-            # The database is away, or the reader: either way it comes again, and says where it was.
-            with suppress(TimeoutError, OSError):
-                await self._write(b"", more=False)
-        finally:
-            watching.cancel()
-
-    async def _until_gone(self) -> None:
-        while (await self._request.receive())["type"] != "http.disconnect":
-            pass
-        self._reader.leave()
-
-    async def _may_go_on(self) -> bool:
-        if time.monotonic() < self._check_at:
-            return True
-        self._check_at = time.monotonic() + RECHECK
-        now = await self._access.principal(self._request, is_request=False)
-        return now is not None and now.may(Scope.READ) and now.tenant == self._principal.tenant
-
-    async def _write(self, body: bytes, *, more: bool = True) -> None:
-        async with asyncio.timeout(SLOWEST):
-            await self._send({"type": "http.response.body", "body": body, "more_body": more})
-
-
-def hang_up(request: Request) -> None:
-    """Cut the connection with all that waits in it, where the server can; elsewhere an unfinished answer ends it."""
-    cut = request.scope.get("extensions", {}).get("holdfast.hang_up")
-    if cut is not None:
-        cut()
 
 
 def routes(app: "Holdfast", access: Access) -> list[Route]:

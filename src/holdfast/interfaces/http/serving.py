@@ -17,8 +17,8 @@ import uvicorn
 from holdfast.domain.errors import Configuration
 from holdfast.interfaces.http.protocol import Protocol
 from holdfast.runtime.garbage import collected_rarely
-from holdfast.runtime.live import end_streams
 from holdfast.runtime.loop import run
+from holdfast.runtime.streams import end_streams
 
 # Open connections; beyond it uvicorn answers 503. A stream is one of them.
 MOST_CONNECTIONS = 3000

@@ -13,7 +13,6 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from holdfast.domain.access import Principal
-from holdfast.domain.errors import HoldfastError
 from holdfast.interfaces.http import problem as problems
 from holdfast.interfaces.http.access import Access
 from holdfast.interfaces.http.dashboard import statics
@@ -38,6 +37,7 @@ from holdfast.interfaces.http.dashboard.sections import SECTIONS
 from holdfast.interfaces.http.forms import read_form
 from holdfast.interfaces.http.html import headers
 from holdfast.interfaces.http.problem import Refusal, refusal_of
+from holdfast.interfaces.http.streaming import Stream
 from holdfast.runtime.live import Full
 
 if TYPE_CHECKING:
@@ -180,23 +180,19 @@ class Dashboard:
         """Tell a browser what changes."""
         request = Request(scope, receive)
         try:
-            await self._stream(request, send)
-        except Full as full:
-            refusal = Refusal(problems.TOO_MANY, str(full), headers={"Retry-After": "30"})
-            await refusal.response(scope, receive, send)
+            principal = await self._access.principal(request)
         except Refusal as refusal:
             await refusal.response(scope, receive, send)
-
-    async def _stream(self, request: Request, send: Any) -> None:
-        async def is_known() -> bool:
-            try:
-                return await self._access.principal(request, is_request=False) is not None
-            except HoldfastError:
-                return True  # the database is away, which says nothing about a person
-
-        if await self._access.principal(request) is None:
-            raise Refusal(problems.UNAUTHORIZED)
-        await self._pulse.stream(request, send, is_known)
+            return
+        if principal is None:
+            await Refusal(problems.UNAUTHORIZED).response(scope, receive, send)
+            return
+        try:
+            with self._pulse.reader() as reader:
+                await Stream(self._access, request, principal, reader, send).run()
+        except Full as full:
+            refused = Refusal(problems.TOO_MANY, str(full), headers={"Retry-After": "30"})
+            await refused.response(scope, receive, send)
 
     # -- the frame ---------------------------------------------------------------------------------------------------------
 
