@@ -41,6 +41,7 @@ from holdfast.interfaces.http.forms import read_form
 from holdfast.interfaces.http.html import headers
 from holdfast.interfaces.http.problem import Refusal, refusal_of
 from holdfast.interfaces.http.streaming import Stream
+from holdfast.runtime.live import Full
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
@@ -185,8 +186,12 @@ class Dashboard:
         if principal is None:
             await Refusal(problems.UNAUTHORIZED).response(scope, receive, send)
             return
-        with self._pulse.reader() as reader:
-            await Stream(self._access, request, principal, reader, send).run()
+        try:
+            with self._pulse.reader() as reader:
+                await Stream(self._access, request, principal, reader, send).run()
+        except Full as full:
+            refused = Refusal(problems.TOO_MANY, str(full), headers={"Retry-After": "30"})
+            await refused.response(scope, receive, send)
 
     # -- the frame ---------------------------------------------------------------------------------------------------------
 
