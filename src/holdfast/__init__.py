@@ -58,7 +58,9 @@ if TYPE_CHECKING:
         Unchangeable,
         Undecipherable,
         UnknownTask,
+        ViewNotFound,
         WaitTimedOut,
+        WorkerNotFound,
     )
     from holdfast.domain.failure import Rules
     from holdfast.domain.feed import FeedEvent, Usage
@@ -160,7 +162,9 @@ __all__ = [
     "Undecipherable",
     "UnknownTask",
     "Usage",
+    "ViewNotFound",
     "WaitTimedOut",
+    "WorkerNotFound",
     "chain",
     "group",
     "rollout_bucket",
@@ -248,6 +252,8 @@ _HOMES = {
     "Unchangeable": "holdfast.domain.errors",
     "Undecipherable": "holdfast.domain.errors",
     "UnknownTask": "holdfast.domain.errors",
+    "ViewNotFound": "holdfast.domain.errors",
+    "WorkerNotFound": "holdfast.domain.errors",
     "Usage": "holdfast.domain.feed",
     "WaitTimedOut": "holdfast.domain.errors",
     "chain": "holdfast.domain.flow",

@@ -22,6 +22,7 @@ PAGES: Mapping[str, tuple[str, ...]] = {
     "/": ("",),
     "/jobs": ("", f"?range=all&columns={_COLUMNS}"),
     "/jobs/{job_id:uuid}": tuple(f"?tab={tab}" for tab in _TABS),
+    "/jobs/{job_id:uuid}/log": ("", "?level=error&attempt=1"),
     "/operations/new": ("?action=retry&q=status:failed", "?action=cancel&pick={job_id}"),
     "/operations": ("",),
     "/operations/{operation_id:uuid}": ("",),
@@ -31,6 +32,7 @@ PAGES: Mapping[str, tuple[str, ...]] = {
     "/queues/{name:path}": ("",),
     "/schedules": ("",),
     "/schedules/{name:path}": ("",),
+    "/schedules/{name:path}/edit": ("",),
     "/usage": ("",),
     "/usage/{tenant:path}": ("",),
     "/usage.csv": ("",),
@@ -66,8 +68,14 @@ def addresses(there: Mapping[str, Sequence[Any]]) -> Iterator[str]:
     """Write every address; what is there is named by the path that shows one of it."""
     for path, queries in PAGES.items():
         for query in queries:
-            for value in there.get(JOB if "{job_id}" in query else path, [""]):
-                yield re.sub(r"{.*?}", str(value), path + query)
+            yield from addresses_of(path, query, there)
+
+
+def addresses_of(path: str, query: str, there: Mapping[str, Sequence[Any]]) -> Iterator[str]:
+    """Write the addresses of one page."""
+    of_path = next((each for each in there if f"{path}/".startswith(f"{each}/")), path)
+    for value in there.get(JOB if "{job_id}" in query else of_path, [""]):
+        yield re.sub(r"{.*?}", str(value), path + query)
 
 
 async def all_pages(app: Holdfast, there: Mapping[str, Sequence[Any]], role: Role) -> dict[str, str]:

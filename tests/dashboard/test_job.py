@@ -133,6 +133,23 @@ async def test_attempts_show_errors_and_log_lines(looking: Looking, failed: str)
     assert "booking order" not in errors
 
 
+async def test_what_attempts_logged_can_be_kept_from_a_level_on(looking: Looking, failed: str) -> None:
+    async with looking(Role.VIEWER, tenant="acme") as browser:
+        page = (await read(browser, failed, tab="attempts")).text
+        whole = await browser.get(f"/jobs/{failed}/log")
+        errors = await browser.get(f"/jobs/{failed}/log", params={"level": "error"})
+        other = await browser.get(f"/jobs/{failed}/log", params={"attempt": 2})
+    async with looking(Role.ADMIN, tenant="globex") as browser:
+        foreign = await browser.get(f"/jobs/{failed}/log")
+
+    assert f'href="/jobs/{failed}/log?level=debug" download' in page
+    assert whole.headers["content-type"].startswith("text/plain")
+    assert whole.headers["content-disposition"].startswith("attachment")
+    assert whole.text.rstrip().endswith(f"attempt=1 warning shop: booking order {BIG}")
+    assert (errors.text, other.text) == ("", "")
+    assert foreign.status_code == 404
+
+
 async def test_a_payload_keeps_big_numbers_and_hides_what_its_task_redacts(
     looking: Looking, failed: str
 ) -> None:

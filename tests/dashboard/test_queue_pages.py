@@ -147,7 +147,7 @@ async def test_a_schedule_says_when_it_fires_and_what_became_of_it(
         shown = await browser.get(started.headers["location"])
 
     assert "at 02:00 every day Europe/Lisbon" in listed.text
-    assert listed.text.count('<time class="exact"') == 3
+    assert listed.text.count('<time class="exact own-zone"') == 3
     assert "left out while the job of the last one runs" in shown.text
     assert "all made up for" in shown.text
     assert "by hand" in shown.text

@@ -65,7 +65,7 @@ async def test_what_runs_now_and_the_quotas_are_beside_what_was_used(app: Holdfa
         page = (await browser.get("/usage")).text
         own = (await browser.get("/usage/acme")).text
 
-    said = "all tasks: 1 of 10 jobs enqueued a month · past the soft mark"
+    said = "all tasks: 1 of 10 jobs enqueued a month (soft mark at 1) · past the soft mark"
     assert f"1 5 {said}" in words_of(panel_of(page, "usage-tenants"))
     assert said in words_of(panel_of(own, "usage-limits"))
     assert "Running now 1 Jobs a turn 5" in words_of(own)

@@ -1,6 +1,9 @@
+import psycopg
+
 from holdfast.testing import ScratchDatabase, drain
 from interfaces.calling import Cli
 from interfaces.shop_app import app as shop
+from sql.support import Machine
 
 
 def test_declared_but_empty_queues_are_listed(cli: Cli, holdfast_db: ScratchDatabase) -> None:
@@ -60,3 +63,28 @@ def test_stopped_workers_are_listed_as_stopped(cli: Cli, holdfast_db: ScratchDat
 
 def test_no_worker_at_all_names_the_command(cli: Cli) -> None:
     assert "holdfast -a module:app worker" in cli("worker", "list").stderr
+
+
+def test_a_worker_is_made_quiet_and_asked_to_stop_by_its_name_or_id(
+    cli: Cli, owner: psycopg.Connection
+) -> None:
+    cli.enqueue("charge", '{"amount": 5}')
+    worker = Machine(owner).worker("w7")
+
+    cli("worker", "quiet", "w7", "--actor", "ana", "--reason", "deploy")
+    listed = cli("worker", "list").stdout
+    cli("worker", "resume", str(worker))
+    resumed = cli.json("worker", "list")
+    cli("worker", "stop", "w7", "--actor", "ana")
+
+    assert "◌ draining" in listed
+    assert "made quiet by ana" in listed
+    assert [(each["state"], each["wish"]) for each in resumed] == [("live", None)]
+    assert "cannot be taken back" in cli("worker", "resume", "w7", code=5).stderr
+    cli("worker", "quiet", "nobody", code=4)
+    done = owner.execute("select action, target, reason from holdfast.audit order by id").fetchall()
+    assert done == [
+        ("worker.quiet", "w7", "deploy"),
+        ("worker.resume", "w7", None),
+        ("worker.stop", "w7", None),
+    ]

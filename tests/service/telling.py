@@ -225,13 +225,14 @@ async def _report(app: Holdfast, owner: "psycopg.Connection[Any]", jobs: dict[st
 
 _BODIES: dict[str, Any] = {
     "decision": "approve", "reason": "because", "tenant": "acme", "enabled": True, "period": "day", "hard": 1000, "limit": 3,
-    "role": "viewer", "password": "a kettle over quiet marshes",
+    "weight": 2, "role": "viewer", "password": "a kettle over quiet marshes",
 }  # fmt: skip
 _POSTED: dict[str, dict[str, Any]] = {
     "/jobs": {"task": "tell", "payload": {"token": WORD, "pin": PIN, "how": "completed"}},
     "/jobs/batch": {"jobs": [{"task": "tell", "payload": {"token": WORD, "pin": PIN, "how": "completed"}}]},
     "/operations": {"action": "retry", "q": "status:failed"},
     "/schedules": {"name": "daily", "task": "tell", "every": 86400, "payload": {"token": WORD, "pin": PIN, "how": "completed"}},
+    "/schedules/{name}": {"every": 86400},
     "/keys": {"name": "another", "scopes": ["read"]},
 }  # fmt: skip
 
@@ -277,12 +278,15 @@ def _paths(story: Story, operation: Operation) -> Iterator[str]:
         "operation_id": [row[0] for row in story.owner.execute("select id from holdfast.operation")] or [uuid4()],
         "delivery_id": [uuid4()],
         "key_id": ["nokeynokeyno"],
+        "tenant": ["acme"],
+        "worker_id": [uuid4()],
         "name": ["nightly" if "/schedules" in operation.path else "tell" if "/tasks" in operation.path else "default"],
     }  # fmt: skip
     queries = {
         "/operations/preview": "?action=retry&q=status:failed",
         "/jobs/{job_id}/wait": "?timeout=0",
         "/approvals": "?status=all",
+        "/schedule-times": "?every=60",
     }
     query = queries.get(operation.path, "") if operation.method == "GET" else ""
     names = list(operation.parameters)
@@ -333,7 +337,7 @@ COMMANDS: dict[str, list[str] | None] = {
          "enqueue", "executor key", "executor list", "flag set", "key create", "key revoke", "key rotate", "openapi", "queue limit",
          "queue pause", "queue resume", "quota set", "schedule delete", "schedule pause", "schedule resume", "schedule run", "server",
          "task pause", "task resume", "tenant weight", "up", "user add", "user disable", "user enable", "user list", "user password",
-         "user role", "version", "webhook replay", "webhook show"],
+         "user role", "version", "webhook replay", "webhook show", "worker quiet", "worker resume", "worker stop"],
     ),
 }  # fmt: skip
 

@@ -21,7 +21,7 @@ from service.house import HASHED
 from sql.asking import ask
 from sql.support import Machine
 
-KINDS = ("job", "failed", "approval", "operation", "delivery", "key")
+KINDS = ("job", "failed", "approval", "operation", "delivery", "key", "view", "worker")
 # Stands in everything that globex has: no answer to anybody else may contain it.
 SECRET = "belongs-to-globex"
 
@@ -84,12 +84,32 @@ class Things:
         )
         return made.split("_")[1]
 
+    @cached_property
+    def worker(self) -> UUID:
+        """A worker, which is everybody's."""
+        return self._machine.worker()
+
+    @cached_property
+    def view(self) -> str:
+        """The name of a view that each of its keys has, and of one that is shared; of keys bound to none as well."""
+        name = str(uuid4())
+        self._machine.run(
+            "insert into holdfast.saved_view (tenant, owner, name, search, columns, reach, saved_by)"
+            " select t, o, %s, %s, '', '7d', 'ann' from unnest(%s::text[]) as t, unnest(%s::text[]) as o",
+            name,
+            self.word,
+            [self.tenant, *([] if self.tenant == "globex" else [None])],
+            [None, *(f"key:test {scope}" for scope in Scope)],
+        )
+        return name
+
 
 class Strange(Things):
     """What nobody has."""
 
-    job = failed = approval = operation = delivery = cast("Any", uuid4())
+    job = failed = approval = operation = delivery = worker = cast("Any", uuid4())
     key = cast("Any", "nokeynokeyno")
+    view = cast("Any", str(uuid4()))
 
 
 class Service:
@@ -138,5 +158,5 @@ def everything_of_globex(machine: Machine) -> list[Any]:
     """Read all rows of globex in all tables that say whose a row is."""
     return [
         machine.rows(f"select t::text from holdfast.{table} t where t.tenant = 'globex' order by 1")
-        for table in ("job", "operation", "webhook_delivery", "api_key", "audit")
+        for table in ("job", "operation", "webhook_delivery", "api_key", "audit", "saved_view")
     ] + [machine.rows("select a::text from holdfast.approval a order by 1")]

@@ -34,14 +34,16 @@ class Case:
     @property
     def names_things(self) -> bool:
         """Whether it is about one tenant's things, so that another's are not found."""
-        return self.path(_NOTHING) != {}
+        return self.path(_SOME) != self.path(_OTHERS)
 
 
-_NOTHING = cast("Things", SimpleNamespace(**dict.fromkeys(KINDS, "x")))
+_SOME, _OTHERS = (cast("Things", SimpleNamespace(**dict.fromkeys(KINDS, kind))) for kind in "xy")
 _JOB = Case(lambda things: {"job_id": things.job})
 _OPERATION = Case(lambda things: {"operation_id": things.operation})
 _DELIVERY = Case(lambda things: {"delivery_id": things.delivery})
 _KEY = Case(lambda things: {"key_id": things.key})
+_VIEW = Case(lambda things: {"name": things.view})
+_WORKER = Case(lambda things: {"worker_id": things.worker})
 _NEW_JOB = {"task": "greet", "payload": {"name": "x"}}
 # What is everybody's: only callers that are bound to no tenant get there at all.
 _QUEUE, _TASK, _FLAG, _RULE = ({"name": name} for name in ("default", "greet", "flag", "rule"))
@@ -77,6 +79,11 @@ CASES: dict[str, Case] = {
     "show_operation": _OPERATION,
     "list_skipped": _OPERATION,
     "cancel_operation": _OPERATION,
+    "list_views": Case(),
+    "save_view": _everybodys({"name": "mine"}),
+    "delete_view": _VIEW,
+    "share_view": _everybodys({"name": "ours"}),
+    "delete_shared_view": _VIEW,
     "list_approvals": Case(),
     "show_approval": Case(lambda things: {"approval_id": things.approval}),
     "decide_approval": Case(
@@ -102,16 +109,22 @@ CASES: dict[str, Case] = {
     "pause_task": _everybodys(_TASK),
     "resume_task": _everybodys(_TASK),
     "list_workers": _everybodys(),
+    "quiet_worker": _WORKER,
+    "stop_worker": _WORKER,
+    "resume_worker": _WORKER,
     "list_schedules": _everybodys(),
     "show_schedule": _everybodys(_SCHEDULE),
     "next_times": _everybodys(_SCHEDULE),
     "list_runs": _everybodys(_SCHEDULE),
     "create_schedule": Case(body=lambda _: {"name": str(uuid4()), "task": "greet", "every": 3600.0}),
+    "edit_schedule": _everybodys(_SCHEDULE, every=3600.0),
+    "explain_timing": Case(query=lambda _: {"cron": "0 2 * * *"}),
     "run_schedule": _everybodys(_SCHEDULE),
     "pause_schedule": _everybodys(_SCHEDULE),
     "resume_schedule": _everybodys(_SCHEDULE),
     "delete_schedule": _everybodys(_SCHEDULE),
     "set_quota": _everybodys(tenant="acme", period="day", hard=1000000.0),
+    "set_weight": _everybodys({"tenant": "acme"}, weight=2),
     "show_statistics": _everybodys(),
     "list_flags": _everybodys(),
     "list_rules": _everybodys(),

@@ -139,6 +139,9 @@ def test_a_bound_caller_has_schedules_of_its_own(lasting: Machine, bound: Machin
     assert refused(bound, create, schedule("ours", "acme")) is None
     assert refused(bound, create, schedule("new", "globex")) == NOT_YOURS
     assert refused(bound, create, schedule("theirs", "acme")) == NO_SCHEDULE
+    edit = """select holdfast.edit_schedule(%s, '{"every": 60}')"""
+    assert refused(bound, edit, "ours") is None
+    assert refused(bound, edit, "theirs") == refused(bound, edit, "everybodys") == NO_SCHEDULE
     for function in ("pause_schedule", "resume_schedule", "run_schedule"):
         assert refused(bound, f"select holdfast.{function}('ours')") is None
         for name in ("theirs", "everybodys"):
@@ -150,6 +153,7 @@ EVERYBODYS = (
     "select holdfast.pause_queue('default')",
     "select holdfast.resume_queue('default')",
     "select holdfast.limit_queue('default', 1)",
+    "select holdfast.wish_of_worker(gen_random_uuid(), 'stop', 'a', null)",
     "select holdfast.pause_task('t')",
     "select holdfast.resume_task('t')",
     "select holdfast.set_flag('f', true)",
@@ -158,6 +162,9 @@ EVERYBODYS = (
     "select holdfast.mute_rule('r', true)",
     "select holdfast.notify('[]')",
     "select holdfast.create_operation(gen_random_uuid(), 'globex', 'cancel', 'q', 'a', null, '{}', '[]')",
+    "select holdfast.save_view('globex', null, 'v', '', '', '7d', 'a')",
+    "select holdfast.save_view(null, 'a', 'v', '', '', '7d', 'a')",
+    "select holdfast.delete_view('globex', null, 'v')",
     "select holdfast.create_person('ann', 'x', 'admin', 'acme', 'a')",
     "select holdfast.set_role('ann', 'admin', null)",
     "select holdfast.set_password('ann', 'x')",

@@ -103,6 +103,7 @@ MAY_CALL: dict[str, set[str]] = {
     "due_schedules": _WORKER,
     "fire_schedule": _WORKER,
     "create_schedule": _API,
+    "edit_schedule": _API,
     "delete_schedule": _API,
     "pause_schedule": _API,
     "resume_schedule": _API,
@@ -117,6 +118,9 @@ MAY_CALL: dict[str, set[str]] = {
     **{key: {"holdfast_viewer", *_API} for key in ("seen_tenant", "may_see")},
     **{key: set(ROLES) for key in ("enter", "has_roles", "may_act_as")},
     "create_operation": _API,
+    "wish_of_worker": _API,
+    "save_view": _API,
+    "delete_view": _API,
     "run_chunk": _WORKER,
     **dict.fromkeys(
         ("begin_webhook", "end_replay", "fail_webhook", "begin_replay", "leave", "jobs_of"), _API
@@ -184,6 +188,7 @@ MAY_READ: dict[str, set[str]] = {
     "audit": _API,
     "operation": _API,
     "operation_chunk": _API,
+    "saved_view": _API,
     "webhook_delivery": _API,
     "job_overview": {"holdfast_viewer", *_API},
     "history_overview": {"holdfast_viewer", *_API},

@@ -57,6 +57,7 @@ ROWS = {
     "audit": "(actor, action, tenant) values ('a', 'b', %(tenant)s)",
     "operation": "(id, tenant, action, search, actor, total) values (%(job)s, %(tenant)s, 'cancel', 'q', 'a', 1)",
     "operation_chunk": "(operation_id, nth, jobs) values (%(job)s, 1, array[%(job)s::uuid])",
+    "saved_view": "(tenant, owner, name, search, columns, reach, saved_by) values (%(tenant)s, 'ann', 'n', '', '', '7d', 'ann')",
     "webhook_delivery": "(id, endpoint, event_id, type, tenant, status, body)"
     " values (%(job)s, 'e', %(tenant)s::text, 't', %(tenant)s::text, 'handled', '{}')",
 }

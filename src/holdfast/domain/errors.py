@@ -64,6 +64,14 @@ class ScheduleExists(HoldfastError):
     """A schedule of that name exists and says something else."""
 
 
+class WorkerNotFound(HoldfastError):
+    """No living worker has that id or name."""
+
+
+class ViewNotFound(HoldfastError):
+    """There is no view of that name."""
+
+
 class IllegalMove(HoldfastError):
     """The state machine has no such move; the job stays as it was."""
 

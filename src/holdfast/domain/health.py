@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
 from holdfast.domain.sentence import ago, error_name, span
@@ -17,6 +17,10 @@ LONG_TRANSACTION = timedelta(minutes=15)
 MUCH_SKEW = timedelta(seconds=5)
 MANY_DEAD_ROWS = 500_000
 FAILURE_WINDOW = timedelta(hours=1)
+
+
+# What somebody wishes of a worker: to claim no more, or to finish what runs and end.
+Wish: TypeAlias = Literal["quiet", "stop"]
 
 
 class Verdict(StrEnum):
@@ -42,8 +46,12 @@ class WorkerState(StrEnum):
 
     LIVE = "live"
     LATE = "late"
+    DRAINING = "draining"  # it lives and claims no more
     DEAD = "dead"
     STOPPED = "stopped"
+
+
+LIVING = frozenset({WorkerState.LIVE, WorkerState.LATE, WorkerState.DRAINING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +71,21 @@ class WorkerInfo:
     clock_skew: timedelta
     stopped_at: datetime | None
     died_at: datetime | None
+    wish: Wish | None
+    wished_at: datetime | None
+    wished_by: str | None
+    wished_for: str | None
     held: int
     now: datetime
+
+    @property
+    def wished(self) -> str | None:
+        """What it was asked to do, by whom, when and why."""
+        if self.wish is None or self.wished_at is None:
+            return None
+        why = f": {self.wished_for}" if self.wished_for else ""
+        asked = "asked to stop" if self.wish == "stop" else "made quiet"
+        return f"{asked} by {self.wished_by} {ago(self.wished_at, self.now)}{why}"
 
     @property
     def state(self) -> WorkerState:
@@ -73,6 +94,8 @@ class WorkerInfo:
             return WorkerState.STOPPED
         if self.died_at is not None or self.seen_at + self.lease < self.now:
             return WorkerState.DEAD
+        if self.wish is not None:
+            return WorkerState.DRAINING
         return WorkerState.LATE if self.seen_at + self.lease / 2 < self.now else WorkerState.LIVE
 
 
@@ -217,25 +240,26 @@ def _workers(facts: Facts) -> Iterator[Check]:
     states = Counter(worker.state for worker in facts.workers)
     live = states[WorkerState.LIVE] + states[WorkerState.LATE]
     waiting = sum(queue.waiting for queue in facts.queues)
+    draining = f", {states[WorkerState.DRAINING]} draining" if states[WorkerState.DRAINING] else ""
     if live:
         late = (
             f", {states[WorkerState.LATE]} of them late with their heartbeat"
             if states[WorkerState.LATE]
             else ""
         )
-        yield Check("workers", Verdict.WARN if late else Verdict.OK, f"{live} live{late}")
+        yield Check("workers", Verdict.WARN if late else Verdict.OK, f"{live} live{late}{draining}")
     elif waiting:
         yield Check(
             "workers",
             Verdict.FAIL,
-            f"no live worker, and {_jobs(waiting)} in line",
+            f"no live worker{draining}, and {_jobs(waiting)} in line",
             "start one: holdfast -a module:app worker",
         )
     else:
         yield Check(
             "workers",
             Verdict.WARN,
-            "no live worker (nothing waits now)",
+            f"no live worker{draining} (nothing waits now)",
             "start one: holdfast -a module:app worker",
         )
     holding = [worker for worker in facts.workers if worker.state is WorkerState.DEAD and worker.held]
@@ -326,7 +350,7 @@ def _failures(ends: RecentEnds) -> Check:
 
 
 def _skew(workers: Sequence[WorkerInfo]) -> Check:
-    live = [worker for worker in workers if worker.state in {WorkerState.LIVE, WorkerState.LATE}]
+    live = [worker for worker in workers if worker.state in LIVING]
     worst = max(live, key=lambda worker: abs(worker.clock_skew), default=None)
     if worst is None:
         return Check("clocks of workers", Verdict.OK, "no live worker")

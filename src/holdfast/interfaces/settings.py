@@ -13,6 +13,7 @@ DEFAULTS: dict[str, str | None] = {
     "app": None,
     "base_url": None,
     "database_url": None,
+    "environment": None,
     "queues": None,
     "concurrency": "50",
     "lease": "30",

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import holdfast.store.claim as claims
 from holdfast.domain.errors import DatabaseUnavailable
+from holdfast.domain.health import Wish
 from holdfast.runtime.identity import Identity
 from holdfast.runtime.logs import events
 from holdfast.runtime.outage import Outage
@@ -12,7 +13,7 @@ from holdfast.store.connection import Database, Session
 
 
 class Heartbeat:
-    """Beats until stopped; tells what it learns through two callbacks, which it calls in its own thread."""
+    """Beats until stopped; tells what it learns through callbacks, which it calls in its own thread."""
 
     BEATS_PER_LEASE = 6
 
@@ -23,11 +24,14 @@ class Heartbeat:
         running: Callable[[], Sequence[claims.Fence]],
         on_lost: Callable[[list[claims.Fence]], None],
         on_death: Callable[[], None],
+        on_wish: Callable[[Wish | None], None] | None = None,  # hosts that claim for themselves obey nobody
     ) -> None:
         self._identity = identity
         self._running = running
         self._on_lost = on_lost
         self._on_death = on_death
+        self._on_wish = on_wish
+        self._wish: Wish | None = None
         self._interval = identity.lease / self.BEATS_PER_LEASE
         # A beat that takes as long as the lease is worth nothing: cut it and try on a new connection.
         self._session = Session(database, "holdfast heartbeat", deadline=max(identity.lease / 3, 1.0))
@@ -51,6 +55,7 @@ class Heartbeat:
         while not self._stopped.wait(pause):
             try:
                 beat = self._session.perform(claims.beat(self._identity.id, self._running()))
+                wish = self._session.perform(claims.wish_of(self._identity.id)) if self._on_wish else None
             except DatabaseUnavailable as error:
                 pause = min(outage.failed(error), self._interval)
                 continue
@@ -63,6 +68,9 @@ class Heartbeat:
             if not beat.alive:
                 self._on_death()
                 break
+            if self._on_wish and wish != self._wish:
+                self._wish = wish
+                self._on_wish(wish)
             if beat.lost:
                 self._on_lost(beat.lost)
         self._session.close()

@@ -31,6 +31,7 @@ from holdfast.runtime.runner import Runner
 from holdfast.runtime.schedule import Scheduler
 from holdfast.runtime.sweeper import Sweeper
 from holdfast.runtime.wakeup import Wakeup
+from holdfast.runtime.wishes import Wishes
 from holdfast.store.connection import AsyncSession
 from holdfast.store.enqueue import register_tasks
 
@@ -84,8 +85,7 @@ class Worker:
         self._stopping = asyncio.Event()
         self._beside = Beside(self._failed_beside)
         self._sleepers: set[Lane] = set()
-        self._may_claim = asyncio.Event()
-        self._may_claim.set()
+        self._wishes = Wishes(self._stopping, self.stop, self._about)
         self._forced = asyncio.Event()
         self._child_limit = processes or max(os.cpu_count() or 1, 1)
         self._claiming = AsyncSession(self._database, "holdfast claim")
@@ -198,6 +198,7 @@ class Worker:
             lambda: self._runner.fences(older_than=lease / Heartbeat.BEATS_PER_LEASE),
             lambda lost: tell(loop, self._runner.give_up, lost),
             lambda: tell(loop, self._died_in_the_books, me),
+            lambda wish: tell(loop, self._wishes.obey, wish),
         )
         self._heartbeat.start()
 
@@ -226,13 +227,11 @@ class Worker:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
-        loop.add_signal_handler(signal.SIGUSR1, self._be_quiet)
+        loop.add_signal_handler(signal.SIGUSR1, self._wishes.be_quiet)
         loop.add_signal_handler(signal.SIGUSR2, dump_stacks)
 
-    def _be_quiet(self) -> None:
-        """Claim no more, finish what runs, and stay: the first half of a deployment."""
-        events.info("worker:quiet", extra={"worker": self._identity.name, "held": self._runner.held})
-        self._may_claim.clear()
+    def _about(self) -> dict[str, Any]:
+        return {"worker": self._identity.name, "held": self._runner.held}
 
     async def told_to_stop(self) -> None:
         """Wait until somebody has told this worker to stop."""
@@ -243,7 +242,7 @@ class Worker:
         if self._stopping.is_set():
             self._forced.set()
         else:
-            events.info("worker:draining", extra={"worker": self._identity.name, "held": self._runner.held})
+            events.info("worker:draining", extra=self._about())
         self._stopping.set()
 
     async def _crash(self, loops: list[asyncio.Task[None]], finishing: asyncio.Task[None]) -> None:
@@ -295,7 +294,7 @@ class Worker:
         asleep_as: UUID | None = None  # who asked to be woken: a reborn worker has to ask again
         busy_since = last_job = time.monotonic()
         while True:
-            await self._may_claim.wait()
+            await self._wishes.may_claim()
             jobs = await lane.next_jobs()
             now = time.monotonic()
             if jobs:
@@ -333,7 +332,7 @@ class Worker:
     async def _serve_suspects(self) -> None:
         """One at a time, alone: then a crash can be blamed on nobody else."""
         while True:
-            await self._may_claim.wait()
+            await self._wishes.may_claim()
             for job in await self._suspects.next_jobs():
                 self._runner.take_alone(self._suspects, job)
             if not self._suspects.held:
@@ -369,14 +368,13 @@ class Worker:
         async with self._rebirth:
             if self._identity.id != dead or self._stopping.is_set():
                 return
-            events.error(
-                "worker:declared_dead", extra={"worker": self._identity.name, "held": self._runner.held}
-            )
+            events.error("worker:declared_dead", extra=self._about())
             self._runner.give_up_all()
             if self._heartbeat is not None:
                 await asyncio.to_thread(self._heartbeat.stop)
             self._identity = self._identity.reborn()
             await self._register()
+            self._wishes.forget()
             self._wake()
 
     async def _tidy_lanes(self) -> None:

@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
+from holdfast.domain.health import Wish
 from holdfast.domain.job import ClaimedJob
-from holdfast.store.call import Call, Row, function, nothing, single
+from holdfast.store.call import Call, Row, function, nothing, single, statement
 
 # What an attempt shows with every write: the job and the claim that took it.
 Fence: TypeAlias = tuple[UUID, UUID]
@@ -96,6 +97,18 @@ def _lost_of(attempts: Sequence[Fence], lost: "Counter[UUID]") -> list[Fence]:
             lost[job_id] -= 1
             fences.append((job_id, claim_id))
     return fences
+
+
+def wish_of(worker_id: UUID) -> Call[Wish | None]:
+    """Ask what somebody wishes of a worker. Not part of the beat, whose answer workers of older releases read as well."""
+    return statement("worker_wish", lambda rows: rows[0][0] if rows else None, worker=worker_id)
+
+
+def wish_of_worker(worker_id: UUID, wish: Wish | None, actor: str | None, reason: str | None) -> Call[None]:
+    """Wish something of a worker; None lets it claim again."""
+    return function(
+        "wish_of_worker", worker_id, wish, actor, reason, read=nothing, types=("uuid", "text", "text", "text")
+    )
 
 
 def fall_asleep(worker_id: UUID, queues: Sequence[str]) -> Call[None]:

@@ -29,6 +29,7 @@ _OURS: dict[str, type[errors.HoldfastError]] = {
     "HF020": errors.ApprovalNotFound,
     "HF021": errors.ApprovalChanged,
     "HF013": errors.QuotaReached,
+    "HF014": errors.WorkerNotFound,
     "HF015": errors.TenantBound,
     "HF016": errors.TenantsNotApart,
 }

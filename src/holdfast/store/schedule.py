@@ -38,6 +38,11 @@ def create_schedule(definition: dict[str, Any], replace: bool) -> Call[None]:
     )
 
 
+def edit_schedule(name: str, changes: dict[str, Any]) -> Call[None]:
+    """Change when it fires, its policies, and its payload if there is one among the changes."""
+    return function("edit_schedule", name, json.dumps(changes), read=nothing, types=("text", "jsonb"))
+
+
 def due_schedules(limit: int, but: Sequence[str]) -> Call[DueSchedules]:
     """Ask which schedules need their times computed."""
     return function(

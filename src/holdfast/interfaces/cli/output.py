@@ -26,6 +26,7 @@ _LOOKS: dict[str, tuple[str, str | None]] = {
     "fail": ("✗", "red"),
     "live": ("✓", "green"),
     "late": ("!", "yellow"),
+    "draining": ("◌", "yellow"),
     "dead": ("✗", "red"),
     "installed": ("✓", "green"),
     "missing": ("!", "yellow"),

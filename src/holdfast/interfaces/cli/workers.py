@@ -1,4 +1,4 @@
-"""`holdfast worker`: run one here, or list those there are."""
+"""`holdfast worker`: run one here, list those there are, and let one of them claim no more or end."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.domain.errors import Configuration, SchemaMismatch
-from holdfast.interfaces.cli.commands import Command, Group
-from holdfast.interfaces.cli.invocation import current, remembered
-from holdfast.interfaces.cli.output import Column, badge, emit, plain
+from holdfast.interfaces.cli.commands import NOT_FOUND, Command, Group
+from holdfast.interfaces.cli.invocation import actor, current, remembered, say
+from holdfast.interfaces.cli.output import Column, badge, emit, emit_one, plain
 
 if TYPE_CHECKING:
+    from holdfast.domain.health import Wish, WorkerInfo
     from holdfast.store.connection import Database
 
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
@@ -124,7 +125,7 @@ def list_(limit: int) -> None:
     found = current().link.perform_once(workers(limit))
     columns = [
         Column("WORKER"), Column("STATE"), Column("HOST"), Column("PID", "right"), Column("VERSION"), Column("QUEUES"),
-        Column("HOLDS", "right"), Column("SEEN", "right"), Column("STARTED", "right"),
+        Column("HOLDS", "right"), Column("SEEN", "right"), Column("STARTED", "right"), Column("ASKED"),
     ]  # fmt: skip
     cells = [
         [
@@ -137,6 +138,7 @@ def list_(limit: int) -> None:
             str(each.held),
             ago(each.seen_at, each.now),
             ago(each.started_at, each.now),
+            plain(each.wished or ""),
         ]
         for each in found
     ]
@@ -144,3 +146,66 @@ def list_(limit: int) -> None:
     for row in rows:
         del row["now"]
     emit(rows, columns, cells, "no worker has registered yet: start one with holdfast -a module:app worker")
+
+
+def _asking(command: Any) -> Any:
+    for option in (
+        click.option("--actor", "who", help="Who [your user name]."),
+        click.option("--reason", help="Why; for whoever reads the audit."),
+        click.argument("name", metavar="WORKER"),
+    ):
+        command = option(command)
+    return command
+
+
+@worker.command(cls=Command)
+@_asking
+def quiet(name: str, reason: str | None, who: str | None) -> None:
+    """Let a worker (its name, or its id) claim no more: it finishes what it runs, and stays."""
+    _wish(name, "quiet", "worker.quiet", reason, who, "claims no more from its next heartbeat on")
+
+
+@worker.command(cls=Command)
+@_asking
+def stop(name: str, reason: str | None, who: str | None) -> None:
+    """Let a worker finish what it runs and end, as SIGTERM does; whatever started it may start it again."""
+    _wish(
+        name, "stop", "worker.stop", reason, who, "ends after its next heartbeat, when what it runs has ended"
+    )
+
+
+@worker.command(cls=Command)
+@_asking
+def resume(name: str, reason: str | None, who: str | None) -> None:
+    """Let a quiet worker claim again."""
+    _wish(name, None, "worker.resume", reason, who, "claims again from its next heartbeat on")
+
+
+def _wish(
+    name: str, wish: "Wish | None", action: str, reason: str | None, who: str | None, then: str
+) -> None:
+    from holdfast.domain.access import Principal
+    from holdfast.store.access import record_action
+    from holdfast.store.claim import wish_of_worker
+
+    found = _find(name)
+    by = actor(who)
+    with current().link.transaction() as transaction:
+        transaction.perform(wish_of_worker(found.id, wish, by, reason))
+        transaction.perform(record_action(Principal(by, frozenset()), None, action, found.name, reason, None))
+    emit_one({"id": found.id, "name": found.name, "wish": wish}, [f"worker {plain(found.name)} {then}"])
+
+
+def _find(name: str) -> "WorkerInfo":
+    """Find a living worker by its name or its id."""
+    from holdfast.domain.health import LIVING
+    from holdfast.store.overview import workers
+
+    known = current().link.perform_once(workers(10_000))
+    found = [each for each in known if each.state in LIVING and name in {each.name, str(each.id)}]
+    if len(found) != 1:
+        say(
+            f"{'several workers are' if found else 'no living worker is'} called {plain(name)}; holdfast worker list -o json shows their ids"
+        )
+        raise click.exceptions.Exit(NOT_FOUND)
+    return found[0]

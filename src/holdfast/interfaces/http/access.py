@@ -72,6 +72,8 @@ class Access:
         self._app = app
         self._authenticate = authenticate
         self._asks = auth
+        # What this installation is called on its pages.
+        self.environment = settings.text("environment") if settings else None
         self.origins = Origins(settings.text("base_url") if settings else None)
         self._rates = Rates(settings.number("rate_limit", 0) if settings else 0)
         self._guesses = Guesses()

@@ -25,6 +25,7 @@ from holdfast.interfaces.http.api.people import people
 from holdfast.interfaces.http.api.queues import flags, queues, tasks, workers
 from holdfast.interfaces.http.api.schedules import schedules
 from holdfast.interfaces.http.api.system import system
+from holdfast.interfaces.http.api.views import views
 from holdfast.interfaces.http.approval_page import approval_page
 from holdfast.interfaces.http.button import Button
 from holdfast.interfaces.http.dashboard import dashboard
@@ -48,6 +49,7 @@ OPERATIONS = [
     jobs,
     stories,
     operations,
+    views,
     approvals,
     queues,
     tasks,

@@ -13,8 +13,7 @@ from holdfast.domain.access import DEVICE_PREFIX, SESSION_PREFIX
 from holdfast.interfaces.http.access import Access
 from holdfast.interfaces.http.cookies import find_cookie, forget_session, keep_cookie
 from holdfast.interfaces.http.forms import read_form
-from holdfast.interfaces.http.html import headers as headers_of
-from holdfast.interfaces.http.html import pages
+from holdfast.interfaces.http.html import headers, pages
 from holdfast.interfaces.http.login_links import PATH, LoginLinks
 from holdfast.interfaces.http.problem import Refusal, refusal_of
 from holdfast.runtime.sessions import Arrival, LoggedIn, Refused, Sessions, TooManyTries
@@ -26,8 +25,8 @@ Answering: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 _FIELDS = frozenset({"name", "password", "next"})
 _LINK_FIELDS = frozenset({"code"})
-_HTML = headers_of("style-src 'self'; form-action 'self'")
-_LINK_HTML = headers_of("script-src 'self'; style-src 'self'; form-action 'self'")
+_HTML = headers("style-src 'self'; form-action 'self'")
+_LINK_HTML = headers("script-src 'self'; style-src 'self'; form-action 'self'")
 _WRONG = "Name or password is wrong."
 _TOO_MANY = "Too many tries. Wait a while, then try again."
 
@@ -115,12 +114,12 @@ def _page(
     next_to: str,
     status: HTTPStatus = HTTPStatus.OK,
     says: str | None = None,
-    headers: Mapping[str, str] | None = None,
+    more: Mapping[str, str] | None = None,
 ) -> Response:
     text = pages.get_template("login.html").render(
         action=_within(request, "/login"), style=_within(request, "/login.css"), next=next_to, says=says
     )
-    return Response(text, status, {**_HTML, **(headers or {})}, media_type="text/html")
+    return Response(text, status, {**_HTML, **(more or {})}, media_type="text/html")
 
 
 def _link_page(*, refused: bool = False) -> Response:

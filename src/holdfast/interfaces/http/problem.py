@@ -64,6 +64,8 @@ _OF_ERROR: tuple[tuple[type[errors.HoldfastError], ProblemType], ...] = (
     (errors.DeliveryNotFound, NOT_FOUND),
     (errors.KeyNotFound, NOT_FOUND),
     (errors.PersonNotFound, NOT_FOUND),
+    (errors.ViewNotFound, NOT_FOUND),
+    (errors.WorkerNotFound, NOT_FOUND),
     (errors.KeyRefused, CONFLICT),
     (errors.PersonExists, CONFLICT),
     (errors.DuplicateKey, DUPLICATE_KEY),

@@ -1922,6 +1922,21 @@ begin
 end $$;
 
 --
+-- Name: delete_view(text, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.delete_view(p_tenant text, p_owner text, p_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  perform holdfast.require_own(p_tenant, 'a view');
+  delete from holdfast.saved_view v
+   where v.tenant is not distinct from p_tenant and v.owner is not distinct from p_owner and v.name = p_name;
+  return found;
+end $$;
+
+--
 -- Name: disable_person(text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2116,6 +2131,25 @@ begin
    where s.paused_at is null and s.withdrawn_at is null and s.next_at > v_now and s.next_at < 'infinity'
    order by s.next_at
    limit 1;
+end $$;
+
+--
+-- Name: edit_schedule(text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.edit_schedule(p_name text, p_changes jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_is holdfast.schedule := holdfast.find_schedule(p_name);
+begin
+  if v_is.declared then
+    raise exception 'schedule % is declared in code', quote_literal(p_name)
+      using errcode = 'HF062', hint = 'Change it there: the next worker that starts brings it.';
+  end if;
+  perform holdfast.put_schedule(
+    jsonb_build_object('name', v_is.name, 'task', v_is.task, 'payload', v_is.payload, 'options', v_is.options) || p_changes, false, true);
 end $$;
 
 --
@@ -6811,6 +6845,28 @@ begin
 end $$;
 
 --
+-- Name: save_view(text, text, text, text, text, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.save_view(p_tenant text, p_owner text, p_name text, p_search text, p_columns text, p_reach text, p_saved_by text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  perform holdfast.require_own(p_tenant, 'a view');
+  perform pg_advisory_xact_lock(hashtextextended('holdfast:views:' || coalesce(p_tenant, '') || ':' || coalesce(p_owner, ''), 0));
+  insert into holdfast.saved_view (tenant, owner, name, search, columns, reach, saved_by)
+  values (p_tenant, p_owner, p_name, p_search, p_columns, p_reach, p_saved_by)
+  on conflict on constraint saved_view_has_one_row_a_name do update
+     set search = excluded.search, columns = excluded.columns, reach = excluded.reach,
+         saved_by = excluded.saved_by, saved_at = excluded.saved_at;
+  if (select count(*) from holdfast.saved_view v
+       where v.tenant is not distinct from p_tenant and v.owner is not distinct from p_owner) > 100 then
+    raise exception 'there are 100 views already' using errcode = 'HF005', hint = 'Delete one that nobody needs.';
+  end if;
+end $$;
+
+--
 -- Name: saved_steps(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -7716,7 +7772,7 @@ CREATE FUNCTION holdfast.unserved_queues(p_rule holdfast.alert_rule, p_now times
   select 'queue:' || l.queue, format('jobs wait in queue %s, and no live worker serves it', l.queue), null::uuid, 1::bigint, p_now
     from holdfast.open_lines(p_rule, p_now) as l
    where l.since < p_now - p_rule.period
-     and not exists (select from holdfast.worker w where w.died_at is null and w.stopped_at is null and w.seen_at + w.lease >= p_now and w.queues ? l.queue)
+     and not exists (select from holdfast.worker w where w.died_at is null and w.stopped_at is null and w.wish is null and w.seen_at + w.lease >= p_now and w.queues ? l.queue)
 $$;
 
 --
@@ -8068,6 +8124,37 @@ CREATE FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time zone) RE
              ELSE true
          END;
 END;
+
+--
+-- Name: wish_of_worker(uuid, text, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.wish_of_worker(p_worker uuid, p_wish text, p_actor text, p_reason text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_worker holdfast.worker;
+begin
+  perform holdfast.require_unbound('a worker');
+  select * into v_worker from holdfast.worker w where w.id = p_worker and w.died_at is null for no key update;
+  if not found then
+    raise exception 'no living worker has the id %', p_worker using errcode = 'HF014';
+  end if;
+  if v_worker.queues = '{}' then
+    raise exception 'worker % is a program that claims for itself', v_worker.name
+      using errcode = 'HF001', hint = 'Stop it where it runs.';
+  end if;
+  if v_worker.wish = 'stop' and p_wish is distinct from 'stop' then
+    raise exception 'worker % was asked to stop, which cannot be taken back', v_worker.name
+      using errcode = 'HF001', hint = 'Start another.';
+  end if;
+  update holdfast.worker w
+     set wish = p_wish, wished_for = p_reason,
+         wished_by = case when p_wish is not null then coalesce(p_actor, session_user) end,
+         wished_at = case when p_wish is not null then holdfast.clock() end
+   where w.id = p_worker;
+end $$;
 
 --
 -- Name: with_ids(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -8617,6 +8704,24 @@ CREATE TABLE holdfast.request (
 );
 
 --
+-- Name: saved_view; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.saved_view (
+    tenant holdfast.name,
+    owner text,
+    name holdfast.name NOT NULL,
+    search text NOT NULL,
+    columns text NOT NULL,
+    reach text NOT NULL,
+    saved_by text NOT NULL,
+    saved_at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    CONSTRAINT saved_view_columns_have_1000_characters_at_most CHECK ((length(columns) <= 1000)),
+    CONSTRAINT saved_view_reach_is_known CHECK ((reach = ANY (ARRAY['1h'::text, '24h'::text, '7d'::text, '30d'::text, 'all'::text]))),
+    CONSTRAINT saved_view_search_has_1000_characters_at_most CHECK ((length(search) <= 1000))
+);
+
+--
 -- Name: schedule_run; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -8812,7 +8917,13 @@ CREATE TABLE holdfast.worker (
     stopped_at timestamp with time zone,
     died_at timestamp with time zone,
     schedules text[],
-    CONSTRAINT lease_is_at_least_a_second CHECK ((lease >= '00:00:01'::interval))
+    wish text,
+    wished_at timestamp with time zone,
+    wished_by text,
+    wished_for text,
+    CONSTRAINT lease_is_at_least_a_second CHECK ((lease >= '00:00:01'::interval)),
+    CONSTRAINT worker_wish_is_known CHECK ((wish = ANY (ARRAY['quiet'::text, 'stop'::text]))),
+    CONSTRAINT worker_wish_reason_has_500_characters_at_most CHECK ((length(wished_for) <= 500))
 )
 WITH (fillfactor='50');
 
@@ -9122,6 +9233,13 @@ ALTER TABLE ONLY holdfast.request
 
 ALTER TABLE ONLY holdfast.ring
     ADD CONSTRAINT ring_pkey PRIMARY KEY (queue);
+
+--
+-- Name: saved_view saved_view_has_one_row_a_name; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.saved_view
+    ADD CONSTRAINT saved_view_has_one_row_a_name UNIQUE NULLS NOT DISTINCT (tenant, owner, name);
 
 --
 -- Name: schedule schedule_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -10223,6 +10341,12 @@ CREATE POLICY all_rows ON holdfast.request FOR SELECT TO holdfast_unbound USING 
 CREATE POLICY all_rows ON holdfast.ring FOR SELECT TO holdfast_unbound USING (true);
 
 --
+-- Name: saved_view all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.saved_view FOR SELECT TO holdfast_unbound USING (true);
+
+--
 -- Name: schedule all_rows; Type: POLICY; Schema: holdfast; Owner: -
 --
 
@@ -10503,6 +10627,12 @@ CREATE POLICY all_rows_when_asked ON holdfast.request FOR SELECT TO holdfast_vie
 --
 
 CREATE POLICY all_rows_when_asked ON holdfast.ring FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: saved_view all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.saved_view FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
 
 --
 -- Name: schedule all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
@@ -11165,6 +11295,18 @@ CREATE POLICY own_rows ON holdfast.ring FOR SELECT TO holdfast_api, holdfast_vie
 COMMENT ON POLICY own_rows ON holdfast.ring IS 'false; * for holdfast_viewer';
 
 --
+-- Name: saved_view own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.saved_view FOR SELECT TO holdfast_api, holdfast_viewer USING (((tenant)::text = holdfast.seen_tenant()));
+
+--
+-- Name: POLICY own_rows ON saved_view; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.saved_view IS 'tenant = holdfast.seen_tenant(); * for holdfast_viewer';
+
+--
 -- Name: schedule own_rows; Type: POLICY; Schema: holdfast; Owner: -
 --
 
@@ -11375,6 +11517,12 @@ ALTER TABLE holdfast.request ENABLE ROW LEVEL SECURITY;
 --
 
 ALTER TABLE holdfast.ring ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: saved_view; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.saved_view ENABLE ROW LEVEL SECURITY;
 
 --
 -- Name: schedule; Type: ROW SECURITY; Schema: holdfast; Owner: -
@@ -11960,6 +12108,14 @@ GRANT ALL ON FUNCTION holdfast.delete_schedule(p_name text) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.delete_schedule(p_name text) TO holdfast_unbound;
 
 --
+-- Name: FUNCTION delete_view(p_tenant text, p_owner text, p_name text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.delete_view(p_tenant text, p_owner text, p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.delete_view(p_tenant text, p_owner text, p_name text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.delete_view(p_tenant text, p_owner text, p_name text) TO holdfast_unbound;
+
+--
 -- Name: FUNCTION disable_person(p_name text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -12006,6 +12162,14 @@ REVOKE ALL ON FUNCTION holdfast.due_of(p_claim_order timestamp with time zone, p
 
 REVOKE ALL ON FUNCTION holdfast.due_schedules(p_limit integer, p_except text[], OUT due jsonb, OUT next_in double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.due_schedules(p_limit integer, p_except text[], OUT due jsonb, OUT next_in double precision) TO holdfast_worker;
+
+--
+-- Name: FUNCTION edit_schedule(p_name text, p_changes jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.edit_schedule(p_name text, p_changes jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.edit_schedule(p_name text, p_changes jsonb) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.edit_schedule(p_name text, p_changes jsonb) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION emit(p_name text, p_payload jsonb, p_tenant text, p_actor text, p_token uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -13370,6 +13534,14 @@ REVOKE ALL ON FUNCTION holdfast.save_step(p_job uuid, p_attempt integer, p_claim
 GRANT ALL ON FUNCTION holdfast.save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision) TO holdfast_worker;
 
 --
+-- Name: FUNCTION save_view(p_tenant text, p_owner text, p_name text, p_search text, p_columns text, p_reach text, p_saved_by text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.save_view(p_tenant text, p_owner text, p_name text, p_search text, p_columns text, p_reach text, p_saved_by text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.save_view(p_tenant text, p_owner text, p_name text, p_search text, p_columns text, p_reach text, p_saved_by text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.save_view(p_tenant text, p_owner text, p_name text, p_search text, p_columns text, p_reach text, p_saved_by text) TO holdfast_unbound;
+
+--
 -- Name: FUNCTION saved_steps(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -13682,6 +13854,14 @@ GRANT SELECT ON TABLE holdfast.quota TO holdfast_unbound;
 REVOKE ALL ON FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time zone) FROM PUBLIC;
 
 --
+-- Name: FUNCTION wish_of_worker(p_worker uuid, p_wish text, p_actor text, p_reason text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.wish_of_worker(p_worker uuid, p_wish text, p_actor text, p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.wish_of_worker(p_worker uuid, p_wish text, p_actor text, p_reason text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.wish_of_worker(p_worker uuid, p_wish text, p_actor text, p_reason text) TO holdfast_unbound;
+
+--
 -- Name: FUNCTION with_ids(p_jobs jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -13833,6 +14013,13 @@ GRANT SELECT ON TABLE holdfast.rate_slot TO holdfast_unbound;
 
 GRANT SELECT ON TABLE holdfast.rate_wait TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.rate_wait TO holdfast_unbound;
+
+--
+-- Name: TABLE saved_view; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.saved_view TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.saved_view TO holdfast_unbound;
 
 --
 -- Name: TABLE schedule_run; Type: ACL; Schema: holdfast; Owner: -

@@ -1,4 +1,4 @@
-"""/usage, /quotas, /statistics: what was used, what may be, and how jobs fare."""
+"""/usage, /quotas, /tenants, /statistics: what was used, what may be, and how jobs fare."""
 
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -7,11 +7,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from holdfast.domain.access import Scope
-from holdfast.interfaces.http.api.words import Name
+from holdfast.interfaces.http.api.words import INTEGRAL, Name, ReasonBody
 from holdfast.interfaces.http.operation import ApiCall, Body, Operations, Query, View
 from holdfast.interfaces.http.problem import INVALID, Refusal
 from holdfast.store import project as store
 from holdfast.store.access import database_clock
+from holdfast.store.tenants import set_tenant_weight
 
 usage = Operations("usage")
 
@@ -116,6 +117,27 @@ async def set_quota(call: ApiCall, body: QuotaBody) -> QuotasView:
     )  # fmt: skip
     found = await call.ask(store.quotas(body.tenant))
     return QuotasView(items=[QuotaView.model_validate(each) for each in found])
+
+
+class WeightBody(ReasonBody):
+    """How many jobs a tenant gets in its turn; 1 is what everybody has."""
+
+    weight: Annotated[int, Field(ge=1, le=1000), INTEGRAL]
+
+
+class WeightView(View):
+    """How many jobs a tenant gets in its turn."""
+
+    tenant: str
+    weight: int
+
+
+@usage.put("/tenants/{tenant}/weight", scope=Scope.ADMIN, for_all=True)
+async def set_weight(call: ApiCall, tenant: str, body: WeightBody) -> WeightView:
+    """Say how many jobs a tenant gets in its turn, when several wait for one queue."""
+    await call.ask(set_tenant_weight(tenant, body.weight))
+    await call.record("tenant.weight", tenant, body.reason, weight=body.weight)
+    return WeightView(tenant=tenant, weight=body.weight)
 
 
 class StatisticsView(View):

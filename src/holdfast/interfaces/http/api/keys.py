@@ -8,6 +8,7 @@ from pydantic import AwareDatetime, Field
 
 from holdfast.domain.access import Scope
 from holdfast.domain.errors import KeyNotFound
+from holdfast.interfaces.http.api.words import Name
 from holdfast.interfaces.http.operation import ApiCall, Body, Operations, Page, Query, View
 from holdfast.interfaces.http.problem import CONFLICT, NOT_FOUND
 from holdfast.runtime.access import OVERLAP, new_key
@@ -46,8 +47,9 @@ class KeysPage(Page):
 
 
 class KeysQuery(Query):
-    """Which part of the list."""
+    """Which part of the list, and whose keys."""
 
+    tenant: Name | None = None
     after: Annotated[str, Field(pattern=r"^[A-Za-z0-9]{1,20}$")] | None = None
     limit: Annotated[int, Field(ge=1, le=200)] = 50
 
@@ -77,10 +79,10 @@ class RevokeBody(Body):
     reason: Annotated[str, Field(max_length=500)] | None = None
 
 
-@keys.get("/keys", scope=Scope.ADMIN)
+@keys.get("/keys", scope=Scope.ADMIN, problems=(NOT_FOUND,))
 async def list_keys(call: ApiCall, query: KeysQuery) -> KeysPage:
-    """List keys."""
-    found = await call.ask(access.list_keys(call.principal.tenant, query.after, query.limit + 1))
+    """List keys, the newest first; of one tenant, or all."""
+    found = await call.ask(access.list_keys(call.require_tenant(query.tenant), query.after, query.limit + 1))
     shown = found[: query.limit]
     return KeysPage(
         items=[KeyView.model_validate(each) for each in shown],

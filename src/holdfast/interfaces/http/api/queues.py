@@ -7,12 +7,14 @@ from uuid import UUID
 from pydantic import Field
 
 from holdfast.domain.access import Scope
+from holdfast.domain.errors import WorkerNotFound
 from holdfast.domain.gates import FlagInfo
-from holdfast.domain.health import COUNT_CAP
+from holdfast.domain.health import COUNT_CAP, Wish
 from holdfast.interfaces.http.api.words import INTEGRAL, Length, PauseBody, Reason, ReasonBody
 from holdfast.interfaces.http.operation import ApiCall, Body, Operations, View
-from holdfast.interfaces.http.problem import NOT_FOUND, Refusal
+from holdfast.interfaces.http.problem import CONFLICT, NOT_FOUND, Refusal
 from holdfast.store import limits, overview, upkeep
+from holdfast.store.claim import wish_of_worker
 
 queues = Operations("queues")
 tasks = Operations("tasks")
@@ -162,6 +164,10 @@ class WorkerView(View):
     started_at: datetime
     seen_at: datetime
     held: int
+    wish: Annotated[
+        Wish | None, Field(description="quiet: it claims no more; stop: it ends when what runs has ended")
+    ]
+    wished: Annotated[str | None, Field(description="By whom, when and why that was asked")]
     clock_skew: Annotated[Length, Field(description="Seconds that its clock is ahead of the database's")]
 
 
@@ -175,6 +181,37 @@ class WorkersView(View):
 async def list_workers(call: ApiCall) -> WorkersView:
     """List the newest 200 workers, the living first."""
     return WorkersView(items=[WorkerView.model_validate(each) for each in await call.ask(overview.workers())])
+
+
+async def _wish(
+    call: ApiCall, worker_id: UUID, wish: Wish | None, action: str, reason: str | None
+) -> WorkerView:
+    await call.ask(wish_of_worker(worker_id, wish, call.principal.name, reason))
+    found = next((each for each in await call.ask(overview.workers()) if each.id == worker_id), None)
+    if found is None:
+        raise WorkerNotFound(f"no living worker has the id {worker_id}")
+    await call.record(action, found.name, reason)
+    return WorkerView.model_validate(found)
+
+
+@workers.post("/workers/{worker_id}/quiet", scope=Scope.OPERATE, for_all=True, problems=(NOT_FOUND, CONFLICT))
+async def quiet_worker(call: ApiCall, worker_id: UUID, body: ReasonBody) -> WorkerView:
+    """Let a worker claim no more: it finishes what it runs, and stays. Its next heartbeat tells it."""
+    return await _wish(call, worker_id, "quiet", "worker.quiet", body.reason)
+
+
+@workers.post("/workers/{worker_id}/stop", scope=Scope.OPERATE, for_all=True, problems=(NOT_FOUND, CONFLICT))
+async def stop_worker(call: ApiCall, worker_id: UUID, body: ReasonBody) -> WorkerView:
+    """Let a worker finish what it runs and end, as a SIGTERM does; whatever started it may start it again."""
+    return await _wish(call, worker_id, "stop", "worker.stop", body.reason)
+
+
+@workers.post(
+    "/workers/{worker_id}/resume", scope=Scope.OPERATE, for_all=True, problems=(NOT_FOUND, CONFLICT)
+)
+async def resume_worker(call: ApiCall, worker_id: UUID, body: ReasonBody) -> WorkerView:
+    """Let a quiet worker claim again."""
+    return await _wish(call, worker_id, None, "worker.resume", body.reason)
 
 
 class FlagView(View):

@@ -3,7 +3,7 @@
 import json
 from datetime import datetime
 from http import HTTPStatus
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 from uuid import UUID
 
 from pydantic import Field
@@ -13,11 +13,12 @@ from holdfast.domain.errors import ScheduleNotFound
 from holdfast.domain.job import NewJob
 from holdfast.domain.schedule import Schedule
 from holdfast.interfaces.http.api.payloads import HIDDEN
-from holdfast.interfaces.http.api.words import Limit, Name, ReasonBody, Seconds
+from holdfast.interfaces.http.api.words import Limit, Name, Reason, ReasonBody, Seconds
 from holdfast.interfaces.http.operation import ApiCall, Body, Operations, Query, View
 from holdfast.interfaces.http.problem import CONFLICT, NOT_FOUND
 from holdfast.runtime.schedules import definition, timing_of
 from holdfast.store import schedule as store
+from holdfast.store.access import database_clock
 from holdfast.store.ids import new_id
 
 schedules = Operations("schedules")
@@ -96,17 +97,48 @@ class RunsQuery(Query):
     limit: Limit = 20
 
 
-class NewScheduleBody(Body):
+Cron: TypeAlias = Annotated[str, Field(max_length=200)]
+Zone: TypeAlias = Annotated[str, Field(max_length=100)]
+
+
+class _WhenBody(Body):
+    """When a schedule fires: a cron expression or an interval in seconds."""
+
+    cron: Cron | None = None
+    every: Seconds | None = None
+    tz: Zone = "UTC"
+    missed: Literal["skip", "one", "all"] = "one"
+    overlap: Literal["allow", "skip", "replace"] = "allow"
+
+
+class NewScheduleBody(_WhenBody):
     """A schedule made at run time: a cron expression or an interval in seconds."""
 
     name: Name
     task: Name
     payload: Annotated[dict[str, Any], Field(default_factory=dict)]
-    cron: Annotated[str, Field(max_length=200)] | None = None
+
+
+class EditScheduleBody(_WhenBody):
+    """What a schedule is to be from now on; without a payload it keeps the one it has."""
+
+    payload: dict[str, Any] | None = None
+    reason: Reason | None = None
+
+
+class TimesQuery(Query):
+    """A cron expression or an interval in seconds, which no schedule needs to have."""
+
+    cron: Cron | None = None
     every: Seconds | None = None
-    tz: Annotated[str, Field(max_length=100)] = "UTC"
-    missed: Literal["skip", "one", "all"] = "one"
-    overlap: Literal["allow", "skip", "replace"] = "allow"
+    tz: Zone = "UTC"
+
+
+class TimingView(View):
+    """What a timing means: in words, and its next three times in its own zone."""
+
+    sentence: str
+    next: list[datetime]
 
 
 class StartedView(View):
@@ -159,6 +191,33 @@ async def create_schedule(call: ApiCall, body: NewScheduleBody) -> ScheduleView:
     await call.ask(store.create_schedule(written, replace=False))
     await call.record("schedule.create", body.name)
     return ScheduleView.of(await _schedule(call, body.name), call)
+
+
+@schedules.get("/schedule-times", for_all=True)
+async def explain_timing(call: ApiCall, query: TimesQuery) -> TimingView:
+    """Say in words when a timing would fire from now on."""
+    timing = timing_of(query.cron, query.every, query.tz)
+    now = await call.ask(database_clock())
+    return TimingView(sentence=str(timing), next=timing.first(3, now, now))
+
+
+@schedules.put("/schedules/{name}", scope=Scope.OPERATE, for_all=True, problems=(NOT_FOUND, CONFLICT))
+async def edit_schedule(call: ApiCall, name: str, body: EditScheduleBody) -> ScheduleView:
+    """Change a schedule that was made at run time; what is declared in code is changed there."""
+    timing = timing_of(body.cron, body.every, body.tz)
+    before = await _schedule(call, name)
+    changes: dict[str, Any] = {
+        "cron": timing.cron, "every": body.every, "tz": timing.tz, "missed": body.missed, "overlap": body.overlap,
+    }  # fmt: skip
+    if body.payload is not None:
+        changes["payload"] = body.payload
+    await call.ask(store.edit_schedule(name, changes))
+    after = await _schedule(call, name)
+    await call.record(
+        "schedule.edit", name, body.reason, before=str(before.timing), after=str(after.timing),
+        payload="replaced" if body.payload is not None else "kept",
+    )  # fmt: skip
+    return ScheduleView.of(after, call)
 
 
 @schedules.post("/schedules/{name}/run", scope=Scope.OPERATE, for_all=True, problems=(NOT_FOUND,))

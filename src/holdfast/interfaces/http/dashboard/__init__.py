@@ -20,6 +20,7 @@ from holdfast.interfaces.http.dashboard import statics
 from holdfast.interfaces.http.dashboard.approvals import number_waiting
 from holdfast.interfaces.http.dashboard.buttons import actions_of
 from holdfast.interfaces.http.dashboard.look import Window
+from holdfast.interfaces.http.dashboard.narrowing import is_narrowed, label_of, narrowed
 from holdfast.interfaces.http.dashboard.navigation import ENTRIES
 from holdfast.interfaces.http.dashboard.page import (
     Action,
@@ -40,6 +41,7 @@ from holdfast.interfaces.http.forms import read_form
 from holdfast.interfaces.http.html import headers
 from holdfast.interfaces.http.problem import Refusal, refusal_of
 from holdfast.interfaces.http.streaming import Stream
+from holdfast.runtime.live import Full
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
@@ -161,14 +163,9 @@ class Dashboard:
         if isinstance(done, Shown):
             return await self._shown(request, principal, done)
         there = RedirectResponse(_prefix(request) + done.to, HTTPStatus.SEE_OTHER)
-        there.set_cookie(
-            _SAID,
-            quote(done.says[:_LONGEST_SAID]),
-            max_age=60,
-            path=_prefix(request) + "/",
-            httponly=True,
-            samesite="strict",
-        )
+        _keep(request, there, _SAID, done.says[:_LONGEST_SAID], 60)
+        if done.keeps is not None:
+            _keep(request, there, done.keeps.name, done.keeps.value or "", None if done.keeps.value else 0)
         return there
 
     async def _shown(self, request: Request, principal: Principal, shown: Shown) -> Response:
@@ -189,8 +186,12 @@ class Dashboard:
         if principal is None:
             await Refusal(problems.UNAUTHORIZED).response(scope, receive, send)
             return
-        with self._pulse.reader() as reader:
-            await Stream(self._access, request, principal, reader, send).run()
+        try:
+            with self._pulse.reader() as reader:
+                await Stream(self._access, request, principal, reader, send).run()
+        except Full as full:
+            refused = Refusal(problems.TOO_MANY, str(full), headers={"Retry-After": "30"})
+            await refused.response(scope, receive, send)
 
     # -- the frame ---------------------------------------------------------------------------------------------------------
 
@@ -198,6 +199,7 @@ class Dashboard:
         principal = await self._access.principal(request)
         if principal is not None:
             self._access.spend(principal)
+            return narrowed(request, principal)
         return principal
 
     def _frame(self, request: Request, principal: Principal) -> dict[str, Any]:
@@ -210,6 +212,8 @@ class Dashboard:
             "query": _query(request),
             "said": unquote(request.cookies.get(_SAID, ""))[:_LONGEST_SAID],
             "missing": statics.missing(),
+            "environment": label_of(self._access.environment),
+            "is_narrowed": is_narrowed(request),
             "waiting": None,
             "buttons": [button for button in self._buttons if principal.may(button.scope)],
             "here": request.url.path.removeprefix(prefix) or "/",
@@ -244,6 +248,12 @@ def _query(request: Request) -> dict[str, str]:
     """Read what stands behind the question mark; what is there several times, as boxes to tick are, is joined by commas."""
     given = request.query_params
     return {name: ",".join(given.getlist(name)) for name in given}
+
+
+def _keep(request: Request, answer: Response, name: str, value: str, seconds: int | None) -> None:
+    """Give a browser something to send again: for so long, or until it is closed."""
+    path = _prefix(request) + "/"
+    answer.set_cookie(name, quote(value), max_age=seconds, path=path, httponly=True, samesite="strict")
 
 
 def _said(refusal: Refusal) -> str:

@@ -77,6 +77,17 @@ def _attempt(
     )
 
 
+def as_lines(attempts: Sequence[Attempt]) -> str:
+    """Write what attempts logged as a file has it, the oldest first; a message of several lines is indented after its first."""
+    return "".join(
+        f"{line.at.isoformat() if line.at else '-'} attempt={attempt.number} {line.level or '-'} {line.logger or '-'}: "
+        + line.message.replace("\n", "\n    ")
+        + "\n"
+        for attempt in reversed(attempts)
+        for line in attempt.lines
+    )
+
+
 def _outcome(ended: TransitionView | None) -> str:
     return "running" if ended is None else ended.to_status.lower().replace("_", " ")
 

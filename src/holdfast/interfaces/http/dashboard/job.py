@@ -29,11 +29,11 @@ from holdfast.interfaces.http.api.jobs import (
 )
 from holdfast.interfaces.http.api.payloads import REVEALED_FOR
 from holdfast.interfaces.http.api.words import ReasonBody
-from holdfast.interfaces.http.dashboard.attempts import LEVELS, attempts_of
+from holdfast.interfaces.http.dashboard.attempts import LEVELS, as_lines, attempts_of
 from holdfast.interfaces.http.dashboard.copying import as_curl, as_python, is_partly_hidden
 from holdfast.interfaces.http.dashboard.flow_graph import MOST_DRAWN, Edge, Node, flow_graph, grouped, outline
 from holdfast.interfaces.http.dashboard.look import Look
-from holdfast.interfaces.http.dashboard.page import Asked, Done, Form, Section
+from holdfast.interfaces.http.dashboard.page import Asked, Done, File, Form, Section
 from holdfast.interfaces.http.dashboard.rendering import as_json, short_id
 from holdfast.interfaces.http.dashboard.state_picture import state_picture
 from holdfast.interfaces.http.dashboard.timeline import FILTERS, Filter, Told, timeline
@@ -43,6 +43,7 @@ from holdfast.interfaces.http.operation import ListQuery
 job = Section("jobs")
 
 Tab: TypeAlias = Literal["timeline", "steps", "attempts", "payload", "graph", "audit"]
+Level: TypeAlias = Literal["debug", "info", "warning", "error", "critical"]
 MOST_EDGES = 1500
 _MOST_LINES = 600  # of the graph as a list
 _PART, _MOST_PARTS = 200, 5
@@ -55,7 +56,7 @@ class JobAsked(Asked):
 
     tab: Tab = "timeline"
     only: Filter = "all"
-    level: Literal["debug", "info", "warning", "error", "critical"] = "debug"
+    level: Level = "debug"
     after: Annotated[str, Field(pattern=r"^[0-9]{1,18}$")] | None = None
 
 
@@ -251,6 +252,26 @@ def flow_parts(jobs: Sequence[FlowJobView]) -> tuple[list[Node], list[Edge]]:
                 continue
             edges.setdefault((before, each.id), Edge(before, each.id, kind))
     return nodes, list(edges.values())
+
+
+# -- files -----------------------------------------------------------------------------------------------------------------
+
+
+class LogAsked(Asked):
+    """From which level on, and of which attempt; of all unless told."""
+
+    level: Level = "debug"
+    attempt: int | None = None
+
+
+@job.download("/jobs/{job_id:uuid}/log")
+async def keep_log(look: Look, asked: LogAsked, job_id: UUID) -> File:
+    """Write what a job's attempts logged."""
+    await look.at(show_job, job_id)
+    left, _ = await _all(look, list_attempts, job_id)
+    chosen = [each for each in attempts_of([], left, asked.level) if asked.attempt in {None, each.number}]
+    which = "" if asked.attempt is None else f"-attempt-{asked.attempt}"
+    return File(f"{short_id(job_id)}{which}.log", "text/plain", as_lines(chosen))
 
 
 # -- forms -----------------------------------------------------------------------------------------------------------------

@@ -261,6 +261,3 @@ def _quoted(name: str) -> str:
         escaped = name.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{escaped}"'
     return name
-
-
-jobs.page("/jobs", "Jobs", state_chips, job_list, search_words, asked=JobsAsked)

@@ -33,6 +33,10 @@ class Look:
         """Whether this person has a scope."""
         return self.principal.may(scope)
 
+    def require(self, handler: Callable[..., Awaitable[Any]]) -> None:
+        """Refuse whoever may not ask this operation of the API."""
+        operation_of(handler).refuse(self.principal)
+
     async def at(self, handler: Callable[P, Awaitable[T]], /, *arguments: Any, **named: Any) -> T:
         """Ask an operation of the API, under its own rules for who may."""
         operation_of(handler).refuse(self.principal)

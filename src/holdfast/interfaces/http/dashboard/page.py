@@ -41,11 +41,19 @@ class Form(BaseModel):
         )
 
 
+class Kept(NamedTuple):
+    """What a browser is to send from now on; nothing, and it forgets what it sent."""
+
+    name: str
+    value: str | None
+
+
 class Done(NamedTuple):
     """What a form has done, in a sentence, and where to go on."""
 
     says: str
     to: str
+    keeps: Kept | None = None
 
 
 class Shown(NamedTuple):

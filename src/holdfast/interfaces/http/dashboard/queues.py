@@ -4,11 +4,12 @@ from collections import defaultdict
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
+from uuid import UUID
 
 from pydantic import Field
 
 from holdfast.domain.access import Scope
-from holdfast.domain.health import MUCH_SKEW, WorkerState
+from holdfast.domain.health import LIVING, MUCH_SKEW
 from holdfast.interfaces.http.api.queues import (
     LimitBody,
     WorkerView,
@@ -18,9 +19,12 @@ from holdfast.interfaces.http.api.queues import (
     list_workers,
     pause_queue,
     pause_task,
+    quiet_worker,
     resume_queue,
     resume_task,
+    resume_worker,
     show_queue,
+    stop_worker,
 )
 from holdfast.interfaces.http.api.words import PauseBody, ReasonBody
 from holdfast.interfaces.http.dashboard.look import Look
@@ -30,7 +34,6 @@ from holdfast.store.overview import FLOW_PARTS, queue_flow
 queues = Section("queues")
 
 Reason = Annotated[str, Field(min_length=1, max_length=500)]
-_LIVING = {WorkerState.LIVE, WorkerState.LATE}
 Flow = list[tuple[int, int]]
 
 
@@ -45,7 +48,7 @@ async def queue_list(look: Look) -> dict[str, Any]:
 async def worker_list(look: Look) -> dict[str, Any]:
     """List the workers that live, and those that lately did."""
     found = (await look.at(list_workers)).items
-    return {"workers": found, "warnings": _warnings(found)}
+    return {"workers": found, "warnings": _warnings(found), "operates": look.may(Scope.OPERATE)}
 
 
 @queues.panel("queues", "jobs", "workers")
@@ -66,7 +69,11 @@ async def queue_tasks(look: Look, name: str) -> dict[str, Any]:
 async def queue_workers(look: Look, name: str) -> dict[str, Any]:
     """List the workers that serve this queue."""
     found = [each for each in (await look.at(list_workers)).items if name in each.queues]
-    return {"workers": [each for each in found if each.state in _LIVING], "warnings": []}
+    return {
+        "workers": [each for each in found if each.state in LIVING],
+        "warnings": [],
+        "operates": look.may(Scope.OPERATE),
+    }
 
 
 queues.page("/queues", "Queues", queue_list, worker_list)
@@ -85,7 +92,7 @@ async def _flows(look: Look, queue: str | None = None) -> defaultdict[str, Flow]
 
 def _warnings(workers: list[WorkerView]) -> list[str]:
     """Say what living workers should not disagree about: their release and the time."""
-    living = [each for each in workers if each.state in _LIVING]
+    living = [each for each in workers if each.state in LIVING]
     versions = sorted({each.version for each in living})
     told = []
     if len(versions) > 1:
@@ -174,3 +181,35 @@ async def resume_one(look: Look, form: TaskForm, name: str) -> Done:
     """Let a task's jobs run again."""
     await look.at(resume_task, form.task, ReasonBody(reason=form.reason))
     return Done(f"Task {form.task} runs again.", f"/queues/{quote(name)}")
+
+
+class WorkerForm(Form):
+    """Which worker, and why."""
+
+    worker: UUID
+    reason: Reason
+
+
+@queues.action("/queues/quiet-worker")
+async def quiet(look: Look, form: WorkerForm) -> Done:
+    """Let a worker claim no more."""
+    worker = await look.at(quiet_worker, form.worker, ReasonBody(reason=form.reason))
+    return Done(
+        f"Worker {worker.name} claims no more from its next heartbeat on; what it runs goes on.", "/queues"
+    )
+
+
+@queues.action("/queues/stop-worker")
+async def stop(look: Look, form: WorkerForm) -> Done:
+    """Let a worker end."""
+    worker = await look.at(stop_worker, form.worker, ReasonBody(reason=form.reason))
+    return Done(
+        f"Worker {worker.name} hears it with its next heartbeat, finishes what it runs, and ends.", "/queues"
+    )
+
+
+@queues.action("/queues/resume-worker")
+async def claim_again(look: Look, form: WorkerForm) -> Done:
+    """Let a quiet worker claim again."""
+    worker = await look.at(resume_worker, form.worker, ReasonBody(reason=form.reason))
+    return Done(f"Worker {worker.name} claims again from its next heartbeat on.", "/queues")

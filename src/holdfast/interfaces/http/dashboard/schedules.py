@@ -128,10 +128,6 @@ async def schedule_runs(look: Look, name: str) -> dict[str, Any]:
     return {"runs": (await _runs(look, [name], _SHOWN_RUNS))[name][::-1]}
 
 
-schedules.page("/schedules", "Schedules", schedule_list)
-schedules.page("/schedules/{name:path}", "Schedule", schedule_card, schedule_runs, name="schedule")
-
-
 async def _schedule(look: Look, name: str) -> Schedule:
     operation_of(show_schedule).refuse(look.principal)
     found = await look.call.ask(store.schedules(name))

@@ -81,3 +81,9 @@ class PasswordForm(Form):
 
     name: Words
     password: Annotated[str, Field(max_length=1000)]
+
+
+class TenantForm(Form):
+    """Whose things to look at; nothing is everybody's."""
+
+    tenant: Annotated[str, Field(max_length=200, pattern=r"^[^\x00*]+$")] | None = None

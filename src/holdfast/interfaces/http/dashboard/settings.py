@@ -9,8 +9,11 @@ from holdfast.interfaces.http.api.system import examine_system, show_system
 from holdfast.interfaces.http.api.words import ReasonBody
 from holdfast.interfaces.http.dashboard import setting_forms as forms
 from holdfast.interfaces.http.dashboard.look import Look
-from holdfast.interfaces.http.dashboard.page import Done, Section
+from holdfast.interfaces.http.dashboard.narrowing import COOKIE, is_narrowed
+from holdfast.interfaces.http.dashboard.page import Done, Kept, Section
 from holdfast.interfaces.http.dashboard.rule_words import watches
+from holdfast.interfaces.http.problem import FORBIDDEN, Refusal
+from holdfast.store.access import enter
 
 settings = Section("settings")
 
@@ -112,3 +115,16 @@ async def switch(look: Look, form: forms.FlagForm) -> Done:
     body = FlagBody(enabled=form.state == "on", percent=form.percent, reason=form.reason)
     flag = await look.at(set_flag, form.name, body)
     return Done(f"Flag {form.name} is {flag.status}.", "/settings/tasks")
+
+
+@settings.action("/settings/tenant")
+async def choose_tenant(look: Look, form: forms.TenantForm) -> Done:
+    """Look at one tenant's things alone, or at everybody's again; who is bound to one stays there."""
+    if look.principal.tenant is not None and not is_narrowed(look.request):
+        raise Refusal(FORBIDDEN, f"you belong to {look.principal.tenant}")
+    if form.tenant is None:
+        return Done("You see all tenants again.", "/", Kept(COOKIE, None))
+    await look.call.ask(enter(form.tenant))  # refused where the database cannot keep tenants apart
+    return Done(
+        f"You see what the people of {form.tenant} see, and nothing else.", "/", Kept(COOKIE, form.tenant)
+    )

@@ -4,26 +4,42 @@ from calendar import monthrange
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import quote, urlencode
 
 from pydantic import Field
 
-from holdfast.interfaces.http.api.figures import QuotaQuery, QuotaView, UsageQuery, list_quotas, list_usage
+from holdfast.domain.access import Scope
+from holdfast.interfaces.http.api.figures import (
+    QuotaBody,
+    QuotaQuery,
+    QuotaView,
+    UsageQuery,
+    WeightBody,
+    list_quotas,
+    list_usage,
+    set_quota,
+    set_weight,
+)
+from holdfast.interfaces.http.api.jobs import read_search
+from holdfast.interfaces.http.api.keys import KeysQuery, list_keys
 from holdfast.interfaces.http.dashboard.drawing import stacked
 from holdfast.interfaces.http.dashboard.look import Look
-from holdfast.interfaces.http.dashboard.page import Asked, File, Section
+from holdfast.interfaces.http.dashboard.page import Asked, Done, File, Form, Section
 from holdfast.interfaces.http.dashboard.tables import as_csv
 from holdfast.interfaces.http.dashboard.terms import jobs, term
 from holdfast.interfaces.http.operation import operation_of
 from holdfast.store import figures
 from holdfast.store.access import database_clock
+from holdfast.store.search import count_jobs
 from holdfast.store.tenants import tenant_weights
 
 usage = Section("usage")
 
 MOST_TENANTS = 200
 MOST_TASKS = 100
+MOST_KEYS = 20
+MOST_KEPT = 10_000
 BARS_WIDTH, BARS_HEIGHT = 620, 120
 MEASURES = {"enqueued": "jobs enqueued", "runs": "attempts begun", "run_seconds": "seconds run"}
 
@@ -120,7 +136,11 @@ async def usage_limits(look: Look, tenant: str) -> dict[str, Any]:
     quotas = (await look.at(list_quotas, QuotaQuery(tenant=tenant))).items
     running = await look.call.ask(figures.running_by_tenant())
     weights = {each.tenant: each.weight for each in await look.call.ask(tenant_weights())}
+    every = read_search(look.call, f"{term('tenant', tenant)} since:36500d")
     return {
+        "kept": await look.call.ask(count_jobs(every, MOST_KEPT, looked_at=MOST_KEPT)),
+        "sets": look.may(Scope.ADMIN) and look.principal.tenant is None,
+        "measures": MEASURES,
         "quotas": [_mark(quota) for quota in quotas],
         "running": running.get(tenant, 0),
         "weight": weights.get(tenant, 1),
@@ -129,8 +149,66 @@ async def usage_limits(look: Look, tenant: str) -> dict[str, Any]:
     }
 
 
+@usage.panel()
+async def tenant_keys(look: Look, tenant: str) -> dict[str, Any]:
+    """List the keys of a tenant's programs, for admins."""
+    _whose(look, tenant)
+    if not look.may(Scope.ADMIN):
+        return {"keys": None, "is_cut": False}
+    found = await look.at(list_keys, KeysQuery(tenant=tenant, limit=MOST_KEYS))
+    return {"keys": found.items, "is_cut": found.next is not None}
+
+
 usage.page("/usage", "Usage", usage_bars, usage_tenants, asked=Month)
-usage.page("/usage/{tenant:path}", "Usage", usage_bars, usage_limits, usage_tasks, name="tenant", asked=Month)
+usage.page(
+    "/usage/{tenant:path}",
+    "Usage",
+    usage_bars,
+    usage_limits,
+    usage_tasks,
+    tenant_keys,
+    name="tenant",
+    asked=Month,
+)
+
+
+class QuotaForm(Form):
+    """What a tenant may use; without marks the quota goes."""
+
+    measure: Literal["enqueued", "runs", "run_seconds"]
+    period: Literal["day", "month"]
+    task: Annotated[str, Field(max_length=200)] | None = None
+    soft: Annotated[float, Field(gt=0, le=1e15)] | None = None
+    hard: Annotated[float, Field(gt=0, le=1e15)] | None = None
+
+
+@usage.action("/usage/{tenant:path}/quota")
+async def change_quota(look: Look, form: QuotaForm, tenant: str) -> Done:
+    """Set a quota, or take it away."""
+    await look.at(set_quota, QuotaBody(tenant=tenant, **form.model_dump()))
+    what = f"{MEASURES[form.measure]} a {form.period}"
+    marks = [
+        f"{name} at {mark:,.0f}"
+        for name, mark in (("soft", form.soft), ("hard", form.hard))
+        if mark is not None
+    ]
+    said = f"{what}: {' and '.join(marks)}" if marks else f"no quota of {what}"
+    return Done(f"{tenant} has {said}.", f"/usage/{quote(tenant, safe='')}")
+
+
+class WeightForm(Form):
+    """How many jobs in its turn, and why."""
+
+    weight: Annotated[int, Field(ge=1, le=1000)]
+    reason: Annotated[str, Field(min_length=1, max_length=500)]
+
+
+@usage.action("/usage/{tenant:path}/weight")
+async def change_weight(look: Look, form: WeightForm, tenant: str) -> Done:
+    """Say how many jobs a tenant gets in its turn."""
+    await look.at(set_weight, tenant, WeightBody(weight=form.weight, reason=form.reason))
+    jobs_a_turn = "1 job" if form.weight == 1 else f"{form.weight} jobs"
+    return Done(f"{tenant} gets {jobs_a_turn} in its turn.", f"/usage/{quote(tenant, safe='')}")
 
 
 @usage.download("/usage.csv")

@@ -14,6 +14,32 @@ begin
    where (select j.claim_id = mine.claim_id and j.status = 'RUNNING' from holdfast.job j where j.id = mine.id) is not true;
 end $$;
 
+-- Wishes something of a living worker: to be quiet, to stop, or (null) to claim again. Its next heartbeat tells it.
+create or replace function holdfast.wish_of_worker(p_worker uuid, p_wish text, p_actor text, p_reason text) returns void
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_worker holdfast.worker;
+begin
+  perform holdfast.require_unbound('a worker');
+  select * into v_worker from holdfast.worker w where w.id = p_worker and w.died_at is null for no key update;
+  if not found then
+    raise exception 'no living worker has the id %', p_worker using errcode = 'HF014';
+  end if;
+  if v_worker.queues = '{}' then
+    raise exception 'worker % is a program that claims for itself', v_worker.name
+      using errcode = 'HF001', hint = 'Stop it where it runs.';
+  end if;
+  if v_worker.wish = 'stop' and p_wish is distinct from 'stop' then
+    raise exception 'worker % was asked to stop, which cannot be taken back', v_worker.name
+      using errcode = 'HF001', hint = 'Start another.';
+  end if;
+  update holdfast.worker w
+     set wish = p_wish, wished_for = p_reason,
+         wished_by = case when p_wish is not null then coalesce(p_actor, session_user) end,
+         wished_at = case when p_wish is not null then holdfast.clock() end
+   where w.id = p_worker;
+end $$;
+
 create or replace function holdfast.fall_asleep(p_worker uuid, p_queues text[]) returns void
 language sql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
   insert into holdfast.sleeper (queue, worker_id)

@@ -95,6 +95,20 @@ begin
   end if;
 end $$;
 
+-- Changes when a schedule of the run time fires, its policies, and its payload if one is given; the rest stays.
+create or replace function holdfast.edit_schedule(p_name text, p_changes jsonb) returns void
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_is holdfast.schedule := holdfast.find_schedule(p_name);
+begin
+  if v_is.declared then
+    raise exception 'schedule % is declared in code', quote_literal(p_name)
+      using errcode = 'HF062', hint = 'Change it there: the next worker that starts brings it.';
+  end if;
+  perform holdfast.put_schedule(
+    jsonb_build_object('name', v_is.name, 'task', v_is.task, 'payload', v_is.payload, 'options', v_is.options) || p_changes, false, true);
+end $$;
+
 -- The declared schedules whose time may have come though no living worker declares them, while living workers that have
 -- their task say what they declare: their line was taken out of the code. Or the workers that have it are just restarting:
 -- is_gone says that none of them was there for a while.

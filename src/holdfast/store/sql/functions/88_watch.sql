@@ -94,7 +94,7 @@ language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
   select 'queue:' || l.queue, format('jobs wait in queue %s, and no live worker serves it', l.queue), null::uuid, 1::bigint, p_now
     from holdfast.open_lines(p_rule, p_now) as l
    where l.since < p_now - p_rule.period
-     and not exists (select from holdfast.worker w where w.died_at is null and w.stopped_at is null and w.seen_at + w.lease >= p_now and w.queues ? l.queue)
+     and not exists (select from holdfast.worker w where w.died_at is null and w.stopped_at is null and w.wish is null and w.seen_at + w.lease >= p_now and w.queues ? l.queue)
 $$;
 
 -- The oldest thousand that are open: there is nothing to be gained from telling of more.

@@ -4,7 +4,7 @@ with recursive served as materialized (
     from holdfast.worker w
    cross join jsonb_object_keys(w.queues) as queue (name)
    cross join unnest(w.tasks) as task (name)
-   where w.died_at is null and w.seen_at + w.lease >= holdfast.clock()),
+   where w.died_at is null and w.wish is null and w.seen_at + w.lease >= holdfast.clock()),
 tenants as (
   select q.name as queue, 1 as number, '' as tenant
     from unnest(%(queues)s::text[]) as q (name)

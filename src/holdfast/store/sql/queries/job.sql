@@ -5,9 +5,9 @@ select j.id, j.task, j.queue, j.status::text, j.priority, j.attempt, j.retry_cou
        case when %(whole)s then j.payload else '{}' end, case when %(whole)s then j.result end, case when %(whole)s then j.error else j.error - 'traceback' end,
        paused.by, paused.at, paused.reason,
        exists (select from holdfast.worker w
-                where w.died_at is null and w.queues ? j.queue and w.seen_at + w.lease >= holdfast.clock()),
+                where w.died_at is null and w.wish is null and w.queues ? j.queue and w.seen_at + w.lease >= holdfast.clock()),
        exists (select from holdfast.worker w
-                where w.died_at is null and w.queues ? j.queue and j.task = any (w.tasks) and w.seen_at + w.lease >= holdfast.clock()),
+                where w.died_at is null and w.wish is null and w.queues ? j.queue and j.task = any (w.tasks) and w.seen_at + w.lease >= holdfast.clock()),
        holder.seen_at, coalesce(holder.died_at is not null or holder.seen_at + holder.lease < holdfast.clock(), false),
        j.parent_id, j.compensates, (select c.id from holdfast.job c where c.compensates = j.id order by c.id desc limit 1),
        case when j.held_by is not null then holdfast.hold_facts(j.id, j.held_by) end,

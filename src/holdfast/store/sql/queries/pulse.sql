@@ -3,7 +3,7 @@ select jsonb_build_object(
   'jobs', (select max(h.xid) from holdfast.job_history h),
   'figures', (select p.ran_at from holdfast.projection p),
   'queues', (select md5(string_agg(q::text, ',' order by q.name)) from holdfast.queue q),
-  'workers', (select md5(string_agg(w.id::text || coalesce(w.stopped_at, w.died_at, 'infinity')::text, ',' order by w.id)) from holdfast.worker w),
+  'workers', (select md5(string_agg(w.id::text || coalesce(w.stopped_at, w.died_at, 'infinity')::text || coalesce(w.wish, ''), ',' order by w.id)) from holdfast.worker w),
   'schedules', (select md5(string_agg(s::text, ',' order by s.name)) from holdfast.schedule s),
   'alerts', (select md5(string_agg(a.id::text || coalesce(a.closed_at::text, ''), ',' order by a.id)) from (select * from holdfast.alert order by id desc limit 50) a),
   'approvals', (select md5(string_agg(o.id::text || (select count(*) from holdfast.approval_decision d where d.approval_id = o.id), ',' order by o.id))

@@ -16,7 +16,7 @@ with recursive in_line as (
 live as materialized (
   select w.queues
     from holdfast.worker w
-   where w.died_at is null and w.seen_at + w.lease >= holdfast.clock()),
+   where w.died_at is null and w.wish is null and w.seen_at + w.lease >= holdfast.clock()),
 running as materialized (
   select r.queue, count(*) as jobs
     from (select j.queue from holdfast.job j where j.holder is not null limit %(cap)s) as r

@@ -22,7 +22,7 @@ begin
     holdfast.admit_due, holdfast.sweep, holdfast.upkeep
     to holdfast_worker;
   grant execute on function
-    holdfast.cancel, holdfast.retry, holdfast.pause_queue, holdfast.resume_queue
+    holdfast.cancel, holdfast.retry, holdfast.pause_queue, holdfast.resume_queue, holdfast.wish_of_worker
     to holdfast_api;
   grant execute on function holdfast.admit_due, holdfast.sweep, holdfast.upkeep to holdfast_maint;
   grant execute on function holdfast.clock, holdfast.uuid_at, holdfast.is_terminal to holdfast_worker, holdfast_api, holdfast_viewer;
@@ -53,7 +53,7 @@ begin
   grant select on holdfast.flag, holdfast.slot, holdfast.rate_slot, holdfast.rate_wait to holdfast_api;
   grant execute on function holdfast.register_schedules, holdfast.due_schedules, holdfast.fire_schedule to holdfast_worker;
   grant execute on function
-    holdfast.create_schedule, holdfast.delete_schedule, holdfast.pause_schedule, holdfast.resume_schedule, holdfast.run_schedule
+    holdfast.create_schedule, holdfast.edit_schedule, holdfast.delete_schedule, holdfast.pause_schedule, holdfast.resume_schedule, holdfast.run_schedule
     to holdfast_api;
   grant select on holdfast.schedule, holdfast.schedule_run to holdfast_api;
   grant execute on function holdfast.set_tenant_weight to holdfast_api;
@@ -86,6 +86,8 @@ begin
   grant select on holdfast.webhook_delivery to holdfast_api;
   grant select on holdfast.audit to holdfast_api;   -- keys' digests are for nobody
   grant execute on function holdfast.create_operation to holdfast_api;
+  grant execute on function holdfast.save_view, holdfast.delete_view to holdfast_api;
+  grant select on holdfast.saved_view to holdfast_api;
   grant execute on function holdfast.run_chunk to holdfast_worker;
   grant select on holdfast.operation, holdfast.operation_chunk to holdfast_api;
   grant select on holdfast.audit to holdfast_api;   -- digests of keys, sessions and passwords are for nobody

@@ -40,14 +40,16 @@
       scales: { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.08 : 1] } },
       axes: [{ ...axis, values: uPlot.fmtDate && times }, { ...axis, size: 58, values: (_plot, values) => values.map(written) }],
       cursor: { sync: { key: together.key, setSeries: false }, drag: { x: true, y: false, setScale: false } },
-      legend: { live: true }, hooks: { setSelect: [zoom] },
+      tzDate: (seconds) => inZone(new Date(seconds * 1000)), legend: { live: true }, hooks: { setSelect: [zoom] },
     };
   }
+  // As times elsewhere on the page: of this browser, or UTC.
+  const inZone = (at) => (document.documentElement.dataset.zone === "utc" ? uPlot.tzDate(at, "Etc/UTC") : at);
   function times(_plot, splits, _axis, _space, step) {
     const write = uPlot.fmtDate(step >= 86400 ? "{D} {MMM}" : "{HH}:{mm}");
     const day = uPlot.fmtDate("{D} {MMM}");
     return splits.map((each) => {
-      const at = new Date(each * 1000);
+      const at = inZone(new Date(each * 1000));
       return step < 86400 && at.getHours() === 0 && at.getMinutes() === 0 ? day(at) : write(at);
     });
   }
@@ -94,7 +96,7 @@
   document.addEventListener("holdfast:swapped", () => draw());
   const redraw = () => draw(true);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  new MutationObserver(redraw).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+  new MutationObserver(redraw).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme", "data-zone"] });
   let settling;
   addEventListener("resize", () => {
     clearTimeout(settling);

@@ -1,0 +1,3 @@
+select w.wish
+  from holdfast.worker w
+ where w.id = %(worker)s

@@ -1,0 +1,97 @@
+"""The page of one tenant: what it may use, how much is kept of it, and the keys of its programs."""
+
+import pytest
+
+from dashboard.conftest import Looking
+from dashboard.looks import panel_of, words_of
+from holdfast import Holdfast
+from holdfast.domain.access import Role, Scope
+from holdfast.runtime.access import create_key
+from sql.support import Machine
+
+
+@pytest.fixture(autouse=True)
+def _tenants(app: Holdfast, machine: Machine) -> None:
+    machine.register("t")
+    for tenant, times in (("acme", 3), ("globex", 1)):
+        create_key(app, f"shop of {tenant}", scopes=[Scope.ENQUEUE], tenant=tenant)
+        for _ in range(times):
+            machine.enqueue(tenant=tenant)
+
+
+async def test_an_admin_sees_a_tenants_own_keys(looking: Looking) -> None:
+    async with looking(Role.ADMIN) as browser:
+        page = (await browser.get("/usage/acme")).text
+        listed = (await browser.get("/api/v1/keys", params={"tenant": "acme"})).json()["items"]
+
+    panel = words_of(panel_of(page, "tenant-keys"))
+    assert "shop of acme" in panel
+    assert "globex" not in panel
+    assert [key["name"] for key in listed] == ["shop of acme"]
+
+
+async def test_others_see_no_keys(looking: Looking) -> None:
+    async with looking(Role.OPERATOR) as browser:
+        page = (await browser.get("/usage/acme")).text
+    async with looking(Role.ADMIN, tenant="acme") as browser:
+        foreign = await browser.get("/api/v1/keys", params={"tenant": "globex"})
+        own = (await browser.get("/usage/acme")).text
+
+    assert "shop of" not in page
+    assert foreign.status_code == 404
+    assert "shop of acme" in own
+
+
+async def test_it_says_how_many_jobs_are_kept(looking: Looking) -> None:
+    async with looking(Role.VIEWER) as browser:
+        page = (await browser.get("/usage/acme")).text
+
+    assert "Jobs kept 3" in words_of(panel_of(page, "usage-limits"))
+
+
+async def test_an_admin_sets_and_removes_a_quota(looking: Looking, machine: Machine) -> None:
+    marks = {"measure": "enqueued", "period": "month", "soft": "2", "hard": "10000"}
+    async with looking(Role.ADMIN) as browser:
+        await browser.post("/usage/acme/quota", data=marks)
+        page = (await browser.get("/usage/acme")).text
+        await browser.post("/usage/acme/quota", data={"measure": "enqueued", "period": "month"})
+        gone = (await browser.get("/usage/acme")).text
+
+    assert "acme has jobs enqueued a month: soft at 2 and hard at 10,000." in page
+    assert "soft mark at 2" in words_of(panel_of(page, "usage-limits"))
+    assert "acme has no quota of jobs enqueued a month." in gone
+    assert machine.value("select count(*) from holdfast.quota") == 0
+
+
+async def test_an_admin_sets_how_many_jobs_it_gets_in_its_turn(looking: Looking, machine: Machine) -> None:
+    async with looking(Role.ADMIN, name="ann") as browser:
+        await browser.post("/usage/acme/weight", data={"weight": "3", "reason": "paid for it"})
+        page = (await browser.get("/usage/acme")).text
+
+    assert "acme gets 3 jobs in its turn." in page
+    assert "Jobs a turn 3" in words_of(panel_of(page, "usage-limits"))
+    done = machine.one(
+        "select actor, action, target, reason from holdfast.audit where action = 'tenant.weight'"
+    )
+    assert tuple(done.values()) == ("ann", "tenant.weight", "acme", "paid for it")
+
+
+@pytest.mark.parametrize(("role", "tenant"), [(Role.OPERATOR, None), (Role.ADMIN, "acme")])
+async def test_nobody_else_sets_quotas(
+    looking: Looking, machine: Machine, role: Role, tenant: str | None
+) -> None:
+    async with looking(role, tenant=tenant) as browser:
+        page = (await browser.get("/usage/acme")).text
+        await browser.post("/usage/acme/quota", data={"measure": "runs", "period": "day", "hard": "1"})
+        await browser.post("/usage/acme/weight", data={"weight": "3", "reason": "mine"})
+
+    assert "Set a quota" not in page
+    assert machine.value("select count(*) from holdfast.tenant") == 0
+    assert machine.value("select count(*) from holdfast.quota") == 0
+
+
+async def test_it_leads_to_what_its_people_see(looking: Looking) -> None:
+    async with looking(Role.VIEWER) as browser:
+        page = (await browser.get("/usage/acme")).text
+
+    assert "See only what its people see" in page
