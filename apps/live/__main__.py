@@ -42,8 +42,9 @@ LOOK_AT = """\
 @click.option("--seed", default=6, show_default=True, help="Another one is another day.")
 def main(port: int, opens: bool, past: int, seed: int) -> None:
     """Let the five products work until Ctrl-C, on a database of their own, and serve the dashboard."""
-    # Unwinds, so that what was started is stopped.
+    # Both unwind, so that what was started is stopped; shells let programs in the background ignore the second.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     click.echo("Starting PostgreSQL and five products …", err=True)
     with test_server() as server, server.database() as database:
         parts = [

@@ -1,6 +1,7 @@
 """The hour before somebody came to watch, lived through in a few seconds: the database's clock begins in the past and is moved on by minutes."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
@@ -20,20 +21,30 @@ async def live_through(
     is_over: Callable[[], bool],
 ) -> None:
     """Let customers come minute by minute, and the clock move on when what they wanted is done, unless it is over before."""
-    left = minutes
-    clock.advance(-left * MINUTE)
+    behind = minutes * MINUTE
+    clock.advance(-behind)
     # Its lease outlasts the past: to a clock that leaps, every worker is silent for long.
-    working = asyncio.create_task(app.run_worker(lease=minutes * MINUTE + MINUTE, handle_signals=False))
+    working = asyncio.create_task(app.run_worker(lease=behind + MINUTE, handle_signals=False))
     try:
-        while left and not is_over():
-            await one_minute()
-            while (await app.ajobs(UNDER_WAY)).jobs:  # noqa: ASYNC110 - they are done within milliseconds
-                await asyncio.sleep(LOOK_EVERY)
-            await asyncio.to_thread(clock.advance, MINUTE)
-            left -= 1
-        await one_minute()  # the present one, until all others come
+        try:
+            for _ in range(minutes):
+                if is_over():
+                    return
+                began = time.monotonic()
+                await _finished(app, one_minute)
+                leap = max(MINUTE - (time.monotonic() - began), 0)  # so that no minute is left out
+                await asyncio.to_thread(clock.advance, leap)
+                behind -= leap
+        finally:
+            clock.advance(behind)  # whatever happens, the present is the present
+        await _finished(app, one_minute)  # it has customers too, until those of the others come
     finally:
-        clock.advance(left * MINUTE)  # whatever happens, the present is the present
         working.cancel()
         with suppress(asyncio.CancelledError):
             await working
+
+
+async def _finished(app: Holdfast, one_minute: Callable[[], Awaitable[None]]) -> None:
+    await one_minute()
+    while (await app.ajobs(UNDER_WAY)).jobs:  # noqa: ASYNC110 - they are done within milliseconds
+        await asyncio.sleep(LOOK_EVERY)

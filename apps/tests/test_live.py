@@ -142,9 +142,13 @@ def test_it_can_be_stopped_while_it_starts(holdfast_server: TestServer) -> None:
     )  # fmt: skip
     until("it has made its database", lambda: databases(holdfast_server, process.pid))
 
-    process.send_signal(signal.SIGINT)
+    try:
+        process.send_signal(signal.SIGINT)
 
-    assert process.wait(30) in {0, 1}
+        assert process.wait(PATIENCE) in {0, 1}
+    finally:
+        process.kill()
+        process.wait()
     assert databases(holdfast_server, process.pid) == []
 
 
