@@ -1,17 +1,34 @@
-"""Makes the READMEs' pictures: real jobs on real databases, as `holdfast job show` tells their stories."""
+"""Makes the READMEs' pictures from real jobs on real databases: the dashboard of the demo, and stories as `holdfast job show` tells them."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+import time
 from html import escape
 from pathlib import Path
+from typing import Any
+
+import httpx
 
 from apps.__main__ import PRODUCTS, play
-from holdfast import Holdfast
-from holdfast.testing import ScratchDatabase, TestServer, drain, test_server
+from apps.live.running import Demo, of_api, running
+from holdfast.testing import ScratchDatabase, TestServer, test_server
 
 HERE = Path(__file__).parent
 APPS = HERE.parent / "apps"
+WIDE, HIGH = 1280, 744  # down to the end of the charts
+A_SENTENCE = 39  # of what needs somebody
+SETTLES = 10_000  # milliseconds that the page has to draw its charts
+LARGEST = 300_000  # bytes
+PATIENCE = 600.0
+AGENTS_DONE = 20
+LATE = (40, 49)  # seconds of a minute
+HEADLESS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--no-proxy-server", "--hide-scrollbars",
+]  # fmt: skip
 CANDIDATES = 12
 LONGEST = 44  # lines of a product's picture
 WIDEST = 116  # characters of a line
@@ -20,25 +37,62 @@ COLOURS = {"↻": "#fbbf24", "○": "#94a3b8", "▶": "#60a5fa", "✓": "#4ade80
 
 
 def main() -> None:
-    """Draw the README's own job, and of every product the job that has the most to tell."""
+    """Draw the demo's dashboard, and of every product the job that has the most to tell."""
+    with running() as demo:
+        _draw_dashboard(demo)
     with test_server() as server:
-        _draw_order(server)
         for product in PRODUCTS:
             _draw_product(server, product)
 
 
-def _draw_order(server: TestServer) -> None:
-    with server.database() as database:
-        app = database.use(Holdfast())
+# -- the dashboard ---------------------------------------------------------------------------------------------------------
 
-        @app.task(queue="billing", retries=5, backoff=42)
-        async def charge(order_id: int, cents: int) -> str:  # noqa: ARG001 - shown as its payload
-            raise TimeoutError("the bank did not answer")
 
-        options = {"label": "Order 42", "subject": "order:42", "requested_by": "ana@example.com"}
-        job = charge.using(**options, tags=["vip"]).enqueue(42, cents=1999)  # type: ignore[arg-type]  # plain strings
-        drain(app)
-        _draw(HERE / "job-show.svg", [str(job.id)], database)
+def _draw_dashboard(demo: Demo) -> None:
+    """Take a picture of the first page at a moment when there is something to see."""
+    chromium = shutil.which("chromium") or sys.exit(
+        "chromium is not installed: there is nobody to take the picture"
+    )
+    with demo.inside() as client:
+        sentences = _wait_for_a_good_moment(client)
+    picture = HERE / "dashboard.png"
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        options = [
+            f"--window-size={WIDE},{HIGH + A_SENTENCE * sentences}",
+            f"--timeout={SETTLES}",
+            f"--user-data-dir={profile}",
+        ]
+        subprocess.run(
+            [chromium, *HEADLESS, *options, f"--screenshot={picture}", demo.new_link()],
+            check=True,
+            capture_output=True,
+        )
+    if picture.stat().st_size > LARGEST:
+        sys.exit(f"{picture} has {picture.stat().st_size:,} bytes, and {LARGEST:,} are the most")
+
+
+def _wait_for_a_good_moment(client: httpx.Client) -> int:
+    """Wait until jobs run and are tried again, somebody is needed, and the charts have live minutes; says how often needed."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        moving = [_jobs(client, f"status:{name}") for name in ("running", "retry")]
+        agents = of_api(client, "/statistics?hours=1&task=run_agent")["items"][0]["completed"]
+        needed = client.get("/?panel=attention").text.count("<li")
+        is_late = (
+            LATE[0] < time.time() % 60 < LATE[1]
+        )  # the minute that has just begun would be drawn as a fall
+        if all(moving) and agents >= AGENTS_DONE and needed and is_late:
+            return needed
+        time.sleep(1)
+    sys.exit("there was no good moment to take a picture of the demo")
+
+
+def _jobs(client: httpx.Client, search: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = of_api(client, f"/jobs?q={search}")["items"]
+    return found
+
+
+# -- the products ----------------------------------------------------------------------------------------------------------
 
 
 def _draw_product(server: TestServer, product: str) -> None:

@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import itertools
 import json
+import secrets
 import threading
 import time
 from collections.abc import Iterator
@@ -40,6 +41,7 @@ class Stripe:
         self.events: list[dict[str, Any]] = []
         self._answers: dict[str, dict[str, Any]] = {}  # by idempotency key
         self._numbers = itertools.count(1)
+        self._account = secrets.token_hex(4)  # ids are unique among all accounts
         self._lock = threading.Lock()
 
     # -- its API -----------------------------------------------------------------------------------------------------------
@@ -94,7 +96,7 @@ class Stripe:
         """Make an event about something."""
         with self._lock:
             event = {
-                "id": f"evt_{len(self.events) + 1}",
+                "id": f"evt_{self._account}_{len(self.events) + 1}",
                 "object": "event",
                 "api_version": "2025-09-30.clover",
                 "created": int(time.time()),

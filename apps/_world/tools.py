@@ -4,6 +4,7 @@ Kinds of trouble: `limited` (429 with Retry-After), `unavailable` (503 without o
 `lost` (done, but the connection breaks), `late` (done, but no answer in time), `unknown` (404, and will stay so), `huge` (an answer of more than a megabyte).
 """
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ class Tools:
     def __init__(self, script: Script | None = None) -> None:
         self.url = ""
         self.script = script or Script()
+        self.takes = 0.0  # seconds
         self.documents = {"draft one": "apples are red", "draft two": "pears are green", "minutes": "we met"}
         self.asked: list[tuple[str, str]] = []  # tool and key of every request, repeats included
         self.done: list[tuple[str, str]] = []  # what took effect: each key once
@@ -69,6 +71,7 @@ class Tools:
         tool, key = request.path_params["tool"], request.headers["idempotency-key"]
         wanted = await request.json()
         self.asked.append((tool, key))
+        await asyncio.sleep(self.takes)
         trouble = self.script.next()
         if trouble in _REFUSALS:
             return _REFUSALS[trouble]()

@@ -101,6 +101,7 @@ class Run:
         self._state = "success"
         self._outputs: dict[str, str] = {}
         self._process: subprocess.Popen[str] | None = None
+        self._groups: list[int] = []  # of the steps' processes
         self._workflow = read_workflow(path)
         self._lock = threading.Lock()
         self.name = self._filled(self._workflow.run_name)
@@ -130,18 +131,20 @@ class Run:
                 self._state = "vanished"
                 self._kill()
         self.thread.join(PATIENCE)
-        pid = self.folder / "temp" / "heartbeat.pid"
-        # Empty when the step was killed before it wrote it: its heartbeat went with it.
-        if pid.exists() and (written := pid.read_text().strip()):
-            with suppress(ProcessLookupError):
-                os.kill(int(written), signal.SIGKILL)
 
     def _run(self) -> None:
         for step in self._workflow.steps:
             if step.script is not None and self._state != "vanished" and self._wanted(step.condition):
                 self._perform(step)
+        self._end_orphans()
         with self._lock:
             self.conclusion = self._state
+
+    def _end_orphans(self) -> None:
+        """End what steps have left running, as a runner does: a heartbeat that nobody stopped, and its pause."""
+        for group in self._groups:
+            with suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
 
     def _wanted(self, condition: str) -> bool:
         states = {
@@ -172,6 +175,7 @@ class Run:
                 ["sh", "-e", "-c", script], cwd=self.folder, env=environment, text=True,  # noqa: S607 - PATH's, as on a runner
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
+            self._groups.append(self._process.pid)
         output, _ = self._process.communicate()
         self.ran.append(step.name)
         self.output += output

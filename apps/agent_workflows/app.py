@@ -10,7 +10,8 @@ app = Holdfast()
 _settings = Settings.read()
 if _settings.smtp_host is not None:
     # Approvers that are named by an address get a link to the approval page, each with a secret of their own.
-    app.alerts.to(Email(_settings.smtp_host, _settings.smtp_port, sender=_settings.mail_sender))
+    mail = Email(_settings.smtp_host, _settings.smtp_port, sender=_settings.mail_sender)
+    app.alerts.to(mail, name="agents-mail")  # names are shared by all apps of a database
 
 
 def prepare() -> None:

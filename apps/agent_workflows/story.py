@@ -67,9 +67,9 @@ class Ann:
         )
         return answer.raise_for_status().json()
 
-    def give(self, agent: str, goal: dict[str, Any]) -> str:
-        """Make an impatient agent that asks Ben, and give it a goal."""
-        self._ask("PUT", f"/agents/{agent}", {"backoff_base": 0.1, "approvers": [BEN]})
+    def give(self, agent: str, goal: dict[str, Any], approvers: list[str] | None = None) -> str:
+        """Make an impatient agent that asks Ben, or others, and give it a goal."""
+        self._ask("PUT", f"/agents/{agent}", {"backoff_base": 0.1, "approvers": approvers or [BEN]})
         return str(self._ask("POST", f"/agents/{agent}/jobs", goal)["id"])
 
     async def question(self) -> tuple[str, str]:
@@ -99,12 +99,15 @@ class Ann:
 
     async def ended(self, job_id: str) -> dict[str, Any]:
         """Wait until a job has ended, and show it."""
+        await until(f"job {job_id} has ended", lambda: self.has_ended(job_id))
+        return self._look(job_id)
 
-        def has_ended() -> Any:
-            job = self._ask("GET", f"/api/v1/jobs/{job_id}")
-            return job if job["finished_at"] else None
+    def has_ended(self, job_id: str) -> bool:
+        """Look whether a job has ended."""
+        return self._look(job_id)["finished_at"] is not None
 
-        job: dict[str, Any] = await until(f"job {job_id} has ended", has_ended)
+    def _look(self, job_id: str) -> dict[str, Any]:
+        job: dict[str, Any] = self._ask("GET", f"/api/v1/jobs/{job_id}")
         return job
 
     def history(self, job_id: str) -> list[dict[str, Any]]:

@@ -90,6 +90,7 @@ async def start_job(request: Request, user: str) -> Response:
         job = await run_agent.using(
             conn=connection,
             subject=f"agent:{agent_id}",
+            label=f"{agent_id}: {goal.topic}",
             retries=agent.max_retries,
             priority=goal.priority,
             tags=goal.tags,

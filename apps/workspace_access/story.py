@@ -95,9 +95,9 @@ async def happy(stage: Stage, world: World) -> str:
     """Let both approve, and see the advisor come in."""
     async with _calling(stage) as http:
         given = await matched("fr")
-        await _decide(http, given, "advisor", given.advisor)
+        await decide(http, given, "advisor", given.advisor)
         began = time.monotonic()
-        answer = await _decide(http, given, "client", given.owner)
+        answer = await decide(http, given, "client", given.owner)
         verify(
             answer.get("workspaceProvisioning") == "queued", f"the second approval queues nothing: {answer}"
         )
@@ -119,10 +119,10 @@ async def failing(stage: Stage, world: World) -> str:
     """Let the advisor be gone, and see the match return to where it was."""
     async with _calling(stage) as http:
         given = await matched()
-        await _decide(http, given, "client", given.owner)
+        await decide(http, given, "client", given.owner)
         async with app.atransaction() as conn:
             await conn.execute("delete from workspace_access.advisors where id = %s", (given.advisor,))
-        await _decide(http, given, "advisor", given.advisor)
+        await decide(http, given, "advisor", given.advisor)
 
         async def rolled_back() -> dict[str, Any] | None:
             shown: dict[str, Any] = (await http.get(f"{given.path}/active-match")).json()
@@ -146,7 +146,8 @@ async def _calling(stage: Stage) -> AsyncIterator[httpx.AsyncClient]:
     await app.aclose()
 
 
-async def _decide(http: httpx.AsyncClient, given: Given, side: str, who: UUID) -> dict[str, Any]:
+async def decide(http: httpx.AsyncClient, given: Given, side: str, who: UUID) -> dict[str, Any]:
+    """Let one side approve a match."""
     answer = await http.post(
         f"{PREFIX}/matches/{given.match}/{side}-decision",
         json={"decision": "approved"},

@@ -3,22 +3,28 @@
 from collections.abc import Awaitable as _Awaitable
 from collections.abc import Callable as _Callable
 from collections.abc import Collection as _Collection
+from collections.abc import Sequence as _Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.domain.access import Principal, Role, Scope
 from holdfast.domain.errors import Configuration as _Configuration
 from holdfast.domain.health import Check, Verdict
 from holdfast.domain.webhook import WebhookEvent
-from holdfast.runtime.access import create_key
+from holdfast.interfaces.http.button import Button, Pressed
+from holdfast.interfaces.http.login_links import LoginLinks
+from holdfast.runtime.access import add_person, create_key
 from holdfast.runtime.verifiers import GitHub, HmacHeader, SharedSecret, StandardWebhook, Stripe, Verifier
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
 
 __all__ = [
+    "Button",
     "Check",
     "GitHub",
     "HmacHeader",
+    "LoginLinks",
+    "Pressed",
     "Principal",
     "Role",
     "Scope",
@@ -28,6 +34,7 @@ __all__ = [
     "Verdict",
     "Verifier",
     "WebhookEvent",
+    "add_person",
     "asgi",
     "callbacks",
     "create_key",
@@ -42,16 +49,20 @@ def asgi(
     app: "Holdfast",
     parts: _Collection[str] | None = None,
     authenticate: _Callable[[Any], _Awaitable[Principal | None]] | None = None,
+    *,
+    links: LoginLinks | None = None,
+    buttons: _Sequence[Button] = (),
 ) -> Any:
     """Make an app's service as an ASGI application: to mount under any prefix, or to serve.
 
     `parts` are those of `holdfast server --parts`; `authenticate` says who makes a request where your own users do.
+    `links` let people in once without a password; `buttons` of yours stand on every page of the dashboard.
     """
     try:
         from holdfast.interfaces.http.asgi import asgi as make  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise _needs_server(error) from error
-    return make(app, parts, authenticate)
+    return make(app, parts, authenticate, links=links, buttons=buttons)
 
 
 def callbacks(app: "Holdfast") -> Any:
@@ -79,16 +90,27 @@ def examine(app: "Holdfast") -> list[Check]:
     return list(look(lambda: app.link.database, roles_required=False))
 
 
-def serve(application: Any, host: str = "127.0.0.1", port: int = 7070) -> int:
+def serve(
+    application: Any,
+    host: str = "127.0.0.1",
+    port: int = 7070,
+    *,
+    tries: int = 1,
+    opened: _Callable[[str], None] | None = None,
+) -> int:
     """Serve an ASGI application as `holdfast server` does, until SIGTERM or Ctrl-C; gives the process' exit code.
 
     For an application that mounts ours: streams end at once when it is told to stop, where uvicorn alone would wait for them.
+    A port that is taken is followed by the next, so many `tries`; `opened` is told the address once somebody can come.
     """
     try:
         from holdfast.interfaces.http import serving  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise _needs_server(error) from error
-    return serving.serve(application, serving.listen(host, port))
+    listener = serving.listen(host, port, tries=tries)
+    if opened is not None:
+        opened(serving.address_of(listener))
+    return serving.serve(application, listener)
 
 
 def webhooks(app: "Holdfast") -> Any:

@@ -68,13 +68,14 @@ def addresses(there: Mapping[str, Sequence[Any]]) -> Iterator[str]:
     """Write every address; what is there is named by the path that shows one of it."""
     for path, queries in PAGES.items():
         for query in queries:
-            shown = (
-                JOB
-                if "{job_id}" in query
-                else next((each for each in there if f"{path}/".startswith(f"{each}/")), path)
-            )
-            for value in there.get(shown, [""]):
-                yield re.sub(r"{.*?}", str(value), path + query)
+            yield from addresses_of(path, query, there)
+
+
+def addresses_of(path: str, query: str, there: Mapping[str, Sequence[Any]]) -> Iterator[str]:
+    """Write the addresses of one page."""
+    of_path = next((each for each in there if f"{path}/".startswith(f"{each}/")), path)
+    for value in there.get(JOB if "{job_id}" in query else of_path, [""]):
+        yield re.sub(r"{.*?}", str(value), path + query)
 
 
 async def all_pages(app: Holdfast, there: Mapping[str, Sequence[Any]], role: Role) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """The approvals page: whose they are, what a card says, and that a decision is about what was seen."""
 
+import html
 import re
 from uuid import UUID
 
@@ -109,8 +110,14 @@ async def test_the_first_card_stays_with_its_approval(machine: Machine, looking:
 
     async with looking(name="ann") as browser:
         page = await browser.get("/approvals")
+        card = f"/approvals?panel=first_card&card={soon.approval_id}"
+        decide(machine, soon.approval_id, "ben")
+        later = await browser.get(card)
 
-    assert f'hx-get="/approvals/{soon.approval_id}?panel=approval_card"' in page.text
+    assert f'hx-get="{html.escape(card)}"' in page.text
+    assert 'id="first-card"' in later.text  # in the same place, or nothing could be put there again
+    assert "Soon?" in later.text
+    assert "Already approved by ben" in later.text
 
 
 async def test_approving_what_was_seen_lets_the_job_go_on(machine: Machine, looking: Looking) -> None:

@@ -301,6 +301,14 @@ async def stepped(ctx: Context, name: str) -> str:
 
 
 @app.task(retries=0)
+async def held_between_steps(ctx: Context, name: str) -> None:
+    """Do one thing, wait for a sign, do another; a test kills the worker that waits."""
+    await ctx.step("first", _effect, ctx, "first")
+    await hold.function(ctx, name)
+    await ctx.step("last", _effect, ctx, "last")
+
+
+@app.task(retries=0)
 async def saga(ctx: Context) -> None:
     """Do two things, fail, and have both undone; a test kills the worker that undoes them."""
     for what in ("one", "two"):

@@ -1,16 +1,10 @@
 """Works through PgBouncer in transaction mode: no state of a session is needed on the main path."""
 
-import os
-import pwd
-import shutil
-import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
-from psycopg import conninfo
 
 from guarantees import shop as tasks
 from guarantees.conftest import Stage
@@ -19,57 +13,14 @@ from holdfast import Holdfast
 from holdfast.domain.search import parse
 from holdfast.store.connection import Database
 from holdfast.store.search import find_jobs
-
-SETTINGS = """
-[databases]
-* = host={host} port={port}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = {listen}
-unix_socket_dir =
-auth_type = plain
-auth_file = {users}
-pool_mode = transaction
-default_pool_size = 3
-max_client_conn = 100
-ignore_startup_parameters = extra_float_digits
-"""
+from world import pooler
 
 
 @pytest.fixture
 def pooled(stage: Stage, tmp_path: Path) -> Iterator[str]:
-    """The test's database behind a pooler with three connections."""
-    program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin")
-    if program is None:
-        pytest.skip("NOT RUN: pgbouncer is not installed here (apt-get install pgbouncer)")
-    parts = conninfo.conninfo_to_dict(stage.database.url)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        listen = free.getsockname()[1]
-    folder = Path("/var/tmp") if os.geteuid() == 0 else tmp_path
-    users, settings = folder / f"holdfast-pgbouncer-{listen}.txt", folder / f"holdfast-pgbouncer-{listen}.ini"
-    users.write_text(f'"{parts["user"]}" "{parts["password"]}"\n')
-    settings.write_text(SETTINGS.format(host=parts["host"], port=parts["port"], listen=listen, users=users))
-    account = pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else None
-    process = subprocess.Popen(
-        [program, settings], user=account, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    url = conninfo.make_conninfo(stage.database.url, host="127.0.0.1", port=listen)
-    try:
-        until("the pooler answers", lambda: _answers(url))
+    """The test's database behind a pooler."""
+    with pooler.pooled(stage.database.url, tmp_path) as url:
         yield url
-    finally:
-        process.terminate()
-        process.wait(10)
-        users.unlink()
-        settings.unlink()
-
-
-def _answers(url: str) -> bool:
-    try:
-        with psycopg.connect(url, connect_timeout=2):
-            return True
-    except psycopg.OperationalError:
-        return False
 
 
 def test_hundreds_of_jobs_go_through_a_transaction_pooler(stage: Stage, shop: Holdfast, pooled: str) -> None:

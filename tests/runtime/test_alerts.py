@@ -520,3 +520,19 @@ def test_a_worker_looks_at_the_rules_as_time_goes_by(
     drain(app, lease=1.0, queues={"default": 1})
 
     assert handle.status() is Status.COMPLETED
+
+
+def test_a_worker_whose_channel_another_app_had_declared_says_so_and_works(
+    holdfast_db: ScratchDatabase, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = (holdfast_db.use(Holdfast()) for _ in range(2))
+    for number, app in enumerate((first, second)):
+        app.made_in = f"shop{number}"
+        app.alerts.to(Email("127.0.0.1", free_port(), sender="us@example.com", to=["ops@example.com"]))
+    drain(first)
+
+    with caplog.at_level(logging.WARNING, "holdfast"):
+        drain(second)
+
+    taken = [record for record in caplog.records if record.message == "alerts:taken"]
+    assert [vars(record)["declared"] for record in taken] == ["email"]

@@ -2,9 +2,9 @@
 
 import html
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, Page, expect
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -15,26 +15,12 @@ from guarantees.waiting import until
 from holdfast.domain.approval import Invitation
 from holdfast.interfaces.http.asgi import asgi
 from service.test_approval_page import Office, office
+from service.watched import Watched
 from sql.asking import votes
-from world.browser import Browser, browser
+from world.browser import Window, browser
 from world.often import times
 
 __all__ = ["office"]  # the fixture
-
-
-class Watched:
-    """The service, and what it was sent: everything that a log of it could have."""
-
-    def __init__(self, office: Office) -> None:
-        self._application = asgi(office.app, ["approvals"])
-        self.requests: list[dict[str, str]] = []
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http":
-            sent = {key.decode(): value.decode() for key, value in scope["headers"]}
-            query = scope["query_string"].decode()
-            self.requests.append({**sent, ":": f"{scope['method']} {scope['path']}?{query}"})
-        await self._application(scope, receive, send)
 
 
 class Site:
@@ -54,40 +40,47 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site(office: Office) -> Iterator[Site]:
-    watched = Watched(office)
+    watched = Watched(asgi(office.app, ["approvals"]))
     with served(watched) as address:
         yield Site(office, watched, address)
 
 
 @pytest.fixture(scope="module")
-def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("browser")) as window:
-        yield window
+def chromium() -> Iterator[Browser]:
+    with browser() as launched:
+        yield launched
 
 
-def test_a_visit_shows_the_question_and_decides_nothing(site: Site, window: Browser) -> None:
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Page]:
+    window = Window(chromium)
+    yield window.page
+    window.close()
+
+
+def test_a_visit_shows_the_question_and_decides_nothing(site: Site, page: Page) -> None:
     invitation = site.office.invite()
 
     for _ in range(times(2, 100)):
-        window.visit(site.link(invitation))
-        until("the secret is out of sight", lambda: window.address == site.page_of(invitation))
-        window.until_text("Refund 900 €?")
+        page.goto(site.link(invitation))
+        expect(page).to_have_url(site.page_of(invitation))  # the secret is out of sight
+        expect(page.locator("body")).to_contain_text("Refund 900 €?")
     assert votes(site.office.machine, invitation.approval_id) == []
     assert site.office.decision(invitation) is None
     assert [sent for sent in site.watched.requests if invitation.token in str(sent)] == []
 
 
-def test_a_click_decides(site: Site, window: Browser) -> None:
+def test_a_click_decides(site: Site, page: Page) -> None:
     invitation = site.office.invite()
-    window.visit(site.link(invitation))
-    window.until_text("Refund 900 €?")
+    page.goto(site.link(invitation))
+    expect(page.locator("body")).to_contain_text("Refund 900 €?")
 
-    window.click('button[value="deny"]')
-    window.until_text("denying needs a reason")
+    page.click('button[value="deny"]')
+    expect(page.locator("body")).to_contain_text("denying needs a reason")
     before = site.office.decision(invitation)
-    window.type("#reason", "sent twice")
-    window.click('button[value="deny"]')
-    window.until_text("You have denied this as ann")
+    page.fill("#reason", "sent twice")
+    page.click('button[value="deny"]')
+    expect(page.locator("body")).to_contain_text("You have denied this as ann")
 
     assert (before, site.office.decision(invitation)) == (None, "denied")
     posted = [sent for sent in site.watched.requests if sent[":"].startswith("POST")][-1]
@@ -96,18 +89,21 @@ def test_a_click_decides(site: Site, window: Browser) -> None:
     assert "referer" not in posted
 
 
-def test_without_javascript_the_code_is_pasted(site: Site, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_without_javascript_the_code_is_pasted(site: Site, chromium: Browser) -> None:
     invitation = site.office.invite()
-    with browser(tmp_path_factory.mktemp("browser"), script=False) as window:
-        window.visit(site.link(invitation))
-        window.until_text("Show the question")
-        window.type("#code", invitation.token)
-        window.click("button")
-        window.until_text("Refund 900 €?")
-        window.click('button[value="approve"]')
-        window.until_text("You have approved this as ann")
+    window = Window(chromium, java_script_enabled=False)
+    page = window.page
+    page.goto(site.link(invitation))
+    expect(page.locator("body")).to_contain_text("Show the question")
+    page.fill("#code", invitation.token)
+    page.click("button")
+    expect(page.locator("body")).to_contain_text("Refund 900 €?")
+    page.click('button[value="approve"]')
+    expect(page.locator("body")).to_contain_text("You have approved this as ann")
+    window.close()
 
     assert site.office.decision(invitation) == "approved"
+    assert window.faults == []
 
 
 # -- A5: another site ---------------------------------------------------------------------------------------------------
@@ -122,37 +118,37 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_another_site_decides_nothing_even_with_the_secret(site: Site, window: Browser, attack: str) -> None:
+def test_another_site_decides_nothing_even_with_the_secret(site: Site, page: Page, attack: str) -> None:
     invitation = site.office.invite()
     given = {"code": invitation.token, "decision": "approve", "version": invitation.bound_hash}
     fields = "".join(f'<input name="{name}" value="{text}">' for name, text in given.items())
     form = ATTACKS["form"].format(page=site.page_of(invitation), fields=fields)
-    page = ATTACKS[attack].format(
+    evil_page = ATTACKS[attack].format(
         page=site.page_of(invitation), fields=fields, fields_js=given, token=invitation.token,
         srcdoc=html.escape(form, quote=True),
     )  # fmt: skip
     asked = len(site.watched.requests)
 
     async def evil(_request: Request) -> Response:
-        return HTMLResponse(page)
+        return HTMLResponse(evil_page)
 
     with served(Starlette(routes=[Route("/", evil)])) as address:
-        window.visit(address.replace("127.0.0.1", "localhost"))
+        page.goto(address.replace("127.0.0.1", "localhost"))
         until("the attack was made", lambda: len(site.watched.requests) > asked)
-        until("it is over", lambda: _is_over(window, attack))
+        until("it is over", lambda: _is_over(page, attack))
 
     assert site.office.decision(invitation) is None
     assert votes(site.office.machine, invitation.approval_id) == []
 
 
-def _is_over(window: Browser, attack: str) -> bool:
+def _is_over(page: Page, attack: str) -> bool:
     match attack:
         case "form":
-            return "This link cannot be used" in window.text
+            return "This link cannot be used" in page.inner_text("body")
         case "fetch":
-            return "sent" in window.text
+            return "sent" in page.inner_text("body")
         case "frame":
-            window.inside(0)  # the browser shows its own page instead of ours
-            return "Refund" not in window.text and "decision" not in window.text
+            # The browser shows its own page instead of ours, where nobody can look into it.
+            return page.frames[-1].url.startswith("chrome-error:")
         case _:
             return True

@@ -31,6 +31,7 @@ SAME_FOR_ALL = {
     "/a/approval.js": "GET",
     "/a/approval.css": "GET",
     "/login": "GET",
+    "/login.css": "GET",
     "/logout": "POST",
     "/livez": "GET",
     "/readyz": "GET",

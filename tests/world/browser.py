@@ -1,122 +1,125 @@
-"""A real browser without a window, driven over ChromeDriver's HTTP protocol (W3C WebDriver)."""
+"""A real browser without a window: Debian's Chromium, driven by Playwright, and what it complains about."""
 
+import os
+import re
 import shutil
-import socket
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
-
-from guarantees.waiting import until
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Dialog,
+    Page,
+    Request,
+    Response,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--no-proxy-server",
 ]  # fmt: skip
-_ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # as the standard calls it
-_GONE = {"stale element reference", "no such element"}
-_NO_SCRIPT = {"profile.managed_default_content_settings.javascript": 2}
-
-
-class PageGoneError(AssertionError):
-    """What was looked at went with its page: another one is on its way."""
-
-
-class Browser:
-    """One window of it."""
-
-    def __init__(self, client: httpx.Client, session: str) -> None:
-        self._client = client
-        self._session = session
-
-    def _ask(self, method: str, command: str, **body: Any) -> Any:
-        answer = self._client.request(
-            method, f"/session/{self._session}/{command}", json=body if method == "POST" else None
-        )
-        told = answer.json()["value"]
-        if answer.status_code != 200 and told.get("error") in _GONE:
-            raise PageGoneError(told)
-        assert answer.status_code == 200, told
-        return told
-
-    def visit(self, url: str) -> None:
-        """Go to a page, and wait until it is loaded."""
-        self._ask("POST", "url", url=url)
-
-    @property
-    def address(self) -> str:
-        """What stands in the address bar."""
-        return str(self._ask("GET", "url"))
-
-    @property
-    def text(self) -> str:
-        """What the page shows."""
-        return str(self._ask("GET", f"element/{self._find('body')}/text"))
-
-    def _find(self, selector: str) -> str:
-        found = self._ask("POST", "element", using="css selector", value=selector)
-        return str(found[_ELEMENT])
-
-    def type(self, selector: str, text: str) -> None:
-        """Write into a field."""
-        self._ask("POST", f"element/{self._find(selector)}/value", text=text)
-
-    def click(self, selector: str) -> None:
-        """Click, as a person does."""
-        self._ask("POST", f"element/{self._find(selector)}/click")
-
-    def inside(self, frame: int) -> None:
-        """Look into a frame of the page."""
-        self._ask("POST", "frame", id=frame)
-
-    def until_text(self, wanted: str) -> None:
-        """Wait until the page shows something."""
-        until(f"the page shows {wanted!r}", lambda: self._shows(wanted))
-
-    def _shows(self, wanted: str) -> bool:
-        try:
-            return wanted in self.text
-        except PageGoneError:
-            return False
+# Long enough for a busy machine; what promises to be quick is measured by its own test.
+PATIENCE = 20_000
+expect.set_options(timeout=PATIENCE)
+WIDE: ViewportSize = {"width": 1280, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+_AXE = Path(__file__).parent / "vendor/axe.min.js"
+_STANDARD = {
+    "type": "tag",
+    "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+}
+_CONTRAST = {"type": "rule", "values": ["color-contrast"]}
+_CHECK = """async (only) => (await axe.run(document, {runOnly: only, resultTypes: ["violations"], preload: false})).violations.map(
+    (each) => `${each.id}: ${each.help}: ` + each.nodes.slice(0, 5).map((node) => node.target.join(" ")
+        + " (" + node.any.concat(node.all, node.none).map((why) => why.message).join("; ") + ")").join(" | "))"""
+# A page may not keep its own violations to itself.
+_TELL_VIOLATIONS = """document.addEventListener("securitypolicyviolation", (event) =>
+    console.error(`CSP: ${event.violatedDirective} ${event.blockedURI} ${event.sample} ${event.sourceFile}:${event.lineNumber}`))"""
 
 
 @contextmanager
-def browser(folder: Path, *, script: bool = True) -> Iterator[Browser]:
-    """Start a browser that has never been anywhere."""
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("NOT RUN: chromium is not installed here (apt-get install chromium chromium-driver)")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [driver, f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    options = {
-        "binary": chromium,
-        "args": [*FLAGS, f"--user-data-dir={folder}"],
-        "prefs": {} if script else _NO_SCRIPT,
-    }
-    wanted = {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options}}}
-    try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, trust_env=False) as client:
-            until("the driver answers", lambda: _answers(client))
-            begun = client.post("/session", json=wanted).json()["value"]
-            assert "sessionId" in begun, begun
-            try:
-                yield Browser(client, begun["sessionId"])
-            finally:
-                client.delete(f"/session/{begun['sessionId']}")
-    finally:
-        process.terminate()
-        process.wait(10)
+def browser() -> Iterator[Browser]:
+    """Start a browser. Nothing else may run an event loop in this thread until it is gone."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("NOT RUN: chromium is not installed here (apt-get install chromium)")
+    with sync_playwright() as driver:
+        launched = driver.chromium.launch(executable_path=chromium, args=FLAGS)
+        try:
+            yield launched
+        finally:
+            launched.close()
 
 
-def _answers(client: httpx.Client) -> bool:
-    try:
-        return bool(client.get("/status").json()["value"]["ready"])
-    except httpx.TransportError:
-        return False
+class Window:
+    """A window of somebody who has never been anywhere, and everything in it that a person would call a fault."""
+
+    def __init__(self, browser: Browser, **options: Any) -> None:
+        context = browser.new_context(**{"viewport": WIDE, "reduced_motion": "reduce", **options})
+        context.set_default_timeout(PATIENCE)
+        self.context = context
+        self.faults: list[str] = []
+        self.page = self.another_tab()
+
+    def another_tab(self) -> Page:
+        """Open a tab; it is watched like the first."""
+        page = self.context.new_page()
+        page.add_init_script(_TELL_VIOLATIONS)
+        page.on("console", self._said)
+        page.on("pageerror", lambda error: self.faults.append(f"script: {error}"))
+        page.on("dialog", self._asked)
+        page.on("requestfailed", self._failed)
+        page.on("response", self._answered)
+        return page
+
+    def _said(self, message: ConsoleMessage) -> None:
+        # What was not answered well is told by the answer itself.
+        if message.type in ("error", "warning") and not message.text.startswith("Failed to load resource"):
+            self.faults.append(f"console: {message.text}")
+
+    def _asked(self, dialog: Dialog) -> None:
+        if dialog.type != "beforeunload":
+            self.faults.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def _failed(self, request: Request) -> None:
+        # Whoever leaves a page ends what it was still loading.
+        if request.failure != "net::ERR_ABORTED":
+            self.faults.append(f"request: {request.method} {request.url}: {request.failure}")
+
+    def _answered(self, response: Response) -> None:
+        if response.status >= 400:
+            self.faults.append(f"answer: {response.status} {response.request.method} {response.url}")
+
+    def close(self) -> None:
+        self.context.close()
+
+
+def axe_faults(page: Page, *, only_colours: bool = False) -> list[str]:
+    """Name what keeps people from using a page, by the rules of WCAG 2.2 AA; or by those of them about colours."""
+    if not _AXE.exists():
+        pytest.skip("NOT RUN: axe-core was not fetched (scripts/vendor)")
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(_AXE.read_text("utf-8"))  # not as an element of the page, whose policy would refuse it
+    found: list[str] = page.evaluate(_CHECK, _CONTRAST if only_colours else _STANDARD)
+    return found
+
+
+def overflow(page: Page) -> int:
+    """Say how many pixels the document is wider than its window."""
+    return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+
+def picture(page: Page, name: str, *, whole: bool = True) -> None:
+    """Leave a picture in the folder that HOLDFAST_TEST_PICTURES names, if it names one."""
+    if folder := os.environ.get("HOLDFAST_TEST_PICTURES"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        file = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
+        page.screenshot(path=Path(folder) / f"{file}.png", full_page=whole)

@@ -1,11 +1,12 @@
 """Logging in and out: whoever fails learns that it failed, and nothing about whom they tried to be."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
 
 from holdfast.domain.access import DEVICE_PREFIX, SESSION_PREFIX, Cookie, Principal
-from holdfast.domain.people import buckets, read_name
+from holdfast.domain.people import Bucket, buckets, read_name
 from holdfast.runtime.access import Linked, new_cookie
 from holdfast.runtime.logs import events
 from holdfast.runtime.passwords import Overrun, Passwords
@@ -75,18 +76,42 @@ class Sessions:
             return self._turned_away(arrival, _SOON, is_known=known is not None)
         if name is None or known is None or not is_right:
             return self._refused(arrival, is_known=known is not None)
-        made = LoggedIn(name, new_cookie(SESSION_PREFIX), device or new_cookie(DEVICE_PREFIX))
         renewed = await self._passwords.renewed(password, known.password)
-        async with link.atransaction() as transaction:
+        made = await self._begun(arrival, name, known, device, tried, renewed)
+        return made or self._refused(arrival, is_known=True)
+
+    async def let_in(self, arrival: Arrival) -> LoggedIn | Refused:
+        """Begin a session without a password, for who has proved otherwise who they are."""
+        name = read_name(arrival.name)
+        known = await self._app.link.aperform(people.find_person(name or "", arrival.device))
+        if name is None or known is None:
+            return self._refused(arrival, is_known=False)
+        device = arrival.device if known.is_known_device else None
+        made = await self._begun(arrival, name, known, device, by="link")
+        return made or self._refused(arrival, is_known=True)
+
+    async def _begun(
+        self,
+        arrival: Arrival,
+        name: str,
+        known: people.Known,
+        device: Cookie | None,
+        tried: Sequence[Bucket] = (),
+        renewed: str | None = None,
+        by: str | None = None,
+    ) -> LoggedIn | None:
+        """Begin a session; None when the person is disabled, or has another password since."""
+        made = LoggedIn(name, new_cookie(SESSION_PREFIX), device or new_cookie(DEVICE_PREFIX))
+        async with self._app.link.atransaction() as transaction:
             has_begun = await transaction.perform(
                 people.begin_session(
                     name, known, renewed, made.session, arrival.session, made.device, arrival.address, tried
                 )
             )
-            if not has_begun:  # disabled, or another password since
-                return self._refused(arrival, is_known=True)
-            who = Principal(name, frozenset())
-            await transaction.perform(record_action(who, arrival.address, "person.login", name, None, None))
+            if not has_begun:
+                return None
+            who, told = Principal(name, frozenset()), None if by is None else {"by": by}
+            await transaction.perform(record_action(who, arrival.address, "person.login", name, None, told))
         events.info("login", extra={"person": name, "address": arrival.address})
         return made
 

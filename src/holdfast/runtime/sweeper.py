@@ -144,7 +144,7 @@ class Sweeper:
         for name in await self.insist(lambda: registration):
             events.warning(
                 "alerts:taken",
-                extra={"name": name, "why": "another app had declared it; names are shared by all"},
+                extra={"declared": name, "why": "another app had declared it; names are shared by all"},
             )
 
     async def _evaluate_alerts(self) -> None:

@@ -170,7 +170,7 @@ def approval_page(app: "Holdfast", _access: Access) -> list[BaseRoute]:
     """Make the routes of the approval page."""
     page = ApprovalPage(app)
     script = pages.get_template("approval.js").render()
-    style = pages.get_template("approval.css").render()
+    style = pages.get_template("plain.css").render()
 
     async def as_page(request: Request) -> Response:
         return await page.answer(request)

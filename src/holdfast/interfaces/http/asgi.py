@@ -1,10 +1,11 @@
 """All doors together: one ASGI application, of which any parts can be served apart."""
 
 import os
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Mount
@@ -26,11 +27,13 @@ from holdfast.interfaces.http.api.schedules import schedules
 from holdfast.interfaces.http.api.system import system
 from holdfast.interfaces.http.api.views import views
 from holdfast.interfaces.http.approval_page import approval_page
+from holdfast.interfaces.http.button import Button
 from holdfast.interfaces.http.dashboard import dashboard
 from holdfast.interfaces.http.description import description
 from holdfast.interfaces.http.guard import guards
 from holdfast.interfaces.http.health import health
 from holdfast.interfaces.http.login import login
+from holdfast.interfaces.http.login_links import LoginLinks
 from holdfast.interfaces.http.metrics import metrics
 from holdfast.interfaces.http.operation import Operation
 from holdfast.interfaces.http.serve import not_found, routes
@@ -82,7 +85,8 @@ def _callbacks(app: "Holdfast", _access: Access) -> list[BaseRoute]:
 
 
 # What each part brings; the order is the order in which paths are looked at.
-PARTS: dict[str, Callable[["Holdfast", Access], list[BaseRoute]]] = {
+Brings: TypeAlias = Callable[["Holdfast", Access], list[BaseRoute]]
+PARTS: dict[str, Brings] = {
     "live": _live,  # these two before the API, whose prefix they share
     "tick": tick,
     "api": _api,
@@ -109,6 +113,8 @@ def asgi(
     *,
     auth: bool = True,
     settings: Settings | None = None,
+    links: LoginLinks | None = None,
+    buttons: Sequence[Button] = (),
 ) -> Starlette:
     """Make the application of these parts; all that are of use to the app unless told.
 
@@ -126,7 +132,12 @@ def asgi(
         await close_streams()
         await app.link.aclose()
 
-    made = [route for part in PARTS if part in chosen for route in PARTS[part](app, access)]
+    brought: dict[str, Brings] = {
+        **PARTS,
+        "login": partial(login, links=links),
+        "dashboard": partial(dashboard, buttons=buttons),
+    }
+    made = [route for part in PARTS if part in chosen for route in brought[part](app, access)]
     return Starlette(
         routes=made,
         lifespan=lifespan,

@@ -1,11 +1,10 @@
-"""/login and /logout: plain forms, read within limits, answered with a cookie or with the same words to everybody."""
+"""/login, /logout and /enter: plain forms, read within limits, answered with a cookie or with the same words to everybody."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from jinja2 import Environment, PackageLoader
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -14,27 +13,31 @@ from holdfast.domain.access import DEVICE_PREFIX, SESSION_PREFIX
 from holdfast.interfaces.http.access import Access
 from holdfast.interfaces.http.cookies import find_cookie, forget_session, keep_cookie
 from holdfast.interfaces.http.forms import read_form
+from holdfast.interfaces.http.html import headers, pages
+from holdfast.interfaces.http.login_links import PATH, LoginLinks
 from holdfast.interfaces.http.problem import Refusal, refusal_of
 from holdfast.runtime.sessions import Arrival, LoggedIn, Refused, Sessions, TooManyTries
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
 
+Answering: TypeAlias = Callable[[Request], Awaitable[Response]]
+
 _FIELDS = frozenset({"name", "password", "next"})
-_HTML = {
-    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-}
+_LINK_FIELDS = frozenset({"code"})
+_HTML = headers("style-src 'self'; form-action 'self'")
+_LINK_HTML = headers("script-src 'self'; style-src 'self'; form-action 'self'")
 _WRONG = "Name or password is wrong."
 _TOO_MANY = "Too many tries. Wait a while, then try again."
-_pages = Environment(loader=PackageLoader("holdfast.interfaces.http", "pages"), autoescape=True)
 
 
 class Door:
     """Where people log in and out."""
 
-    def __init__(self, app: "Holdfast", access: Access) -> None:
+    def __init__(self, app: "Holdfast", access: Access, links: LoginLinks | None = None) -> None:
         self._access = access
         self._sessions = Sessions(app)
+        self._links = links or LoginLinks()
 
     async def show(self, request: Request) -> Response:
         """Show the form."""
@@ -45,18 +48,9 @@ class Door:
         self._access.require_own_page(request)
         form = await read_form(request, _FIELDS)
         next_to = next_path(form.get("next"))
-        arrival = Arrival(
-            form.get("name", ""),
-            request.client.host if request.client else None,
-            find_cookie(request, SESSION_PREFIX),
-            find_cookie(request, DEVICE_PREFIX),
-        )
-        match await self._sessions.log_in(arrival, form.get("password", "")):
+        match await self._sessions.log_in(_arrival(request, form.get("name", "")), form.get("password", "")):
             case LoggedIn() as made:
-                there = RedirectResponse(_within(request, next_to), HTTPStatus.SEE_OTHER)
-                keep_cookie(request, there, made.session)
-                keep_cookie(request, there, made.device)
-                return there
+                return _inside(request, made, next_to)
             case Refused():
                 return _page(request, next_to, HTTPStatus.UNAUTHORIZED, _WRONG)
             case TooManyTries() as turned_away:
@@ -64,6 +58,17 @@ class Door:
                 return _page(request, next_to, HTTPStatus.TOO_MANY_REQUESTS, _TOO_MANY, wait)
             case other:
                 assert_never(other)
+
+    async def show_link(self, _request: Request) -> Response:
+        """Show the form that a link's own page sends by itself; looking uses nothing up."""
+        return _link_page()
+
+    async def log_in_by_link(self, request: Request) -> Response:
+        """Let somebody in whose link has not been used."""
+        self._access.require_own_page(request)
+        person = self._links.take((await read_form(request, _LINK_FIELDS)).get("code", ""))
+        made = Refused() if person is None else await self._sessions.let_in(_arrival(request, person))
+        return _inside(request, made, "/") if isinstance(made, LoggedIn) else _link_page(refused=True)
 
     async def log_out(self, request: Request) -> Response:
         """End the session."""
@@ -74,6 +79,21 @@ class Door:
         there = RedirectResponse(_within(request, "/login"), HTTPStatus.SEE_OTHER)
         forget_session(request, there)
         return there
+
+
+def _arrival(request: Request, name: str) -> Arrival:
+    address = request.client.host if request.client else None
+    return Arrival(
+        name, address, find_cookie(request, SESSION_PREFIX), find_cookie(request, DEVICE_PREFIX)
+    )  # fmt: skip
+
+
+def _inside(request: Request, made: LoggedIn, next_to: str) -> Response:
+    """Lead on whoever has a session now."""
+    there = RedirectResponse(_within(request, next_to), HTTPStatus.SEE_OTHER, {"Cache-Control": "no-store"})
+    keep_cookie(request, there, made.session)
+    keep_cookie(request, there, made.device)
+    return there
 
 
 def next_path(asked: str | None) -> str:
@@ -94,35 +114,54 @@ def _page(
     next_to: str,
     status: HTTPStatus = HTTPStatus.OK,
     says: str | None = None,
-    headers: Mapping[str, str] | None = None,
+    more: Mapping[str, str] | None = None,
 ) -> Response:
-    text = _pages.get_template("login.html").render(
-        action=_within(request, "/login"), next=next_to, says=says
+    text = pages.get_template("login.html").render(
+        action=_within(request, "/login"), style=_within(request, "/login.css"), next=next_to, says=says
     )
-    return Response(text, status, {**_HTML, **(headers or {})}, media_type="text/html")
+    return Response(text, status, {**_HTML, **(more or {})}, media_type="text/html")
 
 
-def login(app: "Holdfast", access: Access) -> list[BaseRoute]:
-    """Make the routes."""
-    door = Door(app, access)
+def _link_page(*, refused: bool = False) -> Response:
+    """Show one page to everybody whose link does not count, whatever is wrong with it."""
+    status = HTTPStatus.NOT_FOUND if refused else HTTPStatus.OK
+    text = pages.get_template("enter.html").render(refused=refused)
+    return Response(text, status, _LINK_HTML, media_type="text/html")
 
-    async def at_login(request: Request) -> Response:
+
+def login(app: "Holdfast", access: Access, links: LoginLinks | None = None) -> list[BaseRoute]:
+    """Make the routes; without links there is no door for them."""
+    door = Door(app, access, links)
+    made: list[BaseRoute] = [
+        _route("/login", show=door.show, act=door.log_in),
+        _route("/logout", act=door.log_out),
+        _file("/login.css", "plain.css", "text/css"),
+    ]
+    if links is not None:
+        made += [
+            _route(PATH, show=door.show_link, act=door.log_in_by_link),
+            _file(f"{PATH}.js", "enter.js", "text/javascript"),
+        ]
+    return made
+
+
+def _route(path: str, *, act: Answering, show: Answering | None = None) -> Route:
+    async def answer(request: Request) -> Response:
+        answering = act if show is None or request.method == "POST" else show
         try:
-            return await (door.log_in(request) if request.method == "POST" else door.show(request))
+            return await answering(request)
         except Refusal as refusal:
             return refusal.response
         except Exception as error:  # noqa: BLE001 - nothing may reach the caller that says how we work inside
             return refusal_of(error).response
 
-    async def at_logout(request: Request) -> Response:
-        try:
-            return await door.log_out(request)
-        except Refusal as refusal:
-            return refusal.response
-        except Exception as error:  # noqa: BLE001 - as above
-            return refusal_of(error).response
+    return Route(path, answer, methods=["POST"] if show is None else ["GET", "POST"])
 
-    return [
-        Route("/login", at_login, methods=["GET", "POST"]),
-        Route("/logout", at_logout, methods=["POST"]),
-    ]
+
+def _file(path: str, name: str, kind: str) -> Route:
+    text = pages.get_template(name).render()
+
+    async def answer(_request: Request) -> Response:
+        return Response(text, headers=_HTML, media_type=kind)
+
+    return Route(path, answer)

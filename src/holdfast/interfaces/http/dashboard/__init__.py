@@ -1,7 +1,7 @@
 """The dashboard: pages for people, rendered here, alive in the browser, and made of nothing that the API does not have."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,10 @@ from starlette.routing import BaseRoute, Route
 from holdfast.domain.access import Principal
 from holdfast.interfaces.http import problem as problems
 from holdfast.interfaces.http.access import Access
+from holdfast.interfaces.http.button import Button
 from holdfast.interfaces.http.dashboard import statics
 from holdfast.interfaces.http.dashboard.approvals import number_waiting
+from holdfast.interfaces.http.dashboard.buttons import actions_of
 from holdfast.interfaces.http.dashboard.look import Window
 from holdfast.interfaces.http.dashboard.narrowing import is_narrowed, label_of, narrowed
 from holdfast.interfaces.http.dashboard.navigation import ENTRIES
@@ -39,6 +41,7 @@ from holdfast.interfaces.http.forms import read_form
 from holdfast.interfaces.http.html import headers
 from holdfast.interfaces.http.problem import Refusal, refusal_of
 from holdfast.interfaces.http.streaming import Stream
+from holdfast.runtime.live import Full
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
@@ -53,8 +56,9 @@ _LONGEST_SAID = 300
 class Dashboard:
     """All pages of an app."""
 
-    def __init__(self, app: "Holdfast", access: Access) -> None:
+    def __init__(self, app: "Holdfast", access: Access, buttons: Sequence[Button] = ()) -> None:
         self._access = access
+        self._buttons = buttons
         self._window = Window(app)
         self._pulse = Pulse(self._window.link)
         self._templates = environment()
@@ -182,8 +186,12 @@ class Dashboard:
         if principal is None:
             await Refusal(problems.UNAUTHORIZED).response(scope, receive, send)
             return
-        with self._pulse.reader() as reader:
-            await Stream(self._access, request, principal, reader, send).run()
+        try:
+            with self._pulse.reader() as reader:
+                await Stream(self._access, request, principal, reader, send).run()
+        except Full as full:
+            refused = Refusal(problems.TOO_MANY, str(full), headers={"Retry-After": "30"})
+            await refused.response(scope, receive, send)
 
     # -- the frame ---------------------------------------------------------------------------------------------------------
 
@@ -207,6 +215,8 @@ class Dashboard:
             "environment": label_of(self._access.environment),
             "is_narrowed": is_narrowed(request),
             "waiting": None,
+            "buttons": [button for button in self._buttons if principal.may(button.scope)],
+            "here": request.url.path.removeprefix(prefix) or "/",
         }
 
     def _html(self, text: str) -> Response:
@@ -277,10 +287,13 @@ class _Live:
         await self._board.live(scope, receive, send)
 
 
-def dashboard(app: "Holdfast", access: Access) -> list[BaseRoute]:
+def dashboard(app: "Holdfast", access: Access, buttons: Sequence[Button] = ()) -> list[BaseRoute]:
     """Make the routes of all pages, files and forms."""
-    board = Dashboard(app, access)
+    board = Dashboard(app, access, buttons)
     made: list[BaseRoute] = [statics.route, Route("/live", _Live(board))]
+    made += [
+        _route(board, each.path, partial(board.act, action=each), "POST") for each in actions_of(buttons)
+    ]
     for section in SECTIONS:
         made += [_route(board, page.path, partial(board.show, page=page)) for page in section.pages]
         made += [_route(board, each.path, partial(board.give, download=each)) for each in section.downloads]

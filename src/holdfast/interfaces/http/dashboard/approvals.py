@@ -17,7 +17,7 @@ from holdfast.interfaces.http.api.approvals import (
     show_approval,
 )
 from holdfast.interfaces.http.dashboard.look import Look
-from holdfast.interfaces.http.dashboard.page import Done, Form, Section
+from holdfast.interfaces.http.dashboard.page import Asked, Done, Form, Section
 from holdfast.interfaces.http.operation import operation_of
 from holdfast.interfaces.http.problem import NOT_FOUND, Refusal
 from holdfast.store.access import database_clock
@@ -69,19 +69,29 @@ async def approval_card(look: Look, approval_id: str) -> dict[str, Any]:
     return await _card(look, _read_id(approval_id))
 
 
+class InboxAsked(Asked):
+    """Which card the inbox stays with."""
+
+    card: str = ""
+
+
 @approvals.panel("approvals", "jobs")
-async def first_card(look: Look) -> dict[str, Any]:
+async def first_card(look: Look, asked: InboxAsked) -> dict[str, Any]:
     """Show what should be decided first. From then on the card stays with it: nothing else moves under a finger."""
-    yours, others = _parted(
-        (await look.at(list_approvals, ApprovalsQuery(limit=_LISTED))).items, look.principal
-    )
-    for one in [*yours, *others]:
-        path = look.request.url.path.rstrip("/")
-        return {**await _card(look, one.id), "address": f"{path}/{one.id}?panel=approval_card"}
-    return {"approval": None}
+    chosen = _read_id(asked.card) if asked.card else await _first(look)
+    if chosen is None:
+        return {"approval": None}
+    stays = f"{look.request.url.path}?panel=first_card&card={chosen}"
+    return {**await _card(look, chosen), "address": stays}
 
 
-approvals.page("/approvals", "Approvals", approval_list, first_card, approval_badge)
+async def _first(look: Look) -> UUID | None:
+    waiting = (await look.at(list_approvals, ApprovalsQuery(limit=_LISTED))).items
+    yours, others = _parted(waiting, look.principal)
+    return next((one.id for one in [*yours, *others]), None)
+
+
+approvals.page("/approvals", "Approvals", approval_list, first_card, approval_badge, asked=InboxAsked)
 approvals.page("/approvals/{approval_id}", "Approval", approval_list, approval_card, name="approval")
 
 

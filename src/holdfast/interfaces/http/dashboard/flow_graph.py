@@ -196,14 +196,15 @@ def _box(node: Node, place: tuple[float, float], current: Hashable, address: str
     x, y = place
     state = state_word(node.status) if node.status else ""
     kinds = ["box", state_class(node.status) if node.status else "", "current" if node.key == current else ""]
-    said = f"{node.title}, {node.subtitle}: {_counted(node) or state}"
+    name, under = shortened(node.title, _LONGEST_LINE), shortened(node.subtitle, _LONGEST_LINE)
+    told = _counted(node) or state
     return element(
         "a",
-        element("title", said),
+        element("title", f"{node.title}, {node.subtitle}: {told}"),
         element("rect", x=x, y=y, width=_BOX_WIDTH, height=_BOX_HEIGHT, rx=7),
-        element("text", shortened(node.title, _LONGEST_LINE), x=x + 10, y=y + 19, class_="name"),
-        element("text", shortened(node.subtitle, _LONGEST_LINE), x=x + 10, y=y + 36, class_="under"),
-        href=address, class_=" ".join(filter(None, kinds)), aria_label=said,
+        element("text", name, x=x + 10, y=y + 19, class_="name"),
+        element("text", under, x=x + 10, y=y + 36, class_="under"),
+        href=address, class_=" ".join(filter(None, kinds)),
     )  # fmt: skip
 
 

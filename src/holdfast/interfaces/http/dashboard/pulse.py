@@ -1,25 +1,28 @@
 """The live stream of the dashboard: names of what has changed, and nothing else; pages then read their panels anew."""
 
 import asyncio
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from holdfast.domain.errors import HoldfastError
 from holdfast.runtime.link import Link
+from holdfast.runtime.live import MOST_STREAMS, Full
 from holdfast.runtime.loop import cancelled
 from holdfast.runtime.streams import know
 from holdfast.store.pulse import read_pulse
 
 # Changes within this time are told at once; a page shows what was committed within a second.
 LOOK_EVERY = 0.5
+LOADING = 5.0  # what was told while a page was on its way is told to it again
 
 
 class PulseReader:
     """One browser: what has changed since it was last told."""
 
-    def __init__(self, pulse: "Pulse") -> None:
-        self.changed: set[str] = set()
+    def __init__(self, pulse: "Pulse", changed: set[str]) -> None:
+        self.changed = changed
         self.woken = asyncio.Event()
         self._pulse = pulse
         self._has_left = False
@@ -35,15 +38,18 @@ class PulseReader:
         self.woken.set()
 
     def beginning(self) -> bytes:
-        """Say that what follows is live."""
-        return _event("ready")
+        """Say that what follows is live, and what the page may have missed on its way."""
+        return _event("ready") + self._told()
 
     async def next(self, patience: float) -> bytes:
-        """Name what has changed; nothing when nothing did in so many seconds."""
+        """Name what has changed; a sign of life when nothing did in so many seconds: silence is not trusted for long."""
         with suppress(TimeoutError):
             async with asyncio.timeout(patience):
                 await self.woken.wait()
         self.woken.clear()
+        return self._told() or _event("beat")
+
+    def _told(self) -> bytes:
         names, self.changed = sorted(self.changed), set()
         return b"".join(_event(name) for name in names)
 
@@ -58,6 +64,7 @@ class Pulse:
         self._readers: set[PulseReader] = set()
         self._looking: asyncio.Task[None] | None = None
         self._last: Mapping[str, Any] = {}
+        self._told_at: dict[str, float] = {}
         know(self)
 
     @contextmanager
@@ -65,7 +72,9 @@ class Pulse:
         """Read for one browser, until it leaves."""
         if self.loop is not asyncio.get_running_loop():  # served anew, after another loop ended
             self.loop, self.is_ending, self._looking = asyncio.get_running_loop(), False, None
-        reader = PulseReader(self)
+        if len(self._readers) >= MOST_STREAMS:
+            raise Full(f"this server has {MOST_STREAMS} streams already")
+        reader = PulseReader(self, self._lately())
         self._readers.add(reader)
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look())
@@ -93,11 +102,17 @@ class Pulse:
             await asyncio.sleep(LOOK_EVERY)
 
     def _tell(self, now: Mapping[str, Any]) -> None:
-        changed = {name for name, value in now.items() if name in self._last and self._last[name] != value}
+        # The first look of all tells everything: nobody knows what a page was made from.
+        changed = {name for name, value in now.items() if name not in self._last or self._last[name] != value}
         self._last = now
+        self._told_at |= dict.fromkeys(changed, time.monotonic())
         for reader in self._readers if changed else ():
             reader.changed |= changed
             reader.woken.set()
+
+    def _lately(self) -> set[str]:
+        since = time.monotonic() - LOADING
+        return {name for name, at in self._told_at.items() if at > since}
 
 
 def _event(name: str) -> bytes:

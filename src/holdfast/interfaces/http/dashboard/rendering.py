@@ -32,12 +32,12 @@ def exact(at: datetime) -> Markup:
 
 
 def span(length: timedelta | float | None) -> str:
-    """Write how long something lasts: 0.42 s, 12 s, 4m 05s, 1h 04m, 3d 2h."""
+    """Write how long something lasts: 8 ms, 0.42 s, 12 s, 4m 05s, 1h 04m, 3d 2h."""
     if length is None:
         return NOTHING
     seconds = length.total_seconds() if isinstance(length, timedelta) else float(length)
     if seconds < 10:  # noqa: PLR2004 - below it, parts of a second are worth their place
-        return f"{seconds:.2f} s"
+        return f"{seconds * 1000:.3g} ms" if 0 < seconds < 0.1 else f"{seconds:.2f} s"  # noqa: PLR2004 - nor is 0.00 a number
     if seconds < 60:  # noqa: PLR2004 - a minute
         return f"{seconds:.0f} s"
     if seconds < 3600:  # noqa: PLR2004 - an hour

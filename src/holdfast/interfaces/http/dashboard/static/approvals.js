@@ -10,8 +10,7 @@ function moveInbox(step) {
 document.addEventListener("keydown", (event) => {
   const open = document.querySelector(".decide details.asking[open] form");
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && open) return open.requestSubmit();
-  if (localStorage.getItem("holdfast-keys") === "off" || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.closest("input, textarea, select, [contenteditable]")) return;
+  if (!keysAreOn() || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   if (event.key === "j" || event.key === "k") return moveInbox(event.key === "j" ? 1 : -1);
   const wanted = { a: "/approve", d: "/deny" }[event.key];
   const card = document.querySelector(".decide");

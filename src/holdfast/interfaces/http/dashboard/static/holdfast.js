@@ -45,30 +45,93 @@ document.addEventListener("holdfast:appearance", tellTimes);
 setInterval(tellTimes, 10000);
 tellTimes();
 
+// -- tabs that do not fit: the one that is open stands in sight ----------------------------------------------------------------
+for (const current of document.querySelectorAll(".tabs [aria-current]")) {
+  const tabs = current.closest(".tabs");
+  tabs.scrollLeft = current.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - current.offsetWidth) / 2;
+}
+
 // -- live ----------------------------------------------------------------------------------------------------------------
+// The stream names what has changed; panels are then read anew. Without a stream they are read every now and then.
 const live = byId("live");
+const pollEvery = 10000;
+const silenceAfter = 40000; // the server says something every quarter of a minute
 let paused = false;
-function showLive(state) {
+let connected = false;
+let streaming = false; // or hx-sse has given up
+let heard = Date.now();
+const stale = new Set(); // ids of panels that changed while a person was busy
+function showLive() {
+  const state = paused ? "paused" : !connected ? "reconnecting" : stale.size ? "updates wait" : "live";
   live.dataset.state = state;
   live.querySelector(".live-word").textContent = state;
-  live.setAttribute("aria-pressed", String(state === "paused"));
+  live.setAttribute("aria-pressed", String(paused));
+}
+const panels = () => [...document.querySelectorAll("[hx-get][hx-trigger]")];
+const namesOf = (panel) => panel.getAttribute("hx-trigger").split(", ").map((each) => each.split(" ")[0]);
+function readAnew(which) {
+  for (const name of new Set(which.flatMap(namesOf))) htmx.trigger(document.body, name);
+}
+// What a person is doing is not pulled away: an open form, chosen rows, marked text.
+function isMarking() {
+  const marked = getSelection();
+  return !marked.isCollapsed && byId("content").contains(marked.anchorNode);
+}
+const isBusy = () => paused || document.hidden || isMarking() || document.querySelector("details.asking[open], dialog[open], input[name=pick]:checked");
+function catchUp() {
+  if (!stale.size || isBusy()) return;
+  const waited = panels().filter((each) => stale.has(each.id));
+  stale.clear();
+  readAnew(waited);
+  showLive();
+}
+function lose() {
+  connected = false;
+  showLive();
+}
+function poll() {
+  if (connected && Date.now() - heard > silenceAfter) lose();
+  if (connected) return;
+  if (!streaming) htmx.ajax("GET", document.body.getAttribute("hx-sse:connect"), { source: document.body });
+  readAnew(panels());
 }
 if (live && window.htmx) {
   live.hidden = false;
   live.title = "Pause live updates (p)";
-  showLive("live");
+  showLive();
   live.addEventListener("click", () => {
     paused = !paused;
-    showLive(paused ? "paused" : "live");
-    if (!paused) location.reload();
+    showLive();
+    catchUp();
   });
-  document.body.addEventListener("htmx:sse:error", () => paused || showLive("reconnecting"));
-  document.body.addEventListener("htmx:sse:open", () => paused || showLive("live"));
+  let before = false;
+  document.body.addEventListener("ready", () => {
+    [connected, heard] = [true, Date.now()];
+    showLive();
+    if (before) readAnew(panels()); // whatever happened meanwhile was not told
+    before = true;
+  });
+  document.body.addEventListener("htmx:sse:after:message", () => {
+    heard = Date.now();
+  });
+  document.body.addEventListener("htmx:sse:before:connection", (event) => {
+    streaming = true;
+    if (event.detail.connection.attempt > 0) lose();
+  });
+  document.body.addEventListener("htmx:sse:error", lose);
+  document.body.addEventListener("htmx:sse:close", () => {
+    streaming = false;
+    lose();
+  });
+  setInterval(poll, pollEvery);
+  for (const name of ["toggle", "close", "change", "selectionchange", "visibilitychange"]) document.addEventListener(name, () => setTimeout(catchUp), true);
 }
-// What a person is doing is not pulled away: an open form or a selection waits.
-const isBusy = () => paused || document.hidden || document.querySelector("details.asking[open], dialog[open], input[name=pick]:checked");
 document.addEventListener("htmx:before:request", (event) => {
-  if (event.detail?.ctx?.sourceElement?.matches?.(".panel, .badge") && isBusy()) event.preventDefault();
+  const panel = event.detail?.ctx?.sourceElement;
+  if (!panel?.matches?.(".panel, .badge") || !isBusy()) return;
+  event.preventDefault();
+  stale.add(panel.id);
+  showLive();
 });
 document.addEventListener("htmx:after:swap", tellTimes);
 document.addEventListener("htmx:after:swap", () => document.dispatchEvent(new Event("holdfast:swapped")));
@@ -92,21 +155,32 @@ document.addEventListener("click", async (event) => {
   setTimeout(() => delete button.dataset.copied, 1500);
 });
 
-// -- only one open form, and Escape closes it ------------------------------------------------------------------------------
+// -- only one open form; Back, Escape and a click elsewhere close it, and keep what was written ------------------------------
+function closeForms(except) {
+  for (const each of document.querySelectorAll("details.asking[open]")) {
+    if (each === except) continue;
+    if (each.contains(document.activeElement)) each.querySelector("summary").focus();
+    each.open = false;
+  }
+}
 document.addEventListener("toggle", (event) => {
   if (!event.target.matches?.("details.asking") || !event.target.open) return;
-  for (const other of document.querySelectorAll("details.asking[open]")) if (other !== event.target) other.open = false;
+  closeForms(event.target);
   event.target.querySelector("input:not([type=hidden]), select, textarea, button")?.focus();
 }, true);
+document.addEventListener("click", (event) => {
+  const within = event.target.closest("details.asking");
+  if (!within || event.target.closest("button.close")) closeForms();
+});
 
 // -- keys ------------------------------------------------------------------------------------------------------------------
 const keysAreOn = () => localStorage.getItem("holdfast-keys") !== "off";
-const isTyping = (target) => target.closest("input, textarea, select, [contenteditable]");
+const isTyping = (target) => target.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
 const prefix = document.body.dataset.prefix;
 let went = 0;
 const help = {
   "/": "search", "?": "this list", "g then a letter": "go to a page", "j / k": "next and previous row", "Enter": "open the row",
-  "x": "select the row", "p": "pause live updates", "t": "light or dark", "Esc": "close",
+  "x": "select the row", "Shift+X": "select from the last one to this row", "Ctrl+K": "go anywhere", "p": "pause live updates", "t": "light or dark", "Esc": "close",
 };
 function showKeys() {
   const list = byId("keys").querySelector("dl");
@@ -123,19 +197,36 @@ function moveRow(step) {
   if (!rows.length) return;
   const now = rows.indexOf(document.activeElement.closest?.("tr"));
   const next = rows[Math.max(0, Math.min(rows.length - 1, now + step))];
-  (next.querySelector("th a, td a, input") ?? next).focus();
+  (next.querySelector("th a, td a") ?? next.querySelector("input, summary, button"))?.focus();
 }
+// A page by the beginning of its name; anything else is looked for among the jobs.
+const jump = byId("jump");
+jump?.querySelector("form").addEventListener("submit", (event) => {
+  const text = byId("jump-text").value.trim().toLowerCase();
+  const entry = [...document.querySelectorAll(".sections a")].find((each) => text && each.querySelector("span").textContent.toLowerCase().startsWith(text));
+  if (text && !entry) return;
+  event.preventDefault();
+  jump.close();
+  entry?.click();
+});
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") for (const each of document.querySelectorAll("details.asking[open]")) each.open = false;
+  if (event.key === "Escape") closeForms();
+  if (keysAreOn() && event.key === "k" && (event.ctrlKey || event.metaKey) && !event.altKey) {
+    event.preventDefault();
+    jump.showModal();
+    byId("jump-text").select();
+    return;
+  }
   if (!keysAreOn() || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   if (Date.now() - went < 1500) {
     const entry = document.querySelector(`.sections a[data-key="${CSS.escape(event.key)}"]`);
     went = 0;
     if (entry) return entry.click();
   }
+  const pick = () => document.activeElement.closest?.("tr")?.querySelector("input[name=pick]");
   const does = {
     "/": () => byId("search").focus(), "?": showKeys, "g": () => { went = Date.now(); }, "j": () => moveRow(1), "k": () => moveRow(-1),
-    "x": () => document.activeElement.closest?.("tr")?.querySelector("input[name=pick]")?.click(), "p": () => live?.click(), "t": turnTheme,
+    "x": () => pick()?.click(), "X": () => pick()?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, shiftKey: true })), "p": () => live?.click(), "t": turnTheme,
   }[event.key];
   if (does) {
     event.preventDefault();

@@ -1,0 +1,174 @@
+"""Text that jobs, workers and people bring is text, on every page that shows it: nothing of it runs, and all of it can be read."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from psycopg.types.json import Jsonb
+
+from dashboard.browser.hostile import CALLED, STRINGS, TRIES
+from dashboard.browser.scene import Place, open_place
+from holdfast import Holdfast
+from holdfast.domain.states import Status
+from holdfast.testing import TestServer
+from sql.asking import asked
+from sql.support import Machine
+from sql.test_project import project_all
+
+TABS = ("timeline", "steps", "attempts", "payload", "graph", "audit")
+COLUMNS = "state,id,label,tenant,queue,now,subject,key,tags,requested_by,payload.a,meta.a"
+EVERY = len(TRIES) + 1  # one of each try, out of ever another place
+
+
+@pytest.fixture(scope="module")
+def jobs(place: Place) -> list[UUID]:
+    """Leave a failed job of each string, with the string wherever a job has text."""
+    machine = place.machine
+    definitions = [{"name": text, "queue": text} for text in STRINGS]
+    machine.value("select holdfast.register_tasks(%s)", Jsonb(definitions))
+    made = [failed(machine, text) for text in STRINGS]
+    for text in STRINGS:
+        machine.worker(text)
+    project_all(machine)
+    return made
+
+
+@pytest.fixture(scope="module")
+def place(holdfast_server: TestServer) -> Iterator[Place]:
+    with open_place(holdfast_server, lambda database: database.use(Holdfast())) as place:
+        yield place
+
+
+def failed(machine: Machine, text: str) -> UUID:
+    job = machine.enqueue(
+        text, {"a": text, text: [text]}, queue=text, tenant=text, label=text, subject=text, key=text, requested_by=text,
+        tags=Jsonb([text]), metadata=Jsonb({"a": text}),
+    )  # fmt: skip
+    machine.move(job, Status.RUNNING)
+    told = json.dumps({"type": text, "message": text, "traceback": text})
+    machine.move(job, Status.FAILED, error=told, reason=text)
+    return job
+
+
+def looked_at(page: Page, taken: list[str], address: str) -> None:
+    page.goto(address)
+    page.locator("#live[data-state=live]").wait_for()
+    assert page.locator("p.failed").all_inner_texts() == []
+    assert taken == []
+    assert page.locator("main :is(script, iframe, base, [onerror], [onload], [hx-on\\:load])").count() == 0
+
+
+@pytest.fixture
+def page(chromium: Browser, place: Place, taken: list[str]) -> Iterator[Page]:
+    with place.looking(chromium) as page:
+        page.expose_function(CALLED, lambda *_given: taken.append(page.url))
+        yield page
+        assert taken == []
+
+
+@pytest.fixture
+def taken() -> list[str]:
+    """Collect where a string got its way."""
+    return []
+
+
+def test_jobs_are_listed_by_whatever_they_are_called(page: Page, taken: list[str], jobs: list[UUID]) -> None:
+    seen: dict[str, set[str]] = {}
+    address: str | None = f"/jobs?columns={COLUMNS}"
+    while address:
+        looked_at(page, taken, address)
+        for name in ("task", "label", "tenant", "queue", "subject", "tags", "field"):
+            seen.setdefault(name, set()).update(
+                text.strip() for text in page.locator(f"#job-list .column-{name}").all_text_contents()
+            )
+        older = page.get_by_role("link", name="Older")
+        address = older.get_attribute("href") if older.count() else None
+
+    wanted = {text.strip() for text in STRINGS}
+    assert len(jobs) == len(wanted) == 200
+    assert {name: wanted - texts for name, texts in seen.items() if wanted - texts} == {}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/queues",
+        "/usage",
+        "/activity",
+        "/activity?show=actions",
+        "/settings/tasks",
+        "/operations/new?action=retry&q=status:failed",
+    ],
+)
+def test_pages_about_many_show_names_as_they_are(
+    page: Page, taken: list[str], jobs: list[UUID], path: str
+) -> None:
+    assert jobs
+
+    looked_at(page, taken, path)
+
+    if path in ("/queues", "/usage"):
+        shown = set(page.locator("main th, main td, main a").all_text_contents())
+        assert {text for text in STRINGS if not any(text in told for told in shown)} == set()
+
+
+def test_the_pages_of_a_job_show_its_text_as_it_is(page: Page, taken: list[str], jobs: list[UUID]) -> None:
+    some = [*zip(STRINGS, jobs, strict=True)][::EVERY]
+    for number, (text, job) in enumerate(some):
+        looked_at(page, taken, f"/jobs/{job}?tab={TABS[number % len(TABS)]}")
+        expect(page.locator(".job-title")).to_have_text(text)
+        expect(page.locator(".job-why")).to_contain_text(text)
+
+
+def test_pages_about_one_show_its_name_as_it_is(page: Page, taken: list[str], jobs: list[UUID]) -> None:
+    assert jobs
+
+    for text in STRINGS[:: 2 * EVERY]:
+        for kind in ("queues", "usage"):
+            looked_at(page, taken, f"/{kind}/{quote(text, safe='')}")
+            expect(page.locator("h1")).to_have_text(text)
+
+
+def test_a_payload_of_all_strings_is_shown_and_copied_as_it_is(
+    place: Place, page: Page, taken: list[str]
+) -> None:
+    place.machine.register("t")
+    job = place.machine.enqueue("t", {text: text for text in STRINGS})
+
+    looked_at(page, taken, f"/jobs/{job}?tab=payload")
+
+    shown = str(page.locator("#job-tab").text_content())
+    assert [text for text in STRINGS if text not in shown] == []
+    copied = page.locator("[data-copy]", has_text="JSON").get_attribute("data-copy")
+    assert json.loads(str(copied)) == {text: text for text in STRINGS}
+
+
+def test_a_question_is_asked_as_it_is(place: Place, page: Page, taken: list[str]) -> None:
+    place.machine.register("t")
+    gate: dict[str, Any] = {
+        "facts": {text: text for text in STRINGS},
+        "question": "".join(STRINGS)[:900],
+        "approvers": [*STRINGS[:20]],
+    }
+    approval = asked(place.machine, name=STRINGS[3], **gate)
+
+    looked_at(page, taken, f"/approvals/{approval.approval_id}")
+
+    shown = str(page.locator("#approval-card").text_content())
+    assert [text for text in STRINGS if text not in shown] == []
+    assert gate["question"] in shown
+
+
+def test_what_is_searched_for_is_repeated_as_it_is(page: Page, taken: list[str]) -> None:
+    for text in STRINGS[:: 2 * EVERY]:
+        looked_at(
+            page,
+            taken,
+            f"/jobs?q={quote(text, safe='')}&columns={quote(text, safe='')}&range={quote(text, safe='')}",
+        )
+        expect(page.locator("#search")).to_have_value(text)
