@@ -83,7 +83,8 @@ def test_an_operation_does_what_its_description_says(target: Target, name: str) 
 GROUPS = {
     "jobs": r"^/jobs",
     "queues and tasks": r"^/(queues|tasks)",
-    "schedules": r"^/schedules",
+    "schedules": r"^/schedule",
+    "views": r"^/(views|shared-views)",
     "flags and operations": r"^/(flags|operations)",
     "callers": r"^/(keys|people)",
     "others": r"^/(alerts|approvals|audit|deliveries|quotas|statistics|system|tenants|usage|workers)",
