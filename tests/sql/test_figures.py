@@ -13,7 +13,7 @@ PARAMETERS = {
     "throughput": {"since": "2000-01-01", "task": None},
     "usage": {"tenant": None, "task": None, "first": None, "last": None},
     "quotas": {"tenant": None},
-    "flow": {"first": "2020-01-01", "last": "2020-01-02", "width": "5 minutes"},
+    "moves": {"first": "2020-01-01", "last": "2020-01-02", "width": "5 minutes"},
     "latency": {"first": "2020-01-01", "last": "2020-01-02", "width": "5 minutes", "stride": "1 minute"},
     "present": {},
     "usual_failures": {},
