@@ -8,7 +8,7 @@ import pytest
 
 from guarantees.attacks import ROOT, Attack, attacks
 
-ROWS = {"S": 8, "C": 9, "A": 10, "P": 12, "Q": 9, "E": 5, "O": 5}
+ROWS = {"S": 8, "C": 9, "A": 10, "P": 12, "Q": 9, "E": 5, "O": 5, "D": 8}
 
 
 @cache
