@@ -9,6 +9,8 @@ from decimal import Decimal
 import pytest
 
 from holdfast import BadInput, Cancel, Context, Delays, Fail, Holdfast, JobFailed, LeaseLost, Retry, Status
+from holdfast.runtime.worker import Worker
+from holdfast.store.connection import Database
 from holdfast.testing import ScratchDatabase, adrain, crash_at, drain
 from runtime import apart_app, apart_tasks
 
@@ -330,3 +332,19 @@ async def test_a_worker_on_a_busy_machine_finds_that_nothing_is_left_to_do(app: 
     busy.cancel()
     assert await handle.status() is Status.COMPLETED
     await app.aclose()
+
+
+@pytest.mark.parametrize("is_away", [False, True], ids=["", "the database is away"])
+async def test_a_worker_that_is_told_to_stop_before_it_has_begun_ends_well(
+    app: Holdfast, *, is_away: bool
+) -> None:
+    @app.task()
+    async def rest() -> None: ...
+
+    if is_away:
+        app.connect_to(Database("postgresql://nobody@127.0.0.1:1/none", "test"))
+    worker = Worker(app, handle_signals=False)
+
+    worker.stop()
+
+    assert await worker.run() == 0

@@ -7,8 +7,6 @@ from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from holdfast.domain.errors import DatabaseUnavailable
-
 T = TypeVar("T")
 
 LAST_SECONDS = 2.0
@@ -67,15 +65,16 @@ def tell(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *argume
         loop.call_soon_threadsafe(function, *arguments)
 
 
-async def unless(event: asyncio.Event, work: Coroutine[Any, Any, Any]) -> None:
-    """Do it, or raise DatabaseUnavailable when the event comes first: waiting for a database must not outlast a stop."""
+async def unless(event: asyncio.Event, work: Coroutine[Any, Any, Any]) -> bool:
+    """Do it, or give it up when the event comes first; answers whether it was done."""
     doing, coming = asyncio.create_task(work), asyncio.create_task(event.wait())
     await asyncio.wait([doing, coming], return_when=asyncio.FIRST_COMPLETED)
     coming.cancel()
     if not doing.done():
         await cancelled([doing])
-        raise DatabaseUnavailable("stopped before the database answered")
+        return False
     doing.result()
+    return True
 
 
 async def until_one_ends(tasks: Iterable[asyncio.Task[Any]]) -> None:

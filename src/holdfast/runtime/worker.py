@@ -152,11 +152,11 @@ class Worker:
         loops: list[asyncio.Task[None]] = []
         finishing = asyncio.create_task(self._finisher.run(self._runner.recorded))
         try:
-            await self._introduce()
-            loops += [asyncio.create_task(loop) for loop in self._loops()]
-            if self._on_ready is not None:
-                self._on_ready(self._identity)
-            await self._until_stopped(loops, finishing)
+            if await self._introduce():
+                loops += [asyncio.create_task(loop) for loop in self._loops()]
+                if self._on_ready is not None:
+                    self._on_ready(self._identity)
+                await self._until_stopped(loops, finishing)
         except SimulatedCrash:
             await self._crash(loops, finishing)
             raise
@@ -166,9 +166,11 @@ class Worker:
         await self._end(loops, finishing)
         return FORCED if self._forced.is_set() else 0
 
-    async def _introduce(self) -> None:
+    async def _introduce(self) -> bool:
+        """Say who is there and what it can do; not when it is told to stop first: a database that is away must not outlast that."""
         definitions = self._app.definitions(self._app.all_tasks)
-        await unless(self._stopping, self._sweeper.insist(lambda: register_tasks(definitions)))
+        if not await unless(self._stopping, self._sweeper.insist(lambda: register_tasks(definitions))):
+            return False
         await self._register()
         await self._sweeper.register_alerts(self._app.alerts.registration())
         await self._sweeper.sweep()
@@ -186,6 +188,7 @@ class Worker:
                 "concurrency": self._concurrency,
             },
         )
+        return True
 
     async def _register(self) -> None:
         await self._sweeper.insist(self._identity.registration)
