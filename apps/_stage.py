@@ -30,15 +30,15 @@ def verify(holds: bool, otherwise: str) -> None:
         raise StoryFailed(otherwise)
 
 
-async def until(what: str, holds: Callable[[], Any | Awaitable[Any]]) -> Any:
+async def until(what: str, holds: Callable[[], Any | Awaitable[Any]], within: float = PATIENCE) -> Any:
     """Wait until something is so; gives what was found."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + within
     while True:
         found = holds()
         found = await found if isinstance(found, Awaitable) else found
         if found:
             return found
-        verify(time.monotonic() < deadline, f"waited {PATIENCE:g} s in vain until {what}")
+        verify(time.monotonic() < deadline, f"waited {within:g} s in vain until {what}")
         await asyncio.sleep(LOOK_EVERY)
 
 

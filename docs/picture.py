@@ -8,12 +8,11 @@ import tempfile
 import time
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import httpx
 
 from apps.__main__ import PRODUCTS, play
-from apps.live.running import Demo, of_api, running
+from apps.live.running import Demo, jobs, of_api, running
 from holdfast.testing import ScratchDatabase, TestServer, test_server
 
 HERE = Path(__file__).parent
@@ -75,7 +74,7 @@ def _wait_for_a_good_moment(client: httpx.Client) -> int:
     """Wait until jobs run and are tried again, somebody is needed, and the charts have live minutes; says how often needed."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
-        moving = [_jobs(client, f"status:{name}") for name in ("running", "retry")]
+        moving = [jobs(client, f"status:{name}") for name in ("running", "retry")]
         agents = of_api(client, "/statistics?hours=1&task=run_agent")["items"][0]["completed"]
         needed = client.get("/?panel=attention").text.count("<li")
         is_late = (
@@ -85,11 +84,6 @@ def _wait_for_a_good_moment(client: httpx.Client) -> int:
             return needed
         time.sleep(1)
     sys.exit("there was no good moment to take a picture of the demo")
-
-
-def _jobs(client: httpx.Client, search: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = of_api(client, f"/jobs?q={search}")["items"]
-    return found
 
 
 # -- the products ----------------------------------------------------------------------------------------------------------

@@ -63,6 +63,12 @@ def of_api(client: httpx.Client, path: str) -> Any:
     return client.get(f"/api/v1{path}").raise_for_status().json()
 
 
+def jobs(client: httpx.Client, search: str) -> list[dict[str, Any]]:
+    """Find jobs."""
+    found: list[dict[str, Any]] = of_api(client, f"/jobs?q={search}")["items"]
+    return found
+
+
 @contextmanager
 def running(*options: str, environment: dict[str, str] | None = None) -> Iterator[Demo]:
     """Start the demo, wait for its link, and end it with the block."""

@@ -1,5 +1,6 @@
 """scripts/demo as a newcomer meets it: a process that shows a link, five products at work, and a worker to kill."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -9,18 +10,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx
 import pytest
 
+from apps import _stage
 from apps._tables import ROOT
 from apps.live import opening
-from apps.live.running import of_api, running
+from apps.live.running import jobs, of_api, running
 from holdfast import Holdfast
 from holdfast.testing import TestServer
-
-T = TypeVar("T")
 
 # A task that each product alone has.
 TASKS_OF = {
@@ -32,27 +32,17 @@ TASKS_OF = {
 }
 MINUTES, FEWEST_A_MINUTE = 2, 10
 PATIENCE = 90.0
-LOOK_EVERY = 0.1
 IN_THE_MIDDLE = range(2, 9)  # of about fifteen steps
 SECONDS_TO_END = 15.0
 
 
-def until(what: str, look: Callable[[], T | None]) -> T:
-    deadline = time.monotonic() + PATIENCE
-    while not (found := look()):
-        assert time.monotonic() < deadline, f"waited in vain until {what}"
-        time.sleep(LOOK_EVERY)
-    return found
+def until(what: str, look: Callable[[], Any]) -> Any:
+    return asyncio.run(_stage.until(what, look, PATIENCE))
 
 
 def settings(server: TestServer) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "PG"))}
     return {**kept, "DATABASE_URL": server.admin_url}
-
-
-def jobs(client: httpx.Client, search: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = of_api(client, f"/jobs?q={search}")["items"]
-    return found
 
 
 def steps(client: httpx.Client, job_id: str) -> dict[str, tuple[int, str]]:

@@ -17,7 +17,7 @@ from holdfast.runtime.link import Link
 from holdfast.runtime.logs import events
 from holdfast.runtime.loop import cancelled
 from holdfast.runtime.outage import Outage
-from holdfast.runtime.streams import know
+from holdfast.runtime.streams import remember
 from holdfast.store.live import follow_channel, follow_job, read_channels, read_jobs
 
 MOST_STREAMS = 2000
@@ -144,7 +144,7 @@ class Live:
         self._heard: set[str] = set()
         self._following: asyncio.Task[None] | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
-        know(self)
+        remember(self)
 
     # -- readers -----------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ class Hub(Protocol):
 _all: "WeakSet[Hub]" = WeakSet()
 
 
-def know(hub: Hub) -> None:
+def remember(hub: Hub) -> None:
     """Remember who has streams, for as long as it is there."""
     _all.add(hub)
 

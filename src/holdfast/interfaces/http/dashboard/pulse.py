@@ -10,7 +10,7 @@ from holdfast.domain.errors import HoldfastError
 from holdfast.runtime.link import Link
 from holdfast.runtime.live import MOST_STREAMS, Full
 from holdfast.runtime.loop import cancelled
-from holdfast.runtime.streams import know
+from holdfast.runtime.streams import remember
 from holdfast.store.pulse import read_pulse
 
 # Changes within this time are told at once; a page shows what was committed within a second.
@@ -65,7 +65,7 @@ class Pulse:
         self._looking: asyncio.Task[None] | None = None
         self._last: Mapping[str, Any] = {}
         self._told_at: dict[str, float] = {}
-        know(self)
+        remember(self)
 
     @contextmanager
     def reader(self) -> Iterator[PulseReader]:
