@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextlib import nullcontext, suppress
@@ -31,6 +30,7 @@ from holdfast.runtime.runner import Runner
 from holdfast.runtime.schedule import Scheduler
 from holdfast.runtime.sweeper import Sweeper
 from holdfast.runtime.wakeup import Wakeup
+from holdfast.runtime.watch import Watch
 from holdfast.runtime.wishes import Wishes
 from holdfast.store.connection import AsyncSession
 from holdfast.store.enqueue import register_tasks
@@ -42,13 +42,8 @@ DEFAULT_CONCURRENCY = 50
 DEFAULT_LEASE = 30.0
 DEFAULT_POLL = 1.0
 DEFAULT_DRAIN = 25.0
-# A line that was busy a moment ago is looked at again and again before the worker asks to be woken.
-LINGER_SECONDS = 0.02
-LINGER_PAUSE = 0.003
 # What was claimed ahead and has not started for this long goes back to the line.
 STALE_SECONDS = 2.0
-# After this long without a pause the worker asks not to be woken: it looks anyway.
-BUSY_SECONDS = 0.1
 
 FORCED = 130
 
@@ -84,7 +79,6 @@ class Worker:
         self._on_ready = on_ready
         self._stopping = asyncio.Event()
         self._beside = Beside(self._failed_beside)
-        self._sleepers: set[Lane] = set()
         self._wishes = Wishes(self._stopping, self.stop, self._about)
         self._forced = asyncio.Event()
         self._child_limit = processes or max(os.cpu_count() or 1, 1)
@@ -110,6 +104,9 @@ class Worker:
         self._rebirth = asyncio.Lock()
         self._claimer = Claimer(
             self._claiming, lambda: self._identity.id, self._be_reborn, self._sweeper.doubt, most_jobs
+        )
+        self._watch = Watch(
+            lambda: self._identity.id, self._wishes, self._claimer, self._wakeup, self._runner
         )
 
     @property
@@ -206,13 +203,13 @@ class Worker:
         self._heartbeat.start()
 
     def _loops(self) -> list[Coroutine[Any, Any, None]]:
-        loops = [self._serve(lane) for lane in self._lanes]
+        loops = [self._watch.over(lane) for lane in self._lanes]
         loops += [self._wakeup.run(), self._tidy_lanes(), self._scheduler.run()]
         if self._projects:
             loops.append(self._sweeper.projector.run())
         loops += [self._sweeper.admit_when_due(), self._sweeper.sweep_now_and_then(), self._sweeper.keep_up()]
         loops += [self._dispatcher.run()] if self._app.executors else []
-        return loops + ([self._serve_suspects()] if self._app.is_locatable else [])
+        return loops + ([self._watch.over_suspects(self._suspects)] if self._app.is_locatable else [])
 
     async def _until_stopped(self, loops: list[asyncio.Task[None]], finishing: asyncio.Task[None]) -> None:
         waits: list[asyncio.Task[Any]] = [asyncio.create_task(self._stopping.wait())]
@@ -293,54 +290,8 @@ class Worker:
 
     # -- claims ----------------------------------------------------------------------------------------------------------
 
-    async def _serve(self, lane: Lane) -> None:
-        asleep_as: UUID | None = None  # who asked to be woken: a reborn worker has to ask again
-        busy_since = last_job = time.monotonic()
-        while True:
-            await self._wishes.may_claim()
-            jobs = await lane.next_jobs()
-            now = time.monotonic()
-            if jobs:
-                self._runner.take(lane, jobs)
-                last_job = now
-                if asleep_as is not None and now - busy_since > BUSY_SECONDS:
-                    await self._stay_awake(lane, asleep_as)
-                    asleep_as = None
-                continue
-            if now - last_job < LINGER_SECONDS:
-                await lane.rest(LINGER_PAUSE)
-                continue
-            me = self._identity.id
-            if (
-                asleep_as != me
-                and self._wakeup.is_listening.is_set()
-                and await self._claimer.manages(claims.fall_asleep(me, [lane.queue]))
-            ):
-                asleep_as = me
-                self._sleepers.add(lane)
-                continue  # look once more: a commit may have come before the request to be woken
-            lane.is_dry.set()
-            await lane.rest(lane.poll_pause)
-            busy_since = time.monotonic()
-
     def _every_lane(self) -> list[Lane]:
         return [*self._lanes, self._suspects] if self._app.is_locatable else self._lanes
-
-    async def _stay_awake(self, lane: Lane, me: UUID) -> None:
-        """Ask not to be woken, unless another lane of the queue still sleeps."""
-        self._sleepers.discard(lane)
-        if all(other.queue != lane.queue for other in self._sleepers):
-            await self._claimer.manages(claims.stay_awake(me, [lane.queue]))
-
-    async def _serve_suspects(self) -> None:
-        """One at a time, alone: then a crash can be blamed on nobody else."""
-        while True:
-            await self._wishes.may_claim()
-            for job in await self._suspects.next_jobs():
-                self._runner.take_alone(self._suspects, job)
-            if not self._suspects.held:
-                self._suspects.is_dry.set()
-                await self._suspects.rest(self._suspects.poll_pause)
 
     async def _claim_suspect(self, _limit: int, _after: datetime | None) -> list[ClaimedJob]:
         queues, tasks = list(self._identity.queues), sorted(self._app.all_tasks)
