@@ -8,6 +8,7 @@ from benchmarks.report import percentile
 
 MakeRequest = Callable[[int], bytes]
 AT_ONCE = 20
+KEPT_SECONDS = 3.0  # the server hangs up after five, perhaps at the moment of the next request
 
 
 class Refused(Exception):
@@ -26,7 +27,7 @@ class Connections:
 
     def __init__(self, port: int) -> None:
         self._port = port
-        self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+        self._idle: list[tuple[float, asyncio.StreamReader, asyncio.StreamWriter]] = []
 
     async def send(self, request: bytes) -> bytes:
         """Send a request and read the body of its answer."""
@@ -35,40 +36,42 @@ class Connections:
         head = await reader.readuntil(b"\r\n\r\n")
         length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
         body = await reader.readexactly(int(length.partition(b":")[2]))
-        self._idle.append((reader, writer))
+        self._idle.append((time.monotonic(), reader, writer))
         if not head.split(None, 2)[1].startswith(b"2"):
             raise Refused(f"{head.splitlines()[0].decode()}: {body.decode(errors='replace')[:300]}")
         return body
 
     async def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         while self._idle:
-            reader, writer = self._idle.pop()
-            if not reader.at_eof():  # a server hangs up on who asks nothing for a while
+            since, reader, writer = self._idle.pop()
+            if time.monotonic() - since < KEPT_SECONDS and not reader.at_eof():
                 return reader, writer
             writer.close()
         return await asyncio.open_connection("127.0.0.1", self._port)
 
     def close(self) -> None:
         """Hang up."""
-        for _, writer in self._idle:
+        for _, _, writer in self._idle:
             writer.close()
 
 
 async def at_rate(port: int, make: MakeRequest, rate: float, seconds: float, warm_up: int) -> list[float]:
     """Send at a rate; gives milliseconds, each counted from the moment at which its request was to be sent."""
-    connections, waits = Connections(port), []
+    connections, waits = Connections(port), list[float]()
     for number in range(
         0, warm_up, AT_ONCE
     ):  # as many connections as will be needed, also those to the database
         await asyncio.gather(*(connections.send(make(-number - each - 1)) for each in range(AT_ONCE)))
 
     async def send(number: int, at: float) -> None:
-        await connections.send(make(number))
+        await connections.send(requests[number])
         waits.append((time.perf_counter() - at) * 1000)
 
+    # Written beforehand: the sender shares its cores with what it measures.
+    requests = [make(number) for number in range(int(rate * seconds))]
     began = time.perf_counter()
     async with asyncio.TaskGroup() as senders:
-        for number in range(int(rate * seconds)):
+        for number in range(len(requests)):
             at = began + number / rate
             await asyncio.sleep(max(at - time.perf_counter(), 0))
             senders.create_task(send(number, at))

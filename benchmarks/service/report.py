@@ -39,6 +39,8 @@ def goals(rate: float, readers: int, senders: int) -> list[Goal]:
     return [
         Goal("webhook_p50", f"{events}, p50", "webhook", "p50", "ms"),
         Goal("webhook_p99", f"{events}, p99", "webhook", "p99", "ms", 50),
+        Goal("by_hand_p50", "the same by hand: Stripe's library, psycopg, plain tables, p50", "webhook, by hand", "p50", "ms"),
+        Goal("by_hand_p99", "the same by hand: Stripe's library, psycopg, plain tables, p99", "webhook, by hand", "p99", "ms"),
         Goal("webhook_two_p99", f"{events}, two processes, p99", "webhook, two processes", "p99", "ms", 50),
         Goal("kick_p50", "from the event's commit to its job's start, worker asleep, p50", "kick", "p50", "ms", 100),
         Goal("kick_p99", "from the event's commit to its job's start, worker asleep, p99", "kick", "p99", "ms"),

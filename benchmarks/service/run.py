@@ -20,12 +20,13 @@ from benchmarks.server import Server, running_server
 from benchmarks.service import load, report, streams
 from benchmarks.service.load import written
 from benchmarks.service.report import Sample
-from benchmarks.service.served import JOBS, SECRET, WEBHOOK, app, provision
+from benchmarks.service.served import JOBS, SECRET, WEBHOOK, ByHand, app, provision
 
 from benchmarks import run as runs
 from holdfast import Holdfast
 from holdfast.domain.access import Scope
 from holdfast.runtime.access import create_key
+from holdfast.runtime.loop import run
 from holdfast.store.connection import Database
 
 # An event of Stripe's has two to four kilobytes.
@@ -112,7 +113,8 @@ class Bench:
         """Name what is measured."""
         constant = self._of_constant
         return [
-            Case("webhook", self.webhook, constant(lambda port: asyncio.run(self._send_events(port)))),
+            Case("webhook", self.webhook, constant(lambda port: run(self._send_events(port)))),
+            Case("webhook, by hand", lambda: self.webhook(name="by_hand"), None),
             Case("webhook, two processes", lambda: self.webhook(2), None),
             Case("kick", self.kick, None),
             Case("enqueue", self.enqueue, constant(lambda port: self._ask(port, self._enqueue_request({})))),
@@ -131,6 +133,7 @@ class Bench:
                 connection.execute(
                     "create table public.subscription (event_id text primary key, agent_id text)"
                 )
+                connection.execute(ByHand.TABLES)
             key = create_key(app, "bench", scopes=[Scope.ENQUEUE, Scope.READ])
             self._server.settle()
             yield Used(app, name, self._server.url(name), {"Authorization": f"Bearer {key}"})
@@ -146,10 +149,10 @@ class Bench:
     async def _send_events(self, port: int) -> Sample:
         return load.percentiles(await load.at_rate(port, event, self._rate, self._seconds, WARM_UP))
 
-    def webhook(self, processes: int = 1) -> Sample:
+    def webhook(self, processes: int = 1, name: str = "webhooks") -> Sample:
         """Send signed events, each a new one, whose handler writes a row and queues a job."""
-        with self._app() as used, serving("webhooks", used.url, processes) as served:
-            return asyncio.run(self._send_events(served.port))
+        with self._app() as used, serving(name, used.url, processes) as served:
+            return run(self._send_events(served.port))
 
     def kick(self) -> Sample:
         """Send slowly beside a worker that sleeps between events; gives how long jobs waited from birth to start."""
@@ -168,14 +171,14 @@ class Bench:
             child(*worker, url=used.url),
             serving("webhooks", used.url) as served,
         ):
-            asyncio.run(load.at_rate(served.port, event, KICK_RATE, self._seconds, WARM_UP))
+            run(load.at_rate(served.port, event, KICK_RATE, self._seconds, WARM_UP))
             time.sleep(1)
             with self._server.connect(used.database) as connection:
                 waits = [row[0] for row in connection.execute(STARTS)]
         return load.percentiles(waits[WARM_UP + 1 :])
 
     def _ask(self, port: int, make: load.MakeRequest) -> Sample:
-        return {"per_second": asyncio.run(load.as_fast_as_answered(port, make, SENDERS, self._seconds))}
+        return {"per_second": run(load.as_fast_as_answered(port, make, SENDERS, self._seconds))}
 
     def _enqueue_request(self, key: dict[str, str]) -> load.MakeRequest:
         body = json.dumps({"task": "provision", "payload": {"agent_id": "a"}}).encode()
@@ -189,7 +192,7 @@ class Bench:
     def job(self) -> Sample:
         """Look at one job over the API with a key."""
         with self._app() as used, serving("api", used.url) as served:
-            answer = asyncio.run(load.Connections(served.port).send(self._enqueue_request(used.key)(0)))
+            answer = run(load.Connections(served.port).send(self._enqueue_request(used.key)(0)))
             path = f"{JOBS}/{json.loads(answer)['id']}"
             return self._ask(served.port, lambda _: written("GET", path, used.key))
 
@@ -212,7 +215,7 @@ class Bench:
                 # The constant's streams would keep it: uvicorn by itself waits for them.
                 return sample if app is None else {**sample, **await asyncio.to_thread(ended, process)}
 
-            return asyncio.run(read())
+            return run(read())
 
 
 def ended(process: "subprocess.Popen[str]") -> Sample:
@@ -240,7 +243,7 @@ def main() -> None:
     """Measure, write, print."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     parser = argparse.ArgumentParser(prog="scripts/bench --http", description=__doc__)
-    parser.add_argument("--repetitions", type=int, default=2)
+    parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=8, help="of each sample (default 8)")
     parser.add_argument("--rate", type=float, default=300, help="webhooks a second (default 300)")
     parser.add_argument("--streams", type=int, default=1000)

@@ -1,20 +1,25 @@
 """What is measured, each in a process of its own: `python -m benchmarks.service.served NAME [PROCESSES]` prints its port and serves until SIGTERM.
 
-All are served by Holdfast's own server; `constant` does nothing else than read a request and answer.
+All are served by Holdfast's own server; `constant` does nothing else than read a request and answer, and `by_hand` handles an event
+with Stripe's library, psycopg and plain tables.
 """
 
 import asyncio
 import hashlib
 import json
+import os
 import sys
 import time
+import uuid
 from collections.abc import AsyncIterator
 from typing import Any
 
+import psycopg
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
+from stripe import WebhookSignature
 
 from holdfast import Holdfast
 from holdfast.interfaces.http.processes import Processes, inherited_listener
@@ -50,6 +55,42 @@ app.webhook("stripe", verify=Stripe(SECRET), on={"checkout.session.completed": p
 async def _answer(request: Request) -> Response:
     await request.body()
     return Response(b'{"received":true,"repeat":false}', media_type="application/json")
+
+
+class ByHand:
+    """An event as one would write it without Holdfast: the same rows in one transaction, and nothing that guards them."""
+
+    TABLES = """
+        create table public.event_by_hand (event_id text primary key, body bytea not null, at timestamptz not null default now());
+        create table public.job_by_hand (id uuid primary key, task text not null, payload jsonb not null, at timestamptz not null default now());
+    """
+
+    def __init__(self) -> None:
+        self._idle: list[psycopg.AsyncConnection[Any]] = []
+
+    async def take(self, request: Request) -> Response:
+        """Answer one event when its rows are committed."""
+        body = await request.body()
+        WebhookSignature.verify_header(body.decode(), request.headers["stripe-signature"], SECRET, 300)
+        event = json.loads(body)
+        connection = self._idle.pop() if self._idle else await self._connect()
+        async with connection.transaction():
+            await connection.execute(
+                "insert into public.event_by_hand (event_id, body) values (%s, %s)", (event["id"], body)
+            )
+            agent = event["data"]["object"]["agentId"]
+            await connection.execute(
+                "insert into public.subscription (event_id, agent_id) values (%s, %s)", (event["id"], agent)
+            )
+            await connection.execute(
+                "insert into public.job_by_hand (id, task, payload) values (%s, 'provision', %s)",
+                (uuid.uuid4(), json.dumps({"agent_id": agent})),
+            )
+        self._idle.append(connection)
+        return Response(b'{"received":true,"repeat":false}', media_type="application/json")
+
+    async def _connect(self) -> psycopg.AsyncConnection[Any]:
+        return await psycopg.AsyncConnection.connect(os.environ["HOLDFAST_DATABASE_URL"], autocommit=True)
 
 
 class _Clock:
@@ -98,6 +139,8 @@ def _application(name: str) -> Any:
     match name:
         case "constant":
             return _constant()
+        case "by_hand":
+            return Starlette(routes=[Route(WEBHOOK, ByHand().take, methods=["POST"])])
         case "webhooks":
             return webhooks(app)
         case _:

@@ -94,8 +94,8 @@ def test_a_call_without_an_answer_ends_by_its_deadline(
 ) -> None:
     monkeypatch.setattr(link, "PATIENCE", ())
     mail.enqueue("a")
-    session = app.link._sync()._idle[0]
-    session._deadline = 0.2
+    with app.link._sync().session() as session:  # the only one: the next call gets it again
+        session._deadline = 0.2
     before = time.monotonic()
 
     with owner.transaction():

@@ -215,7 +215,8 @@ class Holdfast(Enqueuing, Steering, Reading, Channels, Receiving, Surrounding):
 
     def definitions(self, names: Iterable[str]) -> list[dict[str, Any]]:
         """Give these tasks' definitions; once a process also what its environment says about their flags."""
-        found = [self.all_tasks[name].settings.definition() for name in sorted(names)]
+        tasks = self.all_tasks
+        found = [tasks[name].settings.definition() for name in sorted(names)]
         for definition in found:
             flag = definition["options"].get("flag")
             if flag is not None and flag in os.environ and flag not in self._flags_told:

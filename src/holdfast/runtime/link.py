@@ -11,12 +11,11 @@ from holdfast.domain.errors import DatabaseUnavailable
 from holdfast.store.call import Call
 from holdfast.store.connection import (
     AsyncSession,
-    AsyncSessions,
     Database,
     Session,
-    Sessions,
     require_database,
 )
+from holdfast.store.pool import AsyncSessions, Sessions
 from holdfast.store.transaction import AsyncTransaction, Transaction, open_async, open_sync
 
 T = TypeVar("T")

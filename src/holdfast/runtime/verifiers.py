@@ -6,6 +6,7 @@ import hmac
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Literal, TypeAlias
 
 from holdfast.domain.errors import BadInput, Configuration
@@ -95,6 +96,7 @@ class Stripe(Verifier):
         return EventName(_required(body, "id"), _required(body, "type"))
 
 
+@cache
 def _stripe_signature() -> Any:
     try:
         from stripe import WebhookSignature  # noqa: PLC0415 - an extra, and slow to load

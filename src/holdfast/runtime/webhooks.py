@@ -165,7 +165,7 @@ class Receiver:
             if taken is None:
                 return Outcome.REPEATED
             if handler is not None:
-                done: Any = handler(replace(event, delivery_id=taken), transaction.connection)
+                done: Any = handler(_as_taken(event, taken), transaction.connection)
                 await done
             reach("webhook_handled")
         reach("webhook_committed")
@@ -176,7 +176,7 @@ class Receiver:
             taken = transaction.perform(store.begin_webhook(event, "handled"))
             if taken is None:
                 return Outcome.REPEATED
-            handler(replace(event, delivery_id=taken), transaction.connection)
+            handler(_as_taken(event, taken), transaction.connection)
             reach("webhook_handled")
         reach("webhook_committed")
         return Outcome.HANDLED
@@ -195,6 +195,11 @@ class Receiver:
             events.warning(
                 "webhook:failure_not_kept", extra={"endpoint": event.endpoint, "event_id": event.id}
             )
+
+
+def _as_taken(event: WebhookEvent, delivery_id: UUID) -> WebhookEvent:
+    """Give the event with its row's id: one that failed before has the row of then."""
+    return event if event.delivery_id == delivery_id else replace(event, delivery_id=delivery_id)
 
 
 def _status(handler: Handler | None) -> store.DeliveryStatus:

@@ -6,8 +6,8 @@ import re
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -323,69 +323,3 @@ class _Watchdog:
 
 
 _watchdog = _Watchdog()
-
-
-class Sessions:
-    """A few sync sessions shared by threads: taken, used, put back."""
-
-    def __init__(self, database: Database, most: int = 10) -> None:
-        self._database = database
-        self._places = threading.BoundedSemaphore(most)
-        self._lasting = threading.BoundedSemaphore(most)
-        self._idle: list[Session] = []
-
-    @contextmanager
-    def session(self, *, lasts: bool = False) -> Iterator[Session]:
-        """Borrow a session. One that lasts as long as a task likes has a place apart: what is asked inside it must find another."""
-        with self._lasting if lasts else self._places:
-            try:
-                session = self._idle.pop()
-            except IndexError:
-                session = Session(self._database, "holdfast")
-            try:
-                yield session
-            finally:
-                session.rest()
-                self._idle.append(session)
-
-    def close(self) -> None:
-        """Close what is idle."""
-        while self._idle:
-            self._idle.pop().close()
-
-
-class AsyncSessions:
-    """A few async sessions shared by the tasks of one event loop."""
-
-    def __init__(self, database: Database, most: int = 10, application: str = "holdfast") -> None:
-        self._database = database
-        self._application = application
-        self._places = asyncio.Semaphore(most)
-        self._lasting = asyncio.Semaphore(most)
-        self._idle: list[AsyncSession] = []
-        self._closed = False
-
-    @asynccontextmanager
-    async def session(self, *, lasts: bool = False) -> AsyncIterator[AsyncSession]:
-        """Borrow a session. One that lasts as long as a task likes has a place apart: what is asked inside it must find another."""
-        async with self._lasting if lasts else self._places:
-            session = self._idle.pop() if self._idle else AsyncSession(self._database, self._application)
-            try:
-                yield session
-            finally:
-                if self._closed:  # somebody else of the same loop closed all while this one was in use
-                    await session.close()
-                else:
-                    await session.rest()
-                    self._idle.append(session)
-
-    async def close(self) -> None:
-        """Close what is idle, and the others as they come back."""
-        self._closed = True
-        while self._idle:
-            await self._idle.pop().close()
-
-    def abandon(self) -> None:
-        """Close what the event loop left idle when it ended."""
-        while self._idle:
-            self._idle.pop().abandon()

@@ -8,7 +8,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 
 from holdfast.domain.errors import Configuration
@@ -31,7 +31,9 @@ STRICT = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-_A_YEAR = "max-age=31536000"
+# As ASGI has them: every answer gets them, and writing them anew each time costs more than all of the rest here.
+_STRICT = [(name.lower().encode(), value.encode()) for name, value in STRICT.items()]
+_STRICT_OVER_TLS = [*_STRICT, (b"strict-transport-security", b"max-age=31536000")]
 LARGEST_HEADERS = 32 * 1024
 
 
@@ -169,11 +171,9 @@ class StrictHeaders:
 
         async def strictly(message: "Message") -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in STRICT.items():
-                    headers.setdefault(name, value)
-                if is_public_tls:
-                    headers.setdefault("Strict-Transport-Security", _A_YEAR)
+                said = {name.lower() for name, _ in message["headers"]}
+                wanted = _STRICT_OVER_TLS if is_public_tls else _STRICT
+                message["headers"] = [*message["headers"], *(one for one in wanted if one[0] not in said)]
             await send(message)
 
         await self._app(scope, receive, strictly)
@@ -181,7 +181,8 @@ class StrictHeaders:
 
 def guards(settings: "Settings", *, auth: bool) -> list[Middleware]:
     """Make what surrounds the doors, the outermost first."""
-    made = [Middleware(Proxies, trusted=trusted_proxies(settings))] if auth else []
+    trusted = trusted_proxies(settings) if auth else []
+    made = [Middleware(Proxies, trusted=trusted)] if trusted else []
     made += [Middleware(StrictHeaders), Middleware(Framing)]
     allowed = allowed_hosts(settings)
     if not auth:

@@ -1,0 +1,100 @@
+"""Connections that are shared: how many at once, and which stay open afterwards."""
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from holdfast import Holdfast
+from holdfast.store import pool
+
+MANY = 6
+KEPT = 2
+
+
+def open_connections(owner: psycopg.Connection) -> int:
+    (row,) = owner.execute(
+        "select count(*) from pg_stat_activity where datname = current_database() and application_name = 'holdfast'"
+    ).fetchall()
+    return int(row[0])
+
+
+def rush(app: Holdfast) -> None:
+    """Have many transactions open at the same moment."""
+    together = threading.Barrier(MANY)
+
+    def one(_: int) -> None:
+        with app.transaction():
+            together.wait()
+
+    with ThreadPoolExecutor(MANY) as threads:
+        list(threads.map(one, range(MANY)))
+
+
+async def arush(app: Holdfast) -> None:
+    together = asyncio.Barrier(MANY)
+
+    async def one() -> None:
+        async with app.atransaction():
+            await together.wait()
+
+    await asyncio.gather(*(one() for _ in range(MANY)))
+
+
+@pytest.fixture
+def few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "KEPT", KEPT)
+
+
+@pytest.mark.usefixtures("few_are_kept")
+def test_what_a_rush_needed_stays_open_for_the_next(app: Holdfast, owner: psycopg.Connection) -> None:
+    rush(app)
+
+    assert open_connections(owner) == MANY
+
+
+@pytest.mark.usefixtures("few_are_kept")
+def test_what_nobody_has_needed_for_long_is_closed_and_the_usual_ones_are_kept(
+    app: Holdfast, owner: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rush(app)
+    monkeypatch.setattr(pool, "RUSH_SECONDS", -1.0)  # as if the minute had passed
+    for _ in range(2 * MANY):
+        with app.transaction():
+            pass
+
+    assert open_connections(owner) == KEPT
+
+
+@pytest.mark.usefixtures("few_are_kept")
+async def test_async_connections_of_a_rush_end_like_the_others(
+    app: Holdfast, owner: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await arush(app)
+    stayed = open_connections(owner)
+    monkeypatch.setattr(pool, "RUSH_SECONDS", -1.0)
+    for _ in range(2 * MANY):
+        async with app.atransaction():
+            pass
+    left = open_connections(owner)
+    await app.aclose()
+
+    assert (stayed, left) == (MANY, KEPT)
+
+
+async def test_what_is_asked_beside_open_transactions_finds_a_place_even_when_all_of_theirs_are_taken(
+    app: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "MOST", 1)
+    monkeypatch.setattr(pool, "MOST_LASTING", 2)
+
+    @app.task()
+    async def charge(order: int) -> None: ...
+
+    async with asyncio.timeout(20), app.atransaction(), app.atransaction():
+        handle = await charge.aenqueue(1)
+    await app.aclose()
+
+    assert handle.created
