@@ -4,6 +4,7 @@ import statistics
 from typing import Any, NamedTuple
 
 Sample = dict[str, Any]
+MOST_STOLEN = 0.01  # of the processors' time
 
 
 class Goal(NamedTuple):
@@ -26,11 +27,28 @@ class Goal(NamedTuple):
         return f"| {self.what} | `{self.key}` | {_number(ours)} {self.unit} | {_number(limit)} | {ratio} | {wanted} | {verdict} |"
 
     def _median(self, samples: list[Sample]) -> float | None:
-        known = [sample[self.member] for sample in samples if self.member in sample]
+        counted = [sample for sample in samples if is_quiet(sample)] or samples
+        known = [sample[self.member] for sample in counted if self.member in sample]
         return statistics.median(known) if known else None
 
     def _verdict(self, ours: float) -> str:
         return "reached" if ours <= (self.at_most or 0) else "**not reached**"
+
+
+def is_quiet(sample: Sample) -> bool:
+    """Whether the machine was ours while the sample was taken."""
+    return bool(sample.get("stolen", 0.0) <= MOST_STOLEN)
+
+
+def noise(samples: dict[str, list[Sample]]) -> str:
+    """Say which samples do not count."""
+    every = [sample for taken in samples.values() for sample in taken]
+    loud = sum(not is_quiet(sample) for sample in every)
+    never = sorted(name for name, taken in samples.items() if not any(map(is_quiet, taken)))
+    told = f"{loud} of {len(every)} samples were taken while the host gave more than {MOST_STOLEN:.0%} of the processors to others, and do not count"
+    return told + (
+        f", but for these, of which no other were to be had: {', '.join(never)}." if never else "."
+    )
 
 
 def goals(rate: float, readers: int, senders: int) -> list[Goal]:
@@ -70,6 +88,7 @@ def table(results: dict[str, Any]) -> str:
         "",
         f"{results['date']}, commit {results['commit']}, {results['repetitions']} repetitions, interleaved; medians.",
         f"{place}; fdatasync {machine['fdatasync_ms']} ms on {machine['filesystem']}.",
+        noise(results["samples"]),
         "",
         "| what | key | Holdfast | constant | ratio | goal | |",
         "| --- | --- | ---: | ---: | ---: | --- | --- |",
