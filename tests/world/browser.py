@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import (
@@ -30,6 +30,8 @@ PATIENCE = 20_000
 expect.set_options(timeout=PATIENCE)
 WIDE: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
+SIZES = {"wide": WIDE, "phone": PHONE}
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 _AXE = Path(__file__).parent / "vendor/axe.min.js"
 _STANDARD = {
     "type": "tag",
@@ -115,6 +117,16 @@ def axe_faults(page: Page, *, only_colours: bool = False) -> list[str]:
 def overflow(page: Page) -> int:
     """Say how many pixels the document is wider than its window."""
     return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+
+def look_in_both_colours(page: Page, name: str) -> None:
+    """See that a page, as it is now, is whole and can be used by everybody, light and dark; leaves its pictures."""
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        picture(page, f"{name} {scheme}")
+        assert overflow(page) == 0, f"{name} {scheme}"
+        # A theme is colours: nothing else of a page depends on it.
+        assert axe_faults(page, only_colours=scheme == "dark") == [], f"{name} {scheme}"
 
 
 def picture(page: Page, name: str, *, whole: bool = True) -> None:

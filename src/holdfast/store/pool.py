@@ -4,7 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Generic, TypeVar
 
 from holdfast.store.connection import AsyncSession, Database, Session
@@ -38,8 +38,9 @@ class _Idle(Generic[S]):
         """Keep one that was used; gives one that nobody has needed for long, to be closed."""
         now = time.monotonic()
         self._sessions.append((now, session))
-        if len(self._sessions) > KEPT and self._sessions[0][0] < now - RUSH_SECONDS:
-            return self._sessions.pop(0)[1]
+        with suppress(IndexError):  # other threads may take all of them meanwhile
+            if len(self._sessions) > KEPT and self._sessions[0][0] < now - RUSH_SECONDS:
+                return self._sessions.pop(0)[1]
         return None
 
 

@@ -1,7 +1,6 @@
 """Every page, wide and on a phone, light and dark: nothing complains, nothing is cut off, and everybody can use it."""
 
 from collections.abc import Iterator
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -13,11 +12,10 @@ from holdfast import Holdfast
 from holdfast.interfaces.http.dashboard.navigation import ENTRIES
 from holdfast.interfaces.http.dashboard.sections import SECTIONS
 from holdfast.testing import TestServer
-from world.browser import PHONE, WIDE, axe_faults, overflow, picture
+from world.browser import SIZES, look_in_both_colours
 
 # What people type that nothing can be shown for.
 ODD = (("/jobs", "?q=task:nothing"), ("/jobs", "?q=status:"))
-SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 def every_page() -> list[tuple[str, str]]:
@@ -51,14 +49,9 @@ def test_a_page_without_anything_to_show_is_fit_to_be_seen(
 
 def look(page: Page, address: str, name: str) -> None:
     """Look at a page in every way in which people do."""
-    for width, size in (("wide", WIDE), ("phone", PHONE)):
+    for width, size in SIZES.items():
         page.set_viewport_size(size)
         page.goto(address, wait_until="load")
         page.locator("#live[data-state=live]").wait_for()
-        for scheme in SCHEMES:
-            page.emulate_media(color_scheme=scheme)
-            picture(page, f"{name} {width} {scheme}")
-            assert page.locator("p.failed").all_inner_texts() == []
-            assert overflow(page) == 0, f"{width} {scheme}"
-            # A theme is colours: nothing else of a page depends on it.
-            assert axe_faults(page, only_colours=scheme == "dark") == [], f"{width} {scheme}"
+        assert page.locator("p.failed").all_inner_texts() == []
+        look_in_both_colours(page, f"{name} {width}")
