@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
@@ -98,3 +99,63 @@ async def test_what_is_asked_beside_open_transactions_finds_a_place_even_when_al
     await app.aclose()
 
     assert handle.created
+
+
+async def test_a_rush_of_short_transactions_waits_for_the_connections_there_are(
+    app: Holdfast, owner: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "GROW_SECONDS", 60.0)
+
+    async def one() -> None:
+        async with app.atransaction() as connection:
+            await connection.execute("select 1")
+
+    await asyncio.gather(*(one() for _ in range(MANY)))
+    opened = open_connections(owner)
+    await app.aclose()
+
+    assert opened == 1
+
+
+async def test_when_none_comes_back_connections_are_opened_one_after_the_other(
+    app: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "GROW_SECONDS", 0.05)
+    together, began = asyncio.Barrier(MANY), time.monotonic()
+    opened: list[float] = []
+
+    async def one() -> None:
+        async with app.atransaction():
+            opened.append(time.monotonic() - began)
+            await together.wait()
+
+    await asyncio.gather(*(one() for _ in range(MANY)))
+    await app.aclose()
+
+    assert max(opened) >= 0.05 * (MANY - 1)
+
+
+async def test_a_connection_that_is_given_to_who_has_just_gone_is_not_lost(
+    app: Holdfast, owner: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "GROW_SECONDS", 60.0)
+    sessions = app.link._async()
+
+    async def wait_for_one() -> None:
+        async with sessions.session():
+            pytest.fail("it was cancelled")
+
+    async with sessions.session() as session:
+        await session.connection()
+        waiting = asyncio.create_task(wait_for_one())
+        await asyncio.sleep(0)
+        (coming,) = sessions._waiting
+    assert coming.done()  # and its task has not run since
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    async with asyncio.timeout(20), sessions.session() as again:
+        assert again is session
+    await app.aclose()
+
+    assert open_connections(owner) == 0

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Generic, TypeVar
@@ -17,6 +18,9 @@ MOST_LASTING = 20
 # As many stay open, however little they are used.
 KEPT = 10
 RUSH_SECONDS = 60.0
+# A new connection costs the database 30 ms of work until its first transaction has gone through, and one in use is back in
+# five: a rush that opened as many as it would like to have would wait for them longer than for those that there are.
+GROW_SECONDS = 0.02
 
 S = TypeVar("S", Session, AsyncSession)
 
@@ -80,22 +84,58 @@ class AsyncSessions:
         self._places = asyncio.Semaphore(MOST)
         self._lasting = asyncio.Semaphore(MOST_LASTING)
         self._idle = _Idle[AsyncSession]()
+        self._lent = 0
+        self._grew_at = -GROW_SECONDS
+        self._waiting: deque[asyncio.Future[AsyncSession]] = deque()
         self._closed = False
 
     @asynccontextmanager
     async def session(self, *, lasts: bool = False) -> AsyncIterator[AsyncSession]:
         """Borrow a session. One that lasts as long as a task likes has a place apart: what is asked inside it must find another."""
         async with self._lasting if lasts else self._places:
-            session = self._idle.take() or AsyncSession(self._database, self._application)
+            session = self._idle.take() or await self._brought_back() or self._another()
+            self._lent += 1
             try:
                 yield session
             finally:
-                if self._closed:  # somebody else of the same loop closed all while this one was in use
-                    await session.close()
-                else:
-                    await session.rest()
-                    if needless := self._idle.put(session):
-                        await needless.close()
+                self._lent -= 1
+                await self._take_back(session)
+
+    def _another(self) -> AsyncSession:
+        return AsyncSession(self._database, self._application)
+
+    async def _brought_back(self) -> AsyncSession | None:
+        """Wait for one that is in use; None when it is time to open another."""
+        while self._lent:
+            coming: asyncio.Future[AsyncSession] = asyncio.get_running_loop().create_future()
+            self._waiting.append(coming)
+            try:
+                await asyncio.wait([coming], timeout=GROW_SECONDS)
+            except asyncio.CancelledError:
+                if coming.done():  # it was given at the same moment
+                    await self._take_back(coming.result())
+                coming.cancel()
+                raise
+            if coming.done():
+                return coming.result()
+            coming.cancel()
+            if time.monotonic() - self._grew_at >= GROW_SECONDS:
+                break
+        self._grew_at = time.monotonic()
+        return None
+
+    async def _take_back(self, session: AsyncSession) -> None:
+        if self._closed:  # somebody else of the same loop closed all while this one was in use
+            await session.close()
+            return
+        await session.rest()
+        while self._waiting:
+            coming = self._waiting.popleft()
+            if not coming.done():
+                coming.set_result(session)
+                return
+        if needless := self._idle.put(session):
+            await needless.close()
 
     async def close(self) -> None:
         """Close what is idle, and the others as they come back."""
