@@ -11,6 +11,7 @@ import pytest
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 LATEST = BENCHMARKS / "results" / "latest.json"
 SERVICE = BENCHMARKS / "results" / "service.json"
+PAGES = BENCHMARKS / "results" / "pages.json"
 PRODUCTS = BENCHMARKS / "results" / "products.json"
 
 
@@ -201,6 +202,12 @@ def test_a_product_is_judged_by_its_95th_percentile(late: int, verdict: str) -> 
     (goal,) = [goal for goal in products.GOALS if goal.key == "workspace_ready"]
 
     assert goal.line(samples).endswith(f"| 5,000 ms | p95 ≤ 1,000 ms | {verdict} |")
+
+
+def test_the_published_table_of_the_pages_is_the_one_of_its_last_run() -> None:
+    results = json.loads(PAGES.read_text(encoding="utf-8"))
+
+    assert PAGES.with_suffix(".md").read_text(encoding="utf-8") == pages.table(results)
 
 
 @pytest.mark.parametrize(("p95", "verdict"), [(300.0, "reached"), (301.0, "**not reached**")])
