@@ -24,11 +24,12 @@ class Goal(NamedTuple):
         ratio = "" if limit is None or ours is None or not limit else f"{ours / limit:.2f}"
         verdict = "" if self.at_most is None or ours is None else self._verdict(ours)
         wanted = "" if self.at_most is None else f"≤ {self.at_most:g}"
-        return f"| {self.what} | `{self.key}` | {_number(ours)} {self.unit} | {_number(limit)} | {ratio} | {wanted} | {verdict} |"
+        taken = samples.get(self.case, [])
+        of = f"{len(counted(taken))} of {len(taken)}"
+        return f"| {self.what} | `{self.key}` | {_number(ours)} {self.unit} | {of} | {_number(limit)} | {ratio} | {wanted} | {verdict} |"
 
     def _median(self, samples: list[Sample]) -> float | None:
-        counted = [sample for sample in samples if is_quiet(sample)] or samples
-        known = [sample[self.member] for sample in counted if self.member in sample]
+        known = [sample[self.member] for sample in counted(samples) if self.member in sample]
         return statistics.median(known) if known else None
 
     def _verdict(self, ours: float) -> str:
@@ -38,6 +39,11 @@ class Goal(NamedTuple):
 def is_quiet(sample: Sample) -> bool:
     """Whether the machine was ours while the sample was taken."""
     return bool(sample.get("stolen", 0.0) <= MOST_STOLEN)
+
+
+def counted(samples: list[Sample]) -> list[Sample]:
+    """Give those that count: the quiet ones, or all where there are none."""
+    return [sample for sample in samples if is_quiet(sample)] or samples
 
 
 def noise(samples: dict[str, list[Sample]]) -> str:
@@ -90,8 +96,8 @@ def table(results: dict[str, Any]) -> str:
         f"{place}; fdatasync {machine['fdatasync_ms']} ms on {machine['filesystem']}.",
         noise(results["samples"]),
         "",
-        "| what | key | Holdfast | constant | ratio | goal | |",
-        "| --- | --- | ---: | ---: | ---: | --- | --- |",
+        "| what | key | Holdfast | samples | constant | ratio | goal | |",
+        "| --- | --- | ---: | ---: | ---: | ---: | --- | --- |",
         *(goal.line(results["samples"]) for goal in lines),
         "",
     ])  # fmt: skip

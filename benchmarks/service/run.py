@@ -244,7 +244,7 @@ def taken(name: str, take: Callable[[], Sample]) -> Iterator[Sample]:
     for _ in range(TRIES):
         with watched() as stolen:
             sample = take()
-        sample = {**sample, "stolen": round(stolen.share, 3)}
+        sample = {**sample, "stolen": round(stolen.share, 4)}
         told = ", ".join(f"{key} {value:,.3f}" for key, value in sample.items())
         print(f"{time.monotonic() - runs.STARTED:6.0f} s  {name:<20} {told}", flush=True)
         yield sample

@@ -176,15 +176,17 @@ def test_the_service_is_told_beside_the_constant_and_judged_by_its_median(tail: 
 
     (line,) = [goal for goal in service.goals(300, 1000, 8) if goal.key == "webhook_p99"]
 
-    assert line.line(samples).endswith(f"| {tail:.1f} ms | 10.0 | {tail / 10:.2f} | ≤ 50 | {verdict} |")
+    assert line.line(samples).endswith(
+        f"| {tail:.1f} ms | 3 of 3 | 10.0 | {tail / 10:.2f} | ≤ 50 | {verdict} |"
+    )
 
 
 def test_a_sample_during_which_the_host_took_the_processors_away_does_not_count_and_is_told() -> None:
     quiet, loud = {"p99": 20.0, "stolen": 0.01}, {"p99": 900.0, "stolen": 0.2}
     (line,) = [goal for goal in service.goals(300, 1000, 8) if goal.key == "webhook_p99"]
 
-    assert "| 20.0 ms |" in line.line({"webhook": [loud, quiet, loud]})
-    assert "| 900.0 ms |" in line.line({"webhook": [loud]})
+    assert "| 20.0 ms | 1 of 3 |" in line.line({"webhook": [loud, quiet, loud]})
+    assert "| 900.0 ms | 1 of 1 |" in line.line({"webhook": [loud]})
     assert service.noise({"webhook": [loud, quiet]}).startswith("1 of 2 samples")
     assert service.noise({"webhook": [loud]}).endswith("no other were to be had: webhook.")
 

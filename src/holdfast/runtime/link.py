@@ -160,6 +160,7 @@ class Link:
     def _async(self) -> AsyncSessions:
         loop = asyncio.get_running_loop()
         if loop not in self._async_sessions:
+            self._abandon_ended()
             self._async_sessions[loop] = AsyncSessions(self.database, application=self._application)
         return self._async_sessions[loop]
 
@@ -167,10 +168,13 @@ class Link:
         """Close the idle sync connections, and those that event loops left behind when they ended."""
         if self._sessions is not None:
             self._sessions.close()
-        for loop in [loop for loop in self._async_sessions if loop.is_closed()]:
-            self._async_sessions.pop(loop).abandon()
+        self._abandon_ended()
         for other in self._beside:
             other.close()
+
+    def _abandon_ended(self) -> None:
+        for loop in [loop for loop in self._async_sessions if loop.is_closed()]:
+            self._async_sessions.pop(loop).abandon()
 
     async def aclose(self) -> None:
         """Close the idle connections of this event loop, and the sync ones."""

@@ -204,6 +204,11 @@ class AsyncSession:
         finally:
             timer.cancel()
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection is gone, or never came."""
+        return self._connection is None or self._connection.closed
+
     async def close(self) -> None:
         """Close the connection, if there is one; the next call opens another."""
         if self._connection is not None:
@@ -272,15 +277,22 @@ class Session:
             self.close()
             raise
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection is gone, or never came."""
+        return self._connection is None or self._connection.closed
+
     def rest(self) -> None:
         """Be ready for the next borrower: whoever was interrupted may have left a question unanswered."""
         if _is_in_the_middle(self._connection):
             self.close()
 
     def close(self) -> None:
-        """Close the connection, if there is one; the next call opens another."""
+        """Close the connection, if there is one; the next call opens another. A forked process leaves its parent's alone."""
         connection, self._connection = self._connection, None
-        if connection is not None:
+        if self._process != os.getpid():
+            _inherited.append(connection)
+        elif connection is not None:
             with suppress(psycopg.Error):
                 connection.close()
 
