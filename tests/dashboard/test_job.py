@@ -173,8 +173,18 @@ async def test_a_viewer_sees_a_payload_only_after_saying_why_and_the_audit_has_i
         answer = await browser.post(f"/jobs/{failed}/reveal", data={"reason": "Ana asked"})
         after = await read(browser, failed, tab="payload")
     async with looking(Role.OPERATOR) as browser:
-        audit = words(await read(browser, failed, tab="audit"))
+        page = await read(browser, failed, tab="audit")
+        kept = [
+            await browser.get(html.unescape(link))
+            for link in re.findall(r'href="(/activity/export[^"]+)"', page.text)
+        ]
+        audit = words(page)
 
+    assert [answer.headers["content-type"].partition(";")[0] for answer in kept] == [
+        "text/csv",
+        "application/json",
+    ]
+    assert all("Ana asked" in answer.text for answer in kept)
     assert "Payloads are hidden from your role." in words(before)
     for hidden in (before, steps):
         assert "Ana" not in hidden.text
@@ -214,6 +224,21 @@ async def test_a_flow_is_drawn_and_listed(app: Holdfast, looking: Looking) -> No
     assert str(first.id) in drawn
     assert page.text.count('class="edge needed"') == 4
     assert "after it: greet the end" in words(page)
+
+
+async def test_a_flow_is_drawn_as_large_as_the_address_says(app: Holdfast, looking: Looking) -> None:
+    greet = app.tasks["greet"]
+    first, last = app.enqueue_many(chain(greet.job("a"), greet.job("b")))
+
+    async with looking() as browser:
+        usual = await read(browser, str(first.id), tab="graph")
+        small = await read(browser, str(first.id), tab="graph", zoom="50")
+        fitting = await read(browser, str(first.id), tab="graph", zoom="fit")
+
+    assert 'viewBox="0 0 466 62" width="466" height="62"' in usual.text
+    assert 'viewBox="0 0 466 62" width="233" height="31"' in small.text
+    assert 'viewBox="0 0 466 62" class="flow-graph fits"' in fitting.text
+    assert f"/jobs/{last.id}?tab=graph&amp;zoom=fit" in fitting.text
 
 
 async def test_a_large_flow_is_drawn_as_its_tasks(app: Holdfast, looking: Looking) -> None:
