@@ -13,9 +13,11 @@ import pytest
 from dashboard.conftest import Looking
 from holdfast import Context, Fail, Holdfast, chain
 from holdfast.domain.access import Principal, Role
+from holdfast.domain.states import Status
 from holdfast.interfaces.http.asgi import asgi
 from holdfast.testing import ScratchDatabase, adrain, drain
 from service.house import MANY, OWN_PAGE, settings
+from sql.support import Machine
 
 TABS = ("timeline", "steps", "attempts", "payload", "graph", "audit")
 BIG = 12345678901234567890123
@@ -131,6 +133,34 @@ async def test_attempts_show_errors_and_log_lines(looking: Looking, failed: str)
     assert "holdfast.domain.errors.Fail : no car left" in page or "Fail : no car left" in page
     assert f"warning booking order {BIG}" in page
     assert "booking order" not in errors
+
+
+async def test_an_attempt_that_runs_says_when_its_lines_come(machine: Machine, looking: Looking) -> None:
+    machine.register("t")
+    job = machine.job_in(Status.RUNNING)
+
+    async with looking() as browser:
+        page = words(await read(browser, str(job), tab="attempts"))
+
+    assert "It runs. What it logs comes here when it ends or waits for something." in page
+    assert "It logged nothing" not in page
+
+
+async def test_a_long_log_leads_to_its_first_and_its_last_line(machine: Machine, looking: Looking) -> None:
+    machine.register("t")
+    job = machine.job_in(Status.COMPLETED)
+    machine.run(
+        "insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)"
+        " select %s, 7, 'w', 'completed', jsonb_agg(jsonb_build_object('level', 'info', 'message', 'line ' || n)) from generate_series(1, 30) as n",
+        job,
+    )
+
+    async with looking() as browser:
+        page = await read(browser, str(job), tab="attempts")
+
+    assert '<a href="#attempt-7-last">last of 30 lines</a>' in page.text
+    assert re.search(r'<li id="attempt-7-last"[^>]*>.*line 30<', page.text)
+    assert re.search(r'<li id="attempt-7-first"[^>]*>.*line 1<', page.text)
 
 
 async def test_what_attempts_logged_can_be_kept_from_a_level_on(looking: Looking, failed: str) -> None:
