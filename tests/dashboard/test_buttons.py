@@ -5,6 +5,7 @@ import psycopg
 from dashboard.looks import looking
 from holdfast import Holdfast
 from holdfast.server import Button, Pressed, Role
+from service.house import OWN_PAGE
 
 SAID = "The bell was rung."
 
@@ -66,6 +67,16 @@ async def test_another_site_cannot_press_it(app: Holdfast) -> None:
     async with looking(app, buttons=[bell.button]) as browser:
         foreign = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.test"}
         answer = await browser.post("/press-ring", data={"to": "/"}, headers=foreign)
+
+    assert (answer.status_code, bell.rung) == (403, 0)
+
+
+async def test_a_form_that_does_not_say_where_it_comes_from_does_nothing(app: Holdfast) -> None:
+    bell = Bell()
+    async with looking(app, buttons=[bell.button]) as browser:
+        for header in OWN_PAGE:
+            del browser.headers[header]
+        answer = await browser.post("/press-ring", data={"to": "/"})
 
     assert (answer.status_code, bell.rung) == (403, 0)
 

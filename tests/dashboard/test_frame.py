@@ -94,6 +94,15 @@ async def test_a_cookie_that_names_no_tenant_changes_nothing(
     assert owners(page) == set(jobs)
 
 
+@pytest.mark.parametrize("path", ["/", "/jobs", "/approvals", "/settings"])
+async def test_no_page_can_be_put_into_a_frame(looking: Looking, path: str) -> None:
+    async with looking(Role.ADMIN) as browser:
+        headers = (await browser.get(path)).headers
+
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    assert headers.get("x-frame-options") == "DENY"
+
+
 # -- the environment -------------------------------------------------------------------------------------------------------
 
 

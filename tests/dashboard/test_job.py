@@ -13,9 +13,11 @@ import pytest
 from dashboard.conftest import Looking
 from holdfast import Context, Fail, Holdfast, chain
 from holdfast.domain.access import Principal, Role
+from holdfast.domain.states import Status
 from holdfast.interfaces.http.asgi import asgi
 from holdfast.testing import ScratchDatabase, adrain, drain
 from service.house import MANY, OWN_PAGE, settings
+from sql.support import Machine
 
 TABS = ("timeline", "steps", "attempts", "payload", "graph", "audit")
 BIG = 12345678901234567890123
@@ -133,6 +135,34 @@ async def test_attempts_show_errors_and_log_lines(looking: Looking, failed: str)
     assert "booking order" not in errors
 
 
+async def test_an_attempt_that_runs_says_when_its_lines_come(machine: Machine, looking: Looking) -> None:
+    machine.register("t")
+    job = machine.job_in(Status.RUNNING)
+
+    async with looking() as browser:
+        page = words(await read(browser, str(job), tab="attempts"))
+
+    assert "It runs. What it logs comes here when it ends or waits for something." in page
+    assert "It logged nothing" not in page
+
+
+async def test_a_long_log_leads_to_its_first_and_its_last_line(machine: Machine, looking: Looking) -> None:
+    machine.register("t")
+    job = machine.job_in(Status.COMPLETED)
+    machine.run(
+        "insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)"
+        " select %s, 7, 'w', 'completed', jsonb_agg(jsonb_build_object('level', 'info', 'message', 'line ' || n)) from generate_series(1, 30) as n",
+        job,
+    )
+
+    async with looking() as browser:
+        page = await read(browser, str(job), tab="attempts")
+
+    assert '<a href="#attempt-7-last">last of 30 lines</a>' in page.text
+    assert re.search(r'<li id="attempt-7-last"[^>]*>.*line 30<', page.text)
+    assert re.search(r'<li id="attempt-7-first"[^>]*>.*line 1<', page.text)
+
+
 async def test_what_attempts_logged_can_be_kept_from_a_level_on(looking: Looking, failed: str) -> None:
     async with looking(Role.VIEWER, tenant="acme") as browser:
         page = (await read(browser, failed, tab="attempts")).text
@@ -173,8 +203,18 @@ async def test_a_viewer_sees_a_payload_only_after_saying_why_and_the_audit_has_i
         answer = await browser.post(f"/jobs/{failed}/reveal", data={"reason": "Ana asked"})
         after = await read(browser, failed, tab="payload")
     async with looking(Role.OPERATOR) as browser:
-        audit = words(await read(browser, failed, tab="audit"))
+        page = await read(browser, failed, tab="audit")
+        kept = [
+            await browser.get(html.unescape(link))
+            for link in re.findall(r'href="(/activity/export[^"]+)"', page.text)
+        ]
+        audit = words(page)
 
+    assert [answer.headers["content-type"].partition(";")[0] for answer in kept] == [
+        "text/csv",
+        "application/json",
+    ]
+    assert all("Ana asked" in answer.text for answer in kept)
     assert "Payloads are hidden from your role." in words(before)
     for hidden in (before, steps):
         assert "Ana" not in hidden.text
@@ -214,6 +254,21 @@ async def test_a_flow_is_drawn_and_listed(app: Holdfast, looking: Looking) -> No
     assert str(first.id) in drawn
     assert page.text.count('class="edge needed"') == 4
     assert "after it: greet the end" in words(page)
+
+
+async def test_a_flow_is_drawn_as_large_as_the_address_says(app: Holdfast, looking: Looking) -> None:
+    greet = app.tasks["greet"]
+    first, last = app.enqueue_many(chain(greet.job("a"), greet.job("b")))
+
+    async with looking() as browser:
+        usual = await read(browser, str(first.id), tab="graph")
+        small = await read(browser, str(first.id), tab="graph", zoom="50")
+        fitting = await read(browser, str(first.id), tab="graph", zoom="fit")
+
+    assert 'viewBox="0 0 466 62" width="466" height="62"' in usual.text
+    assert 'viewBox="0 0 466 62" width="233" height="31"' in small.text
+    assert 'viewBox="0 0 466 62" class="flow-graph fits"' in fitting.text
+    assert f"/jobs/{last.id}?tab=graph&amp;zoom=fit" in fitting.text
 
 
 async def test_a_large_flow_is_drawn_as_its_tasks(app: Holdfast, looking: Looking) -> None:

@@ -94,15 +94,41 @@ async def test_charts_have_the_minutes_and_the_same_as_a_table(app: Holdfast, ma
     for _ in range(3):
         machine.job_in(Status.COMPLETED)
     project_all(machine)
+    machine.run("update holdfast.statistic set minute = minute - interval '2 minutes'")
 
     charts = await panel(app, "charts")
-    series = json.loads(unescape(charts.partition('data-series="')[2].partition('"')[0]))
+    series = series_of(charts)
 
-    assert sum(series["completed"]) == 3
+    assert sum(filter(None, series["completed"])) == 3
     assert {len(values) for values in series.values()} == {len(series["at"])}
     assert len(series["at"]) <= 62
     assert any(value is not None for value in series["run_p95"])
     assert "<tbody>" in charts
+
+
+async def test_the_minute_that_runs_is_kept_apart_and_is_no_fall(app: Holdfast, machine: Machine) -> None:
+    # In the next minute too, which may be the one that runs when this is read.
+    machine.run(
+        "insert into holdfast.statistic select date_bin('1 minute', holdfast.clock(), '2000-01-01') + n * interval '1 minute',"
+        " 'q', 't', 0, 0, 1, 0, 0, 0, 0, 0, '0', 0, '0' from generate_series(0, 1) as n"
+    )
+    now = int(machine.value("select extract(epoch from holdfast.clock())::bigint"))
+
+    charts = await panel(app, "charts", f"&from={now - 600}&to={now + 600}")
+    series = series_of(charts)
+
+    known = [value is not None for value in series["completed"]]
+    assert known == sorted(known, reverse=True)
+    assert [n for n, value in enumerate(series["so_far"]) if value is not None] == [known.index(False)]
+    assert series["so_far"][known.index(False)] == 1
+    assert "so far" in words_of(charts)
+
+
+def series_of(charts: str) -> dict[str, list[float | None]]:
+    read: dict[str, list[float | None]] = json.loads(
+        unescape(charts.partition('data-series="')[2].partition('"')[0])
+    )
+    return read
 
 
 async def test_a_zoom_is_in_the_address_and_narrows_what_is_read(app: Holdfast, machine: Machine) -> None:
@@ -325,4 +351,4 @@ async def test_a_pass_of_the_projector_is_told_to_pages_of_figures(app: Holdfast
     await app.link.aclose()
 
     assert after["figures"] != before["figures"]
-    assert "figures from:body" in await panel(app, "tiles")
+    assert 'data-on="figures"' in await panel(app, "tiles")

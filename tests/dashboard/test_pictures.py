@@ -53,7 +53,7 @@ def test_a_line_stays_within_its_picture() -> None:
 
 
 def test_values_are_gathered_without_losing_any() -> None:
-    assert gathered([1, 2, 3, 4, 5], 2) == [6, 9]
+    assert gathered([1, 2, 3, 4, 5], 2) == [3, 12]
     assert gathered([1, 2], 10) == [1, 2]
     assert gathered([], 10) == []
 

@@ -88,6 +88,63 @@ async def test_workers_that_disagree_are_told_of(machine: Machine, looking: Look
     assert "40 s ahead of the database" in page.text
 
 
+async def test_workers_that_live_or_lately_died_are_listed_and_the_others_are_folded_away(
+    machine: Machine, looking: Looking
+) -> None:
+    machine.worker("alive")
+    for name, died, ended in (
+        ("lost", "1 hour", None),
+        ("long-gone", "2 days", None),
+        ("done", "1 hour", "1 hour"),
+    ):
+        machine.run(
+            "update holdfast.worker set seen_at = holdfast.clock() - %s::interval, died_at = holdfast.clock() - %s::interval,"
+            " stopped_at = holdfast.clock() - %s::interval where id = %s",
+            died, died, ended, machine.worker(name),
+        )  # fmt: skip
+
+    async with looking() as browser:
+        panel = (await browser.get("/queues?panel=worker_list")).text
+    shown, _, folded = panel.partition('<details class="ended"')
+
+    assert [f">{name}<" in shown for name in ("alive", "lost", "long-gone", "done")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert [f">{name}<" in folded for name in ("alive", "lost", "long-gone", "done")] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+    assert "2 that ended" in folded
+
+
+async def test_a_worker_says_what_it_works_on(machine: Machine, looking: Looking) -> None:
+    job = machine.enqueue("t", queue="default", label="order 42")
+    machine.claim(machine.worker("busy"))
+
+    async with looking() as browser:
+        page = (await browser.get("/queues?panel=worker_list")).text
+
+    assert "1 job<" in page
+    assert f'<a href="/jobs/{job}">order 42</a>' in page
+    assert "q=status%3Arunning+worker%3Abusy" in page
+
+
+async def test_where_all_workers_have_ended_none_is_connected(machine: Machine, looking: Looking) -> None:
+    ended = machine.worker("done")
+    machine.run("update holdfast.worker set stopped_at = holdfast.clock() where id = %s", ended)
+
+    async with looking() as browser:
+        panel = (await browser.get("/queues?panel=worker_list")).text
+
+    assert "No worker is connected." in panel
+    assert "1 that ended" in panel
+
+
 @pytest.mark.parametrize("path", ["/queues", "/queues/billing", "/schedules", "/schedules/nightly"])
 async def test_a_viewer_looks_and_turns_nothing(machine: Machine, looking: Looking, path: str) -> None:
     scheduled(machine)

@@ -217,7 +217,11 @@ ENDED = replace(PENDING, attempt=3, in_line=False, finished_at=before(minutes=5)
         ),
         (
             replace(RETRY, suspect=True, in_line=True),
-            "RETRY: suspect: its worker died, the next attempt runs alone",
+            "RETRY: its worker died while it ran this job, which may be why; the next attempt runs apart from other jobs; that worker's log says what ended it",
+        ),
+        (
+            replace(RETRY, suspect=True, in_line=True, reason="worker w-1 died", queue_has_worker=False),
+            "RETRY: worker w-1 died while it ran this job, which may be why; the next attempt runs apart from other jobs, but no live worker serves queue billing; that worker's log says what ended it",
         ),
         (
             replace(RETRY, in_line=True, due_at=NOW, reason="released: its worker stops"),

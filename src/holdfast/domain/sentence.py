@@ -52,13 +52,18 @@ def _retry(job: Job) -> str:
     if job.held_by:
         return f"RETRY: {held_back(job)}{_after(job)}"
     if job.suspect:
-        return f"RETRY: suspect: its worker died, the next attempt runs alone{_but(job)}"
+        return f"RETRY: {_died(job)}, which may be why; the next attempt runs apart from other jobs{_but(job)}; that worker's log says what ended it"
     if job.due_at is not None and job.due_at > job.now and not job.in_line:
         return f"will retry in {span(job.due_at - job.now)}, {_next_attempt(job)}{_after(job)}{_but(job)}"
     why = job.reason if job.reason and job.reason.startswith(("released", "worker ")) else None
     if why:
         return f"RETRY: {why}; {_obstacle(job) or 'another worker takes it in its turn'}"
     return f"will retry as soon as a worker is free, {_next_attempt(job)}{_after(job)}{_but(job)}"
+
+
+def _died(job: Job) -> str:
+    who = job.reason if job.reason and job.reason.startswith("worker ") else "its worker died"
+    return f"{who} while it ran this job"
 
 
 def _next_attempt(job: Job) -> str:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import NamedTuple
+from uuid import UUID
 
 from holdfast.domain.health import (
     COUNT_CAP,
@@ -28,6 +30,21 @@ def queues() -> Call[list[QueueInfo]]:
 def workers(limit: int = 200) -> Call[list[WorkerInfo]]:
     """List workers, the living first."""
     return query("workers", lambda rows: [WorkerInfo(*row) for row in rows], cap=_CAP, limit=limit)
+
+
+class HeldJob(NamedTuple):
+    """A job that a worker runs, and for how long it has."""
+
+    worker: UUID
+    id: UUID
+    task: str
+    label: str | None
+    since: timedelta
+
+
+def held_jobs(workers: Sequence[UUID], each: int) -> Call[list[HeldJob]]:
+    """List a few of the jobs that each of these workers runs."""
+    return query("held_jobs", lambda rows: [HeldJob(*row) for row in rows], workers=list(workers), each=each)
 
 
 def status_counts() -> Call[dict[Status, int]]:

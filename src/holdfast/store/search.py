@@ -75,10 +75,11 @@ class _Way:
 class _Statement(Conditions):
     """One question: the ways to the jobs that may fit, and which one is taken."""
 
-    def __init__(self, search: Search, before: UUID | None) -> None:
+    def __init__(self, search: Search, before: UUID | None, kept: LiteralString = "j.id") -> None:
         super().__init__()
         self._search = search
         self._before = before
+        self._kept = sql.SQL(kept)  # what is known of a job that fits, besides that it does
         self.terms: list[Term] = list(search.terms)
         if search.tenant is not None:
             self.terms.append(NameTerm("tenant", search.tenant))
@@ -196,8 +197,8 @@ class _Statement(Conditions):
             for part in self._aged(way)
         ]
         return sql.SQL(
-            "(select j.id, {} as fits from ({}) as j order by j.id desc limit %(looked_at)s)"
-        ).format(_AND.join(checks) if checks else _TRUE, _UNION.join(parts))
+            "(select {}, {} as fits from ({}) as j order by j.id desc limit %(looked_at)s)"
+        ).format(self._kept, _AND.join(checks) if checks else _TRUE, _UNION.join(parts))
 
     def since(self) -> Text:
         """Say since when jobs are looked at, if the search does not say so itself."""
@@ -287,10 +288,10 @@ def count_by_status(search: Search, looked_at: int) -> Call[dict[Status, Counted
     """Count jobs of each status among no more than the newest that may fit, in one look."""
     answer = sql.SQL(
         "({edge}), (select jsonb_object_agg(s.status, s.jobs)"
-        " from (select j.status::text, count(*) as jobs from holdfast.job j"
-        " where j.id = any (array(select f.id from found f)) group by 1) as s)"
+        " from (select f.status::text, count(*) as jobs from found f group by 1) as s)"
     ).format(edge=_EDGE)
-    return _call(_Statement(search, None), answer, looked_at + 1, _read_statuses, looked_at=looked_at)
+    asked = _Statement(search, None, kept="j.id, j.status")
+    return _call(asked, answer, looked_at + 1, _read_statuses, looked_at=looked_at)
 
 
 def _read_statuses(rows: list[Row]) -> dict[Status, Counted]:

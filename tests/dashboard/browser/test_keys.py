@@ -40,6 +40,10 @@ def test_rows_are_walked_chosen_and_opened(page: Page) -> None:
     wanted = rows.nth(3).locator("th a").get_attribute("href")
     press(page, "Enter")
     page.wait_for_url(f"**{wanted}")
+    page.goto("/jobs")
+    press(page, "j", "c")
+    expect(page.locator("h1")).to_have_text("Stop many jobs")
+    expect(page.locator("#operation-preview")).to_contain_text("1 job")
 
 
 def test_a_job_is_run_again_and_its_id_copied_by_keys(chromium: Browser, shown: Shown) -> None:

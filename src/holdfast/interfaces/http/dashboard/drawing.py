@@ -27,9 +27,11 @@ def area(values: Sequence[float], width: float = 100, height: float = 24) -> str
 
 
 def gathered(values: Sequence[float], parts: int) -> list[float]:
-    """Add values up so that no more than so many are left."""
+    """Add values up so that no more than so many are left; what is over stands in the first, the newest are whole."""
     size = -(-len(values) // parts) or 1
-    return [sum(values[at : at + size]) for at in range(0, len(values), size)]
+    over = len(values) % size
+    first = [sum(values[:over])] if over else []
+    return first + [sum(values[at : at + size]) for at in range(over, len(values), size)]
 
 
 def stacked(

@@ -151,8 +151,9 @@ def flow_graph(
     edges: Sequence[Edge],
     current: Hashable,
     address: Callable[[Node], str],
+    scale: float | None = 1.0,
 ) -> Markup:
-    """Draw a flow; every node is a link."""
+    """Draw a flow, larger or smaller, or without a scale as wide as there is room; every node is a link."""
     made = layers([node.key for node in nodes], edges)
     tallest = max((len(layer) for layer in made), default=0)
     places = _places(made, tallest)
@@ -164,7 +165,9 @@ def flow_graph(
         element("defs", arrow("flow-arrow", "arrow")),
         *(_edge(edge, places) for edge in edges),
         *(_box(node, places[node.key], current, address(node)) for node in nodes),
-        viewBox=f"0 0 {width} {height}", width=width, height=height, class_="flow-graph",
+        viewBox=f"0 0 {width} {height}",
+        width=None if scale is None else width * scale, height=None if scale is None else height * scale,
+        class_="flow-graph fits" if scale is None else "flow-graph",
     )  # fmt: skip
 
 

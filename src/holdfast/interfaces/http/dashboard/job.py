@@ -44,6 +44,8 @@ job = Section("jobs")
 
 Tab: TypeAlias = Literal["timeline", "steps", "attempts", "payload", "graph", "audit"]
 Level: TypeAlias = Literal["debug", "info", "warning", "error", "critical"]
+Zoom: TypeAlias = Literal["fit", "50", "100", "200"]
+ZOOMS: dict[Zoom, str] = {"fit": "Fit", "50": "50 %", "100": "100 %", "200": "200 %"}
 MOST_EDGES = 1500
 _MOST_LINES = 600  # of the graph as a list
 _PART, _MOST_PARTS = 200, 5
@@ -57,7 +59,18 @@ class JobAsked(Asked):
     tab: Tab = "timeline"
     only: Filter = "all"
     level: Level = "debug"
+    zoom: Zoom = "100"
     after: Annotated[str, Field(pattern=r"^[0-9]{1,18}$")] | None = None
+
+    @property
+    def scale(self) -> float | None:
+        """How large the graph is drawn; None is as wide as there is room."""
+        return None if self.zoom == "fit" else int(self.zoom) / 100
+
+    @property
+    def graph(self) -> str:
+        """The query of another job's graph, as large as this one's."""
+        return "tab=graph" if self.zoom == "100" else f"tab=graph&zoom={self.zoom}"
 
 
 # -- panels ----------------------------------------------------------------------------------------------------------------
@@ -167,7 +180,7 @@ async def _payload(look: Look, _asked: JobAsked, job_id: UUID) -> Values:
     }
 
 
-async def _graph(look: Look, _asked: JobAsked, job_id: UUID) -> Values:
+async def _graph(look: Look, asked: JobAsked, job_id: UUID) -> Values:
     flow = await look.at(show_flow, job_id)
     nodes, edges = flow_parts(flow.jobs)
     prefix = str(look.request.scope.get("root_path", "")).rstrip("/")
@@ -179,7 +192,7 @@ async def _graph(look: Look, _asked: JobAsked, job_id: UUID) -> Values:
 
     def address(node: Node) -> str:
         # A job's graph, or where the list of jobs finds a task's.
-        own = f"jobs/{node.key}?tab=graph"
+        own = f"jobs/{node.key}?{asked.graph}"
         return f"{prefix}/{own if isinstance(node.key, UUID) else 'jobs?' + urlencode({'q': f'task:{node.key}'})}"
 
     lines = outline(nodes, edges)
@@ -188,7 +201,8 @@ async def _graph(look: Look, _asked: JobAsked, job_id: UUID) -> Values:
         "whole": flow.whole,
         "is_grouped": is_grouped,
         "nodes": nodes,
-        "picture": flow_graph(nodes, edges, current, address),
+        "picture": flow_graph(nodes, edges, current, address, asked.scale),
+        "zooms": ZOOMS,
         "lines": lines[:_MOST_LINES],
         "more_lines": max(len(lines) - _MOST_LINES, 0),
         "current": current,

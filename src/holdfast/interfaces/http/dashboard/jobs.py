@@ -30,10 +30,9 @@ from holdfast.store.search import Counted, count_by_status, count_jobs, search_n
 jobs = Section("jobs")
 
 AT_ONCE = 50
-# Counts beside a list tell how much there is, not how much exactly: each looks at few jobs.
-MOST_OF_A_STATE = 1_000
+# Counts beside a list tell how much there is, not how much exactly: each looks at so many jobs, along an index.
+MOST = 10_000
 MOST_NEW = 100
-MOST = 2_500
 _LAST = UUID(int=2**128 - 1)
 
 
@@ -135,7 +134,7 @@ async def _counts(look: Look, search: Search) -> dict[Status, Counted]:
     if all(isinstance(term, TimeTerm) for term in search.terms):
         return {
             status: await look.call.ask(
-                count_jobs(_also(search, StatusTerm((status,))), MOST_OF_A_STATE, looked_at=MOST_OF_A_STATE)
+                count_jobs(_also(search, StatusTerm((status,))), MOST, looked_at=MOST)
             )
             for status in Status
         }

@@ -69,7 +69,8 @@ async def tiles(look: Look, asked: Stretched) -> dict[str, Any]:
     stretch = stretch_of(asked, now)
     moved = await _moved(look, stretch)
     there = await look.call.ask(figures.present())
-    shown = [_tile(status, moved, there, asked) for status in _CAME]
+    known = sum(map(stretch.is_known, stretch.places))
+    shown = [_tile(status, moved, there, asked, known) for status in _CAME]
     # Jobs that wait for an event, a time or others are shown once there are some.
     if waiting := there.get(Status.WAITING, 0):
         nothing = [0.0] * _POINTS
@@ -77,9 +78,11 @@ async def tiles(look: Look, asked: Stretched) -> dict[str, Any]:
     return {"tiles": shown, "whole": True, "windows": WINDOWS, "is_new": not there}
 
 
-def _tile(status: Status, moved: dict[str, list[int]], there: dict[str, int], asked: Stretched) -> Tile:
+def _tile(
+    status: Status, moved: dict[str, list[int]], there: dict[str, int], asked: Stretched, known: int
+) -> Tile:
     came = moved[_CAME[status]]
-    drawn = gathered(came, _POINTS)
+    drawn = gathered(came[:known], _POINTS)
     within = asked.within if status.is_terminal else []
     number = sum(came) if status.is_terminal else max(there.get(status, 0), 0)
     return Tile(
@@ -125,16 +128,31 @@ async def charts(look: Look, asked: Stretched) -> dict[str, Any]:
     }
     stride = stretch.stride(sum(moved["rows"]))
     series |= await _latencies(look, stretch, stride)
-    drawn = {"at": [int(place.timestamp()) for place in places], **series}
     rows = [
         (place, *(series[name][n] for name in series))
         for n, place in enumerate(places)
         if any(series[name][n] for name in series)
     ]
     return {
-        "whole": True, "series": json.dumps(drawn), "rows": rows[::-1][:200], "stretch": stretch, "windows": WINDOWS,
-        "sampled": stride > timedelta(minutes=1),
+        "whole": True, "series": json.dumps(_drawn(stretch, series)), "rows": rows[::-1][:200], "stretch": stretch,
+        "windows": WINDOWS, "sampled": stride > timedelta(minutes=1),
     }  # fmt: skip
+
+
+def _drawn(stretch: Stretch, series: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Give what is drawn: the minute that runs is kept apart, because as one of many it would look like a fall."""
+    places = stretch.places
+    known = [stretch.is_known(place) for place in places]
+    throughput = {
+        name: [value if is_known else None for value, is_known in zip(series[name], known, strict=True)]
+        for name in _STACK
+    }
+    so_far = [
+        round(sum(series[name][n] for name in _STACK), 2) if place <= stretch.now and not known[n] else None
+        for n, place in enumerate(places)
+    ]
+    at = [int(place.timestamp()) for place in places]
+    return {"at": at, **series, **throughput, "so_far": so_far}
 
 
 async def _latencies(look: Look, stretch: Stretch, stride: timedelta) -> dict[str, list[float | None]]:

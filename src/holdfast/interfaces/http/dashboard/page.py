@@ -87,9 +87,8 @@ class Panel:
 
     @property
     def trigger(self) -> str:
-        """When the browser reads it anew."""
-        calm = f" throttle:{self.rest}s" if self.rest else ""
-        return ", ".join(f"{name} from:body{calm}" for name in self.on)
+        """What has the browser read it anew: the page's script says so, once for all names that come together."""
+        return f"anew throttle:{self.rest}s" if self.rest else "anew"
 
     async def read(self, look: Look, asked: Asked, parts: Mapping[str, Any]) -> Values:
         """Read it, and give it what it names: the look, what was asked, parts of the path."""

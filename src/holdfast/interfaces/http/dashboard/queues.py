@@ -1,7 +1,7 @@
 """Queues, and the workers that serve them."""
 
 from collections import defaultdict
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 from uuid import UUID
@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import Field
 
 from holdfast.domain.access import Scope
-from holdfast.domain.health import LIVING, MUCH_SKEW
+from holdfast.domain.health import LIVING, MUCH_SKEW, WorkerState
 from holdfast.interfaces.http.api.queues import (
     LimitBody,
     WorkerView,
@@ -29,12 +29,15 @@ from holdfast.interfaces.http.api.queues import (
 from holdfast.interfaces.http.api.words import PauseBody, ReasonBody
 from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.page import Done, Form, Section
-from holdfast.store.overview import FLOW_PARTS, queue_flow
+from holdfast.store.access import database_clock
+from holdfast.store.overview import FLOW_PARTS, HeldJob, held_jobs, queue_flow
 
 queues = Section("queues")
 
 Reason = Annotated[str, Field(min_length=1, max_length=500)]
 Flow = list[tuple[int, int]]
+_FEW = 3  # jobs that are named of those that a worker runs
+_LATELY = timedelta(days=1)  # a worker that died before is history
 
 
 @queues.panel("queues", "jobs", "workers")
@@ -48,7 +51,14 @@ async def queue_list(look: Look) -> dict[str, Any]:
 async def worker_list(look: Look) -> dict[str, Any]:
     """List the workers that live, and those that lately did."""
     found = (await look.at(list_workers)).items
-    return {"workers": found, "warnings": _warnings(found), "operates": look.may(Scope.OPERATE)}
+    shown, ended = _apart(found, await look.call.ask(database_clock()))
+    return {
+        "workers": shown,
+        "held": await _held(look, shown),
+        "ended": ended,
+        "warnings": _warnings(found),
+        "operates": look.may(Scope.OPERATE),
+    }
 
 
 @queues.panel("queues", "jobs", "workers")
@@ -69,8 +79,11 @@ async def queue_tasks(look: Look, name: str) -> dict[str, Any]:
 async def queue_workers(look: Look, name: str) -> dict[str, Any]:
     """List the workers that serve this queue."""
     found = [each for each in (await look.at(list_workers)).items if name in each.queues]
+    living = [each for each in found if each.state in LIVING]
     return {
-        "workers": [each for each in found if each.state in LIVING],
+        "workers": living,
+        "held": await _held(look, living),
+        "ended": [],
         "warnings": [],
         "operates": look.may(Scope.OPERATE),
     }
@@ -78,6 +91,25 @@ async def queue_workers(look: Look, name: str) -> dict[str, Any]:
 
 queues.page("/queues", "Queues", queue_list, worker_list)
 queues.page("/queues/{name:path}", "Queue", queue_card, queue_tasks, queue_workers, name="queue")
+
+
+async def _held(look: Look, workers: list[WorkerView]) -> defaultdict[UUID, list[HeldJob]]:
+    """Read what each worker works on, a few jobs of each."""
+    held: defaultdict[UUID, list[HeldJob]] = defaultdict(list)
+    for job in await look.call.ask(held_jobs([each.id for each in workers if each.held], _FEW)):
+        held[job.worker].append(job)
+    return held
+
+
+def _apart(workers: list[WorkerView], now: datetime) -> tuple[list[WorkerView], list[WorkerView]]:
+    """Tell those that somebody may have to care about, living or lately dead, from those that are history."""
+    shown = [each for each in workers if _matters(each, now)]
+    return shown, [each for each in workers if not _matters(each, now)]
+
+
+def _matters(worker: WorkerView, now: datetime) -> bool:
+    is_lost = worker.state == WorkerState.DEAD and now - worker.seen_at < _LATELY
+    return worker.state in LIVING or is_lost
 
 
 async def _flows(look: Look, queue: str | None = None) -> defaultdict[str, Flow]:

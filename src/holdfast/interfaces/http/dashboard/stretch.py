@@ -70,6 +70,10 @@ class Stretch:
         """Say how far apart the minutes are that times are read from, where there are so many rows of them."""
         return MINUTE if rows <= _FEW else max(MINUTE, self.width // _READ_OF_A_SPAN // MINUTE * MINUTE)
 
+    def is_known(self, place: datetime) -> bool:
+        """Whether enough of a span has passed to say how much happens in it: a whole minute."""
+        return self.now - place >= MINUTE
+
     def minutes(self, place: datetime) -> float:
         """How many minutes of a span have passed."""
         return max(min(self.width, self.now - place) / MINUTE, 1.0)

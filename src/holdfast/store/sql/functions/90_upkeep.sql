@@ -34,7 +34,7 @@ begin
            due_at = case when not g.condemned then v_now end,
            claim_order = case when not g.condemned and j.ties & 1 = 0 then holdfast.place_in_line(v_now, j.priority) end,
            error = case when g.condemned then jsonb_build_object('type', 'WorkerCrashed', 'kind', 'crash', 'recoverable', false,
-                          'message', format('its worker died %s times while running it alone', j.crash_count + 1)) else j.error end,
+                          'message', format('its worker died %s times while it ran this job alone: the logs of those workers say what ended them; run it again once that is fixed', j.crash_count + 1)) else j.error end,
            reason = case when g.said_goodbye then 'released: worker ' || g.worker || ' stopped' else 'worker ' || g.worker || ' died' end
       from judged g
      where j.id = any (array[g.id::uuid])
@@ -44,7 +44,8 @@ begin
   kept as (
     insert into holdfast.attempt (job_id, attempt, worker, outcome, error)
     select b.id, b.attempt, b.worker, 'crashed', jsonb_build_object('type', 'WorkerDied', 'kind', 'crash', 'recoverable', true,
-             'message', format('worker %s died; %s', b.worker, case when b.charged then 'it ran this job alone' else 'this job is one of several suspects' end))
+             'message', format('worker %s died while it ran %s', b.worker, case when b.charged then 'this job apart from all others, so the job is the likely cause'
+                                                               else 'this job, and perhaps others; any of them may be the cause, so each runs again apart from the others' end))
       from back b
      where not b.said_goodbye
     on conflict do nothing)

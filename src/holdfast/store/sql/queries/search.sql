@@ -4,5 +4,5 @@ with choice as materialized (
 looked as materialized (
   {ways}),
 found as materialized (
-  select l.id from looked l where l.fits limit %(limit)s)
+  select l.* from looked l where l.fits limit %(limit)s)
 select {answer}

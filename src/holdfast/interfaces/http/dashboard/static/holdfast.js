@@ -67,10 +67,23 @@ function showLive() {
   live.querySelector(".live-word").textContent = state;
   live.setAttribute("aria-pressed", String(paused));
 }
-const panels = () => [...document.querySelectorAll("[hx-get][hx-trigger]")];
-const namesOf = (panel) => panel.getAttribute("hx-trigger").split(", ").map((each) => each.split(" ")[0]);
+const panels = () => [...document.querySelectorAll("[hx-get][data-on]")];
+const namesOf = (panel) => panel.dataset.on.split(" ");
 function readAnew(which) {
-  for (const name of new Set(which.flatMap(namesOf))) htmx.trigger(document.body, name);
+  for (const panel of which) htmx.trigger(panel, "anew");
+}
+// Names come one after another: a panel that shows several of them is read once for all that come together.
+const together = 20;
+const told = new Set();
+function hear(event) {
+  if (!told.size) {
+    setTimeout(() => {
+      const names = new Set(told);
+      told.clear();
+      readAnew(panels().filter((panel) => namesOf(panel).some((name) => names.has(name))));
+    }, together);
+  }
+  told.add(event.type);
 }
 // What a person is doing is not pulled away: an open form, chosen rows, marked text.
 function isMarking() {
@@ -123,16 +136,19 @@ if (live && window.htmx) {
     streaming = false;
     lose();
   });
+  for (const name of new Set(panels().flatMap(namesOf))) document.body.addEventListener(name, hear);
   setInterval(poll, pollEvery);
   for (const name of ["toggle", "close", "change", "selectionchange", "visibilitychange"]) document.addEventListener(name, () => setTimeout(catchUp), true);
 }
 document.addEventListener("htmx:before:request", (event) => {
   const panel = event.detail?.ctx?.sourceElement;
-  if (!panel?.matches?.(".panel, .badge") || !isBusy()) return;
+  if (!panel?.matches?.(".panel, .badge")) return;
+  if (!isBusy()) return panel.setAttribute("aria-busy", "true");
   event.preventDefault();
   stale.add(panel.id);
   showLive();
 });
+document.addEventListener("htmx:finally:request", (event) => event.detail?.ctx?.sourceElement?.removeAttribute?.("aria-busy"));
 document.addEventListener("htmx:after:swap", tellTimes);
 document.addEventListener("htmx:after:swap", () => document.dispatchEvent(new Event("holdfast:swapped")));
 

@@ -59,3 +59,20 @@ document.addEventListener("keydown", (event) => {
 });
 document.addEventListener("holdfast:swapped", tellChosen);
 tellChosen();
+
+// -- keys: for the chosen rows, or for the one that somebody is on; both are asked about on the next page ---------------------
+Object.assign(help, { "r": "run the chosen jobs again", "c": "stop the chosen jobs", "y": "copy the row's id" });
+const rowOn = () => document.activeElement.closest?.("tr[id^=job-]");
+function doToChosen(action) {
+  const own = rowOn()?.querySelector("input[name=pick]");
+  if (own && !picks().some((each) => each.checked)) own.checked = true;
+  if (picks().some((each) => each.checked)) document.querySelector(`#batch button[value=${action}]`).click();
+}
+document.addEventListener("keydown", (event) => {
+  if (!keysAreOn() || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || Date.now() - went < 1500) return;
+  const does = { "r": () => doToChosen("retry"), "c": () => doToChosen("cancel"), "y": () => rowOn() && navigator.clipboard.writeText(rowOn().id.slice("job-".length)) }[event.key];
+  if (does) {
+    event.preventDefault();
+    does();
+  }
+});

@@ -40,7 +40,8 @@
       scales: { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.08 : 1] } },
       axes: [{ ...axis, values: uPlot.fmtDate && times }, { ...axis, size: 58, values: (_plot, values) => values.map(written) }],
       cursor: { sync: { key: together.key, setSeries: false }, drag: { x: true, y: false, setScale: false } },
-      tzDate: (seconds) => inZone(new Date(seconds * 1000)), legend: { live: true }, hooks: { setSelect: [zoom] },
+      tzDate: (seconds) => inZone(new Date(seconds * 1000)), hooks: { setSelect: [zoom] },
+      legend: { live: true, markers: { width: 3, fill: null, dash: (plot, nth) => plot.series[nth].dash?.length ? "dashed" : "solid" } },
     };
   }
   // As times elsewhere on the page: of this browser, or UTC.
@@ -60,15 +61,16 @@
     return values.flatMap((value, n) => value != null && values[n - 1] == null && values[n + 1] == null ? [n] : []);
   }
 
-  // Each line lies on top of those below it.
+  // Each line lies on top of those below it; what the running minute has so far is led to from the last whole one, and dashed.
   function stacked(series) {
     const data = [];
     let sum = series.at.map(() => 0);
     for (const [name] of [...stack].reverse()) {
-      sum = sum.map((below, n) => below + series[name][n]);
+      sum = sum.map((below, n) => series[name][n] == null ? null : below + series[name][n]);
       data.unshift(sum);
     }
-    return [series.at, ...data];
+    const soFar = series.so_far.map((value, n) => value ?? (series.so_far[n + 1] == null ? null : sum[n]));
+    return [series.at, ...data, soFar];
   }
 
   function draw(again) {
@@ -86,6 +88,10 @@
     }));
     const bands = stack.slice(0, -1).map(([, of], n) => ({ series: [n + 1, n + 2], fill: tint(of) }));
     areas.at(-1).fill = tint(stack.at(-1)[1]);
+    areas.push({
+      label: "this minute so far", stroke: colour("--muted"), dash: [3, 4], width: 1.5, points: { show: false },
+      value: (_plot, _value, _series, n) => rate(JSON.parse(drawn).so_far[n ?? -1]),
+    });
     const curves = lines.map(([, label, of, dash]) => ({
       label, stroke: colour(of), dash, width: 1.75, spanGaps: false, points: { show: true, size: 4, filter: alone }, value: (_plot, value) => spans(value),
     }));
