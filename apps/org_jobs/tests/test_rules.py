@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.org_jobs.rules import backoff_seconds, can_retry, dedupe_key, stored_key
-from apps.org_jobs.settings import BadSettings, Settings
+from apps.org_jobs.settings import Settings
+from holdfast import Configuration
 
 WORDS = st.text(max_size=5)
 ANYTHING = st.recursive(
@@ -97,5 +98,5 @@ def test_who_says_nothing_is_in_production_without_a_tick() -> None:
     [{"APP_ENV": "prod"}, {"JOBS_TICK": "yes"}, {"JOBS_TICK_JOBS": "0"}, {"JOBS_TICK_JOBS": "many"}],
 )
 def test_settings_that_cannot_be_understood_are_refused_by_name(environment: dict[str, str]) -> None:
-    with pytest.raises(BadSettings, match=next(iter(environment))):
+    with pytest.raises(Configuration, match=next(iter(environment))):
         Settings.read(environment)
