@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 from apps.agent_provisioning.app import app
 from apps.agent_provisioning.checkout import open_session
-from apps.agent_provisioning.settings import read
+from apps.agent_provisioning.settings import Settings
 from holdfast import Job, NotRetryable, Status
 
 CUSTOMER = "select stripe_customer from agent_provisioning.customer where user_id = %s"
@@ -79,7 +79,7 @@ async def retry(agent_id: UUID, user_id: str) -> UUID:
         await _refuse_while_busy(user_id)
         if found.job is None or found.state != "failed":
             raise Refused(f"Agent {found.name!r} is {found.state}: only a failed one can be retried.")
-        if found.retries >= read().retries:
+        if found.retries >= Settings.read().retries:
             raise Refused(f"Agent {found.name!r} was retried {found.retries} times: please contact support.")
         try:
             handle = await app.aretry(found.job.id, actor=f"user:{user_id}", reason="retried by its user")

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from apps.agent_provisioning.settings import Settings, read
+from apps.agent_provisioning.settings import Settings
 from holdfast import GitHubActions, Holdfast
 
 app = Holdfast()
@@ -14,7 +14,7 @@ class ProvisionAgent(GitHubActions):
 
     def callback_url(self, token: Any) -> str:
         """Say where the runs of an attempt report to."""
-        return f"{read().public_url}/api/webhooks/github/{token.path}"
+        return f"{Settings.read().public_url}/api/webhooks/github/{token.path}"
 
 
 def workflow(settings: Settings) -> ProvisionAgent:
@@ -30,7 +30,7 @@ def workflow(settings: Settings) -> ProvisionAgent:
     )
 
 
-app.executor(workflow(read()))
+app.executor(workflow(Settings.read()))
 
 
 def prepare() -> None:

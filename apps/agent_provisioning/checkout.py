@@ -5,12 +5,12 @@ from uuid import UUID
 from stripe import HTTPXClient, StripeClient
 from stripe.checkout import Session
 
-from apps.agent_provisioning.settings import read
+from apps.agent_provisioning.settings import Settings
 
 
 async def open_session(agent_id: UUID, user_id: str, stripe_customer: str) -> Session:
     """Open the session that the user pays in; the event that says so will carry this metadata."""
-    settings = read()
+    settings = Settings.read()
     http = HTTPXClient()
     stripe = StripeClient(settings.stripe_key, base_addresses={"api": settings.stripe_api}, http_client=http)
     try:

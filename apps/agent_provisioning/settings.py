@@ -25,22 +25,22 @@ class Settings:
     retries: int  # how often a person may retry, over all jobs of an agent
     plain_signature: bool  # whether old workflows, which sign their body only, may report
 
-
-def read(environment: Mapping[str, str] = os.environ) -> Settings:
-    """Read the settings as they are now."""
-    return Settings(
-        public_url=environment.get("PUBLIC_URL", "http://localhost:8000").rstrip("/"),
-        stripe_api=environment.get("STRIPE_API_URL", "https://api.stripe.com"),
-        stripe_key=environment.get("STRIPE_SECRET_KEY", ""),
-        stripe_price=environment.get("STRIPE_PRICE", ""),
-        github_api=environment.get("GITHUB_API_URL", "https://api.github.com"),
-        github_repository=environment.get("PROVISION_REPOSITORY", "acme/agents"),
-        github_ref=environment.get("PROVISION_REF", "main"),
-        machines_url=environment.get("MACHINES_URL", ""),
-        machines_token=environment.get("MACHINES_TOKEN", ""),
-        retries=_retries(environment.get("PROVISION_RETRIES", str(FEWEST_RETRIES))),
-        plain_signature=environment.get("PROVISION_PLAIN_SIGNATURE", "") == "on",
-    )
+    @classmethod
+    def read(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
+        """Read the settings as they are now."""
+        return cls(
+            public_url=environment.get("PUBLIC_URL", "http://localhost:8000").rstrip("/"),
+            stripe_api=environment.get("STRIPE_API_URL", "https://api.stripe.com"),
+            stripe_key=environment.get("STRIPE_SECRET_KEY", ""),
+            stripe_price=environment.get("STRIPE_PRICE", ""),
+            github_api=environment.get("GITHUB_API_URL", "https://api.github.com"),
+            github_repository=environment.get("PROVISION_REPOSITORY", "acme/agents"),
+            github_ref=environment.get("PROVISION_REF", "main"),
+            machines_url=environment.get("MACHINES_URL", ""),
+            machines_token=environment.get("MACHINES_TOKEN", ""),
+            retries=_retries(environment.get("PROVISION_RETRIES", str(FEWEST_RETRIES))),
+            plain_signature=environment.get("PROVISION_PLAIN_SIGNATURE", "") == "on",
+        )
 
 
 def refuse_missing(settings: Settings) -> None:

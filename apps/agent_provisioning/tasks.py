@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 
 from apps.agent_provisioning.app import app
-from apps.agent_provisioning.settings import read
+from apps.agent_provisioning.settings import Settings
 from holdfast import Context
 from holdfast.server import Stripe, WebhookEvent
 
@@ -24,7 +24,7 @@ returning id
 
 async def remove_machines(agent_id: str, user_id: str, region: str) -> None:  # noqa: ARG001 - gets what the task gets
     """Delete what a failed attempt has left at the provider; may be repeated until nothing is left."""
-    settings = read()
+    settings = Settings.read()
     headers = {"Authorization": f"Bearer {settings.machines_token}"}
     async with httpx.AsyncClient(
         base_url=settings.machines_url, headers=headers, timeout=30, verify=TLS
@@ -38,7 +38,7 @@ async def remove_machines(agent_id: str, user_id: str, region: str) -> None:  # 
 
 @app.task(
     retries=0,  # a person retries
-    manual_retries=read().retries,
+    manual_retries=Settings.read().retries,
     manual_retries_per="subject",  # the agent
     unique=["agent_id"],
     key_scope="success",  # an agent that has its machine never gets a second one

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from stripe import StripeError
 
 from apps.agent_provisioning import agents
-from apps.agent_provisioning.settings import read, refuse_missing
+from apps.agent_provisioning.settings import Settings, refuse_missing
 from apps.agent_provisioning.tasks import app
 from holdfast.server import callbacks, webhooks
 
@@ -42,7 +42,7 @@ async def show(request: Request) -> Response:
             "workflowRunId": job and job.run and job.run["id"],
             "error": error.get("message"),
             "failedStep": error.get("step"),
-            "retriesLeft": max(0, read().retries - found.retries),
+            "retriesLeft": max(0, Settings.read().retries - found.retries),
         }
     )
 
@@ -109,7 +109,7 @@ async def _lifespan(_web: Starlette) -> AsyncIterator[None]:
 
 def application() -> Starlette:
     """Make the ASGI application; what it needs and does not have is said now."""
-    refuse_missing(read())
+    refuse_missing(Settings.read())
     attempt = "{job_id}/{attempt}/{claim_id}"
     return Starlette(
         routes=[

@@ -16,7 +16,7 @@ class NoSuchAgent(Fail):
 
 
 class Agent(BaseModel):
-    """One agent's settings; a job keeps those that it began with."""
+    """One agent's settings. A job keeps those that it began with, and the number of retries that it was made with."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

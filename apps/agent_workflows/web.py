@@ -126,6 +126,7 @@ def shown(job: Job) -> dict[str, Any]:
         "max_retries": job.max_retries,
         "next_retry_at": job.due_at.isoformat() if job.due_at and job.status is Status.RETRY else None,
         "approval_id": job.approval and str(job.approval["id"]),
+        "approval_expires_at": job.approval and job.approval["expires_at"],
         "error_message": job.error and job.error["message"],
         "held_by": job.worker,
         "created_at": job.created_at.isoformat(),

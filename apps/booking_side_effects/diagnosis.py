@@ -1,48 +1,22 @@
 """What an operator asks: is the queue stuck and why, and why did this e-mail not go out."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import NamedTuple
 
 from apps.booking_side_effects import bookings
-from apps.booking_side_effects.app import app, ask_about_jobs
+from apps.booking_side_effects.app import app
 from apps.booking_side_effects.logs import subject_of
 from apps.booking_side_effects.settings import Settings
 from apps.booking_side_effects.tasks import DRY_RUN, QUEUE, issue_invoice, send_invoice_ready
-from holdfast import Job, Status
+from holdfast import Job, Line, Status
 from holdfast.server import Check, Verdict, examine
 
 # Two calls of the cron: what waits longer than that is not being processed.
 LONG_WAIT = timedelta(minutes=2)
 OPERATOR = "python -m apps.booking_side_effects.operator"
 SIGNED = "--by YOU --reason WHY"
-
-_LINE = """
-select count(*), min(coalesce(due_at, created_at)), holdfast.clock()
-  from holdfast.job
- where queue = %s and status in ('PENDING', 'RETRY')
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """How many jobs wait, since when the first of them could have started, and when that was so."""
-
-    waiting: int
-    oldest: datetime | None
-    as_of: datetime
-
-    @property
-    def wait(self) -> timedelta:
-        """How long the first has waited for somebody."""
-        return max(self.as_of - (self.oldest or self.as_of), timedelta())
-
-
-async def look_at_line() -> Line:
-    """Count the jobs that wait."""
-    [line] = await ask_about_jobs(_LINE, (QUEUE,))
-    return Line(*line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +90,18 @@ CAUSES = (
 
 async def diagnose_queue() -> Finding:
     """Say whether the queue is stuck, and why."""
-    checks = {check.name: check for check in examine(app)}
-    is_there = "schema" in checks and checks["schema"].verdict is Verdict.OK
-    return judge(checks, await look_at_line() if is_there else None)
+    checks = examine(app)
+    is_there = any(check.name == "schema" and check.verdict is Verdict.OK for check in checks)
+    return judge(checks, await app.aline(QUEUE) if is_there else None)
 
 
-def judge(checks: Mapping[str, Check], line: Line | None) -> Finding:
+def judge(checks: Sequence[Check], line: Line | None) -> Finding:
     """Name the first cause that there is; that nobody processes is one when jobs have waited for too long."""
-    is_late = line is not None and line.wait > LONG_WAIT
+    is_late = line is not None and line.oldest_wait > LONG_WAIT
     for cause in CAUSES:
-        for name in cause.checks:
-            if name in checks and _shows(checks[name], is_late=is_late):
-                found = checks[name].found
-                return Finding(f"stuck: {cause.what}", found, cause.look_at, cause.mitigation)
+        for check in checks:
+            if check.name in cause.checks and _shows(check, is_late=is_late):
+                return Finding(f"stuck: {cause.what}", check.found, cause.look_at, cause.mitigation)
     return Finding("not stuck", is_well=True, found=f"{line.waiting if line else 0} jobs wait")
 
 

@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from apps.booking_side_effects import bookings, emails, invoicing
-from apps.booking_side_effects.app import app, ask_about_jobs
+from apps.booking_side_effects.app import app
 from apps.booking_side_effects.logs import subject_of, tell
 from apps.booking_side_effects.settings import Settings
 from holdfast import BadInput, Context, Fail, Rules
@@ -148,9 +148,11 @@ async def resend(booking_id: int, job_type: str, *, by: str, reason: str) -> UUI
     if under_way := [job for job in found.jobs if job.finished_at is None]:
         raise BadInput(f"job {under_way[0].id} is {under_way[0].status}: it will be done without another")
     arguments = [booking_id, booking.payment_intent] if job_type == issue_invoice.name else [booking_id]
-    # A key of its own: the first job's is kept by its success. Two who ask at once count the same jobs, and get one.
-    key = f"{booking_id}:again:{len(found.jobs)}"
-    again = task.using(key=key, subject=subject_of(booking_id), requested_by=by).job(*arguments)
+    # A key of its own, for the first job's is kept by its success. Of two who ask at once one is refused, and clears no stamp.
+    key = f"{booking_id}:after:{found.jobs[0].id if found.jobs else None}"
+    again = task.using(key=key, on_conflict="raise", subject=subject_of(booking_id), requested_by=by).job(
+        *arguments
+    )
     async with app.atransaction() as conn:
         if job_type in bookings.STAMPS:
             await bookings.clear_stamp(conn, booking_id, job_type)
@@ -161,16 +163,10 @@ async def resend(booking_id: int, job_type: str, *, by: str, reason: str) -> UUI
 
 # -- types that the code does not have -------------------------------------------------------------------------------------
 
-_UNKNOWN = """
-select distinct task
-  from holdfast.job
- where queue = %s and status in ('PENDING', 'RETRY') and task <> all (%s)
-"""
-
 
 async def adopt_unknown_types() -> None:
     """Take in the types of waiting jobs that the code does not have: a worker would leave them for one that has."""
-    for (name,) in await ask_about_jobs(_UNKNOWN, (QUEUE, list(app.tasks))):
+    for name in (await app.aline(QUEUE)).tasks.keys() - app.tasks.keys():
         app.task(name=name, queue=QUEUE)(_fail_unknown)
 
 

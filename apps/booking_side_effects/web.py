@@ -15,7 +15,6 @@ from starlette.routing import Mount, Route
 
 from apps.booking_side_effects import bookings, invoicing, tasks
 from apps.booking_side_effects.app import app
-from apps.booking_side_effects.diagnosis import look_at_line
 from apps.booking_side_effects.links import opens
 from apps.booking_side_effects.settings import Settings
 from holdfast import DatabaseUnavailable
@@ -63,8 +62,8 @@ async def cron(request: Request) -> Response:
     if not _is_secret(given, Settings.read().cron_secret):
         return JSONResponse({"ok": False, "error": "unauthorized"}, 401)
     processed = await process()
-    line = await look_at_line()
-    as_of = line.as_of.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    line = await app.aline(tasks.QUEUE)
+    as_of = line.now.astimezone(UTC).isoformat().replace("+00:00", "Z")
     return JSONResponse(
         {"ok": True, "processed": processed, "remainingPending": line.waiting, "asOfUtc": as_of},
         headers={"cache-control": "no-store"},

@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from holdfast import Configuration
+
 TICK_JOBS = 25
-
-
-class BadSettings(Exception):
-    """The environment cannot be understood."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +36,12 @@ class Settings:
 def _choice(environment: Mapping[str, str], name: str, usual: str, other: str) -> bool:
     value = environment.get(name, usual)
     if value not in {usual, other}:
-        raise BadSettings(f"{name}={value!r}: set it to {usual} or {other}")
+        raise Configuration(f"{name}={value!r}: set it to {usual} or {other}")
     return value == usual
 
 
 def _count(environment: Mapping[str, str], name: str, usual: int) -> int:
     value = environment.get(name, str(usual))
     if not value.isdecimal() or int(value) < 1:
-        raise BadSettings(f"{name}={value!r}: set it to a whole number of at least 1")
+        raise Configuration(f"{name}={value!r}: set it to a whole number of at least 1")
     return int(value)

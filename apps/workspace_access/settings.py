@@ -28,7 +28,8 @@ class Settings:
             smtp_host=environment.get("SMTP_HOST", usual.smtp_host),
             smtp_port=_number(environment, "SMTP_PORT", usual.smtp_port, 1, 65535),
             sender=environment.get("MAIL_SENDER", usual.sender),
-            admins=tuple(environment.get("ADMIN_EMAILS", ",".join(usual.admins)).split(",")),
+            admins=tuple(one.strip() for one in environment.get("ADMIN_EMAILS", "").split(",") if one.strip())
+            or usual.admins,
         )
 
 

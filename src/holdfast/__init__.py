@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from holdfast.domain.feed import FeedEvent, Usage
     from holdfast.domain.flow import chain, group
     from holdfast.domain.job import Job
+    from holdfast.domain.line import Line
     from holdfast.domain.outcome import Cancel, Fail, Retry
     from holdfast.domain.rollout import rollout_bucket, rollout_position
     from holdfast.domain.states import Status
@@ -132,6 +133,7 @@ __all__ = [
     "Keys",
     "LeaseLost",
     "LimitReached",
+    "Line",
     "NoWorker",
     "NotAllowed",
     "NotRetryable",
@@ -223,6 +225,7 @@ _HOMES = {
     "Keys": "holdfast.domain.encryption",
     "LeaseLost": "holdfast.domain.errors",
     "LimitReached": "holdfast.domain.errors",
+    "Line": "holdfast.domain.line",
     "NoWorker": "holdfast.domain.alert",
     "NotAllowed": "holdfast.domain.errors",
     "NotRetryable": "holdfast.domain.errors",

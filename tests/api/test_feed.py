@@ -160,6 +160,26 @@ def test_a_worker_projects_by_itself(app: Holdfast) -> None:
     }
 
 
+def test_what_undoes_a_failure_is_no_success_of_its_task(app: Holdfast) -> None:
+    async def refund(amount: int) -> None:
+        if amount == -2:
+            raise ValueError("not even that")
+
+    @app.task(name="pay", retries=0, compensate=refund, compensation_retries=0)
+    async def pay(amount: int) -> None:
+        if amount < 0:
+            raise ValueError("no")
+
+    for amount in (1, -1, -2):
+        pay.enqueue(amount)
+    drain(app)
+
+    [figures] = app.link.perform(statistics(datetime.now(UTC) - timedelta(hours=1), "pay"))
+    assert (figures.completed, figures.undo_completed) == (2, 1)
+    assert (figures.failed, figures.undo_failed) == (3, 1)
+    assert figures.success_rate == pytest.approx(1 / 3)
+
+
 def test_a_reached_quota_is_an_error_of_its_own(app: Holdfast) -> None:
     @app.task(name="pay")
     async def pay() -> None: ...

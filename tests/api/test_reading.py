@@ -7,6 +7,7 @@ import pytest
 
 from holdfast import Holdfast, Status
 from holdfast.runtime.registry import AnyTask
+from holdfast.server import Verdict, examine
 from holdfast.testing import ScratchDatabase, adrain, drain
 
 
@@ -105,6 +106,49 @@ def test_usage_is_listed_by_day_tenant_and_task(app: Holdfast, report: AnyTask) 
     assert app.usage(task="no such task") == []
 
 
+def test_a_line_tells_what_waits_of_which_tasks_and_since_when(
+    app: Holdfast, report: AnyTask, holdfast_db: ScratchDatabase
+) -> None:
+    @app.task()
+    def clean() -> None: ...
+
+    report.enqueue(13)
+    drain(app)  # fails, and is tried again in a minute
+    clean.enqueue()
+    holdfast_db.clock.advance(30)
+    report.using(run_in=timedelta(hours=1)).enqueue(1)
+    report.using(queue="elsewhere").enqueue(2)
+
+    line = app.line()
+
+    assert (line.queue, line.waiting, line.tasks) == ("default", 3, {"clean": 1, "report": 2})
+    assert 30 <= line.oldest_wait.total_seconds() < 60
+    assert app.line("elsewhere").tasks == {"report": 1}
+
+
+def test_what_is_due_waits_though_nobody_has_put_it_in_line(
+    app: Holdfast, report: AnyTask, holdfast_db: ScratchDatabase
+) -> None:
+    report.enqueue(13)
+    drain(app)
+    before = app.line().oldest_wait
+    holdfast_db.clock.advance(60 + 600)
+
+    assert before == timedelta()
+    assert 600 <= app.line().oldest_wait.total_seconds() < 660
+    found = {check.name: check for check in examine(app)}
+    assert found["workers"].verdict is Verdict.FAIL
+    assert found["workers"].found == "no live worker, and 1 job in line"
+    assert found["oldest wait"].found.endswith("in queue default")
+    assert found["oldest wait"].verdict is Verdict.WARN
+
+
+def test_a_line_where_nobody_waits_is_empty(app: Holdfast) -> None:
+    line = app.line("nobody's")
+
+    assert (line.waiting, line.tasks, line.oldest, line.oldest_wait) == (0, {}, None, timedelta())
+
+
 async def test_asynchronous_code_reads_the_same(app: Holdfast, report: AnyTask) -> None:
     handle = await report.using(tenant="acme").aenqueue(1)
     later = await report.using(tenant="acme", run_in=60).aenqueue(2)
@@ -116,6 +160,7 @@ async def test_asynchronous_code_reads_the_same(app: Holdfast, report: AnyTask) 
     assert await app.aattempts(handle.id) == app.attempts(handle.id)
     assert await app.ahistory(handle.id) == app.history(handle.id)
     assert [one.completed for one in await app.ausage(tenant="acme")] == [1]
+    assert (await app.aline()).tasks == app.line().tasks == {"report": 1}
     await app.aclose()
 
 

@@ -15,6 +15,13 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 APPS = sorted((ROOT / "apps").rglob("*.py"))
 PRODUCTS = [path.parent for path in (ROOT / "apps").glob("*/tasks.py")]
+PRODUCT_FILES = [
+    path
+    for path in (*APPS, *sorted((ROOT / "apps").rglob("*.sql")))
+    if "tests" not in path.parts and path.name != "conftest.py"
+]
+IN_THE_SCHEMA = re.compile(r'\bholdfast"?\."?(\w+)')
+SQL_COMMENT = re.compile(r"--.*")
 INSIDES = re.compile(r"holdfast\.(runtime|store|domain|interfaces|embedded)\b|psycopg|asyncpg")
 
 LARGEST_MODULE = 400
@@ -107,9 +114,60 @@ def test_an_application_that_reaches_inside_is_found(line: str) -> None:
     assert imported_by_an_app(line)
 
 
+def functions_for_sql() -> set[str]:
+    """Read from the guide which functions of the schema are for everybody's SQL."""
+    guide = (ROOT / "docs" / "guide" / "3-enqueue.md").read_text("utf-8")
+    rows = [line for line in guide.splitlines() if line.startswith("| `holdfast.")]
+    return {name for row in rows for name in re.findall(r"`holdfast\.(\w+)`", row)}
+
+
+def named_of_the_schema(path: Path, text: str) -> set[str]:
+    """List what an application's SQL names of Holdfast's schema that is not for it."""
+    said = [SQL_COMMENT.sub("", text)] if path.suffix == ".sql" else list(literals(text))
+    return {name for one in said for name in IN_THE_SCHEMA.findall(one)} - functions_for_sql()
+
+
+def test_applications_leave_the_schema_to_holdfast() -> None:
+    found = {
+        path.relative_to(ROOT).as_posix(): named_of_the_schema(path, path.read_text())
+        for path in PRODUCT_FILES
+    }
+
+    assert {"apps/org_jobs/tasks.py", "apps/org_jobs/schema.sql"} <= found.keys()
+    assert {name: names for name, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.sql", "select id\n  from holdfast.job"),
+        ("a.sql", 'select "holdfast"."job_history".at from holdfast.job_history'),
+        ("a.py", "QUERY = 'select count(*) from holdfast.job'"),
+        ("a.py", "def late(name):\n    return f'select holdfast.pause_queue({name})'"),
+    ],
+)
+def test_an_application_that_reads_the_engines_tables_is_found(name: str, text: str) -> None:
+    assert named_of_the_schema(Path(name), text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.sql", "-- Jobs are rows of holdfast.job.\nselect holdfast.clock()"),
+        ("a.py", '"""Its jobs are in holdfast.job."""\nQUERY = "select holdfast.enqueue(%s)"'),
+    ],
+)
+def test_an_application_may_use_what_is_for_sql(name: str, text: str) -> None:
+    assert named_of_the_schema(Path(name), text) == set()
+
+
 def texts(path: Path) -> Iterator[str]:
+    return literals(path.read_text())
+
+
+def literals(text: str) -> Iterator[str]:
     """Give the string literals that are no docstrings."""
-    tree = ast.parse(path.read_text())
+    tree = ast.parse(text)
     docstrings = {
         id(node.body[0].value)
         for node in ast.walk(tree)

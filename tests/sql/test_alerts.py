@@ -114,6 +114,17 @@ def test_a_success_rate_below_the_mark_alerts_unless_too_few_ended(
     assert judge(each_machine) == (opens, 0)
 
 
+def test_what_undoes_failures_does_not_better_the_success_rate(each_machine: Machine) -> None:
+    watch(each_machine, rule(kind="success_rate", threshold=0.95, period=DAY, least=10))
+    count_failures(each_machine, "t", failed=1, completed=18 + 1)
+    assert judge(each_machine) == (0, 0)
+
+    each_machine.run("update holdfast.statistic set undo_completed = 1")
+
+    assert judge(each_machine) == (1, 0)
+    assert "94.7 % of the 19 jobs" in alerts(each_machine)[0]["message"]
+
+
 def test_the_success_rate_looks_back_exactly_its_window(each_machine: Machine) -> None:
     watch(each_machine, rule(kind="success_rate", threshold=0.95, period=DAY, least=10))
     count_failures(each_machine, "t", 10, 10)

@@ -7,7 +7,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from holdfast.store.overview import homeless_tasks, queues
+from holdfast.store.overview import homeless_tasks, line, queues
 from holdfast.testing import ScratchDatabase
 from sql.support import Machine, Row, machine_on, rows_read
 
@@ -401,7 +401,7 @@ def test_lists_of_queues_are_answered_from_the_heads_of_the_lines(machine: Machi
     machine.run("alter table holdfast.job disable trigger user")
     machine.connection.execute(LOAD, {"finished": 0, "pending": 50_000})
     machine.run("analyze holdfast.job")
-    for call in (queues(), homeless_tasks(["default"])):
+    for call in (queues(), homeless_tasks(["default"]), line("default")):
         before = rows_read(machine)
 
         machine.connection.execute(call.sql, call.parameters)

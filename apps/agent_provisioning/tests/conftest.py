@@ -7,7 +7,7 @@ import pytest
 from apps._stage import Stage, staged
 from apps.agent_provisioning import story
 from apps.agent_provisioning.app import app, workflow
-from apps.agent_provisioning.settings import read
+from apps.agent_provisioning.settings import Settings
 from apps.agent_provisioning.story import User, World
 from holdfast.testing import ScratchDatabase
 
@@ -21,7 +21,7 @@ def world() -> Iterator[World]:
 @pytest.fixture
 def stage(holdfast_db: ScratchDatabase, world: World) -> Iterator[Stage]:
     with staged("agent_provisioning", holdfast_db, world.environment) as stage:
-        app.executors["github"] = workflow(read())  # this test's GitHub
+        app.executors["github"] = workflow(Settings.read())  # this test's GitHub
         world.connect(stage)
         yield stage
         for run in world.github.runs:

@@ -8,7 +8,7 @@ from uuid import uuid4
 from apps._stage import Stage
 from apps._world.serving import served
 from apps.agent_provisioning.app import app, workflow
-from apps.agent_provisioning.settings import read
+from apps.agent_provisioning.settings import Settings
 from apps.agent_provisioning.story import User, World
 from apps.agent_provisioning.tests.hands import Attempt, hand_over, jobs, plain, send, take_all
 from holdfast.testing import adrain
@@ -146,7 +146,7 @@ async def test_old_workflows_report_with_a_plain_body_signature_where_it_is_conf
 ) -> None:
     from apps.agent_provisioning import web  # noqa: PLC0415 - its doors read their secrets when it is imported
 
-    app.executors["github"] = workflow(replace(read(), plain_signature=True))
+    app.executors["github"] = workflow(replace(Settings.read(), plain_signature=True))
     agent_id = await ana.buy("Atlas")
     run = await hand_over(world)
 

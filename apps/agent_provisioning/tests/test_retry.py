@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from apps._world.script import Script
-from apps.agent_provisioning import settings
 from apps.agent_provisioning.app import app
+from apps.agent_provisioning.settings import Settings, refuse_missing
 from apps.agent_provisioning.story import User, World
 from apps.agent_provisioning.tasks import provision
 from apps.agent_provisioning.tests.hands import Attempt, hand_over, jobs, rows
@@ -121,20 +121,25 @@ async def test_the_engine_holds_the_cap_too_and_counts_over_the_agent() -> None:
 def test_three_to_five_retries_are_configurable(text: str | None, retries: int) -> None:
     given = {} if text is None else {"PROVISION_RETRIES": text}
 
-    assert settings.read(given).retries == retries
+    assert Settings.read(given).retries == retries
 
 
 @pytest.mark.parametrize("text", ["2", "6", "many", ""])
 def test_other_numbers_of_retries_are_refused(text: str) -> None:
     with pytest.raises(Configuration, match="must be 3 to 5"):
-        settings.read({"PROVISION_RETRIES": text})
+        Settings.read({"PROVISION_RETRIES": text})
 
 
 def test_what_is_missing_is_said_when_the_server_starts() -> None:
     with pytest.raises(Configuration, match="STRIPE_SECRET_KEY, STRIPE_PRICE, MACHINES_URL"):
-        settings.refuse_missing(settings.read({}))
-    settings.refuse_missing(
-        replace(settings.read({}), stripe_key="sk", stripe_price="price", machines_url="https://vm.example")
+        refuse_missing(Settings.read({}))
+    refuse_missing(
+        replace(
+            Settings.read({}),
+            stripe_key="sk",
+            stripe_price="price",
+            machines_url="https://vm.example",
+        )
     )
 
 

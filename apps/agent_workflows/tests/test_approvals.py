@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -71,7 +72,9 @@ def test_the_history_says_what_is_asked_of_whom_and_until_when(plane: Plane) -> 
 
     assert asked["question"] == "May agent scout use delete?"
     assert asked["approvers"] == [ANN, BEN]
-    assert "expires_at" in asked
+    assert datetime.fromisoformat(asked["expires_at"]) == datetime.fromisoformat(
+        plane.job(job_id)["approval_expires_at"]
+    )
     (approval,) = app.approvals.of_job(job_id)
     assert approval.facts == {"topic": "draft", "documents": DRAFTS}
 
@@ -80,7 +83,8 @@ def test_who_wants_no_expiry_waits_for_ever(plane: Plane, gate: UUID) -> None:
     plane.clock.advance(400 * 86_400)
     plane.work()
 
-    assert plane.job(gate)["status"] == "WAITING_FOR_APPROVAL"
+    job = plane.job(gate)
+    assert (job["status"], job["approval_expires_at"]) == ("WAITING_FOR_APPROVAL", None)
 
 
 # -- deciding --------------------------------------------------------------------------------------------------------------

@@ -62,6 +62,12 @@ class House:
         """Give the status of each type's newest job."""
         return {job.task: str(job.status) for job in self.database.jobs()}
 
+    async def engine(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Look at the engine's own rows, as psql would."""
+        async with app.atransaction() as conn:
+            await conn.execute("select holdfast.enter('*')")
+            return list(await (await conn.execute(query, values)).fetchall())
+
     def advance(self, seconds: float) -> None:
         """Move time."""
         self.database.clock.advance(seconds)

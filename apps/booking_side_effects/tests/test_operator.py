@@ -11,10 +11,11 @@ from click.testing import CliRunner
 
 from apps._world.mail import PASSWORD
 from apps.booking_side_effects import diagnosis, story, tasks
-from apps.booking_side_effects.app import app, ask_about_jobs
+from apps.booking_side_effects.app import app
 from apps.booking_side_effects.operator import main
 from apps.booking_side_effects.tests.house import House
-from holdfast import BadInput
+from holdfast import BadInput, DuplicateKey
+from holdfast.server import Verdict, examine
 from holdfast.testing import crash_at
 
 CONFIRMATION = "send_customer_confirmation"
@@ -66,18 +67,28 @@ async def test_a_resend_can_be_had_again(house: House) -> None:
     assert len(house.mailbox.to(story.CUSTOMER)) == 4
 
 
-async def test_two_who_ask_at_once_get_one_e_mail(house: House) -> None:
+async def test_of_two_who_ask_at_once_one_is_refused_and_one_e_mail_goes_out(house: House) -> None:
     booking = await house.paid()
     await house.work()
+    asking = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 
-    jobs = await asyncio.gather(
-        *(tasks.resend(booking, CONFIRMATION, by=who, reason="again") for who in ("ben", "cho")),
-        return_exceptions=True,
-    )
+    async def both_ask() -> bool:
+        async with app.atransaction() as conn:
+            return int((await conn.execute(asking)).rowcount) == 2
+
+    async with app.atransaction() as conn:
+        await conn.execute("select from booking_side_effects.booking where id = %s for update", (booking,))
+        both = asyncio.gather(
+            *(tasks.resend(booking, CONFIRMATION, by=who, reason="again") for who in ("ben", "cho")),
+            return_exceptions=True,
+        )
+        await house.until(both_ask)
+    jobs = await both
     await house.work()
 
-    assert len({str(job) for job in jobs if isinstance(job, UUID)}) == 1
+    assert {type(job) for job in jobs} == {UUID, DuplicateKey}
     assert len(house.mailbox.to(story.CUSTOMER)) == 3
+    assert (await house.booking(booking)).confirmation_email_sent_at is not None
 
 
 async def test_a_resend_is_refused_while_the_first_is_on_its_way(house: House) -> None:
@@ -138,6 +149,19 @@ async def test_a_queue_that_nobody_processes_is_stuck(house: House) -> None:
     assert "look at:" in said
 
 
+async def test_a_queue_where_everything_waits_to_be_tried_again_by_nobody_is_stuck(house: House) -> None:
+    house.mailbox.script.tell("later", "later")
+    house.invoicing.at_register.tell("closed")
+    await house.paid()
+    await house.work()
+    house.advance(60 + 180)
+
+    finding = await diagnosis.diagnose_queue()
+
+    assert finding.what == "stuck: nobody processing"
+    assert "3 jobs in line" in finding.found
+
+
 async def test_a_paused_queue_is_processed_by_nobody(house: House) -> None:
     await house.paid()
     async with app.atransaction() as conn:
@@ -190,9 +214,8 @@ async def test_a_type_that_no_processor_has_is_an_error(house: House, forgotten:
     assert forgotten in finding.found
 
 
-async def _a_worker_lives() -> bool:
-    alive = "select id from holdfast.worker where died_at is null and queues ? %s"
-    return bool(await ask_about_jobs(alive, (tasks.QUEUE,)))
+def _a_worker_lives() -> bool:
+    return any(check.name == "workers" and check.verdict is Verdict.OK for check in examine(app))
 
 
 async def test_a_database_that_is_away_is_named(house: House) -> None:

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from apps.booking_side_effects import story
-from apps.booking_side_effects.app import app, ask_about_jobs
+from apps.booking_side_effects.app import app
 from apps.booking_side_effects.tests.house import House
 from holdfast.testing import ScratchDatabase
 
@@ -66,7 +66,7 @@ async def test_a_payment_of_no_booking_is_refused_and_kept_for_the_operator(
 ) -> None:
     answers = await house.stripe.send(story.payment(house.stripe, 999))
 
-    kept = await ask_about_jobs("select status from holdfast.webhook_delivery", ())
+    kept = await house.engine("select status from holdfast.webhook_delivery")
     assert (answers, kept) == ([500], [("failed",)])
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from apps.workspace_access import tasks
 from apps.workspace_access.app import app, prepare
+from apps.workspace_access.figures import read_figures
 from apps.workspace_access.grant import grant
 from apps.workspace_access.tests.product import Product
 from holdfast import Status, SuccessRate
@@ -19,14 +20,8 @@ from holdfast.testing import crash_at
 
 PROVISIONING = tasks.provision_workspace
 ROOT = Path(tasks.__file__).parents[2]
-_HEAD, *QUERIES = Path(tasks.__file__).with_name("queries.sql").read_text("utf-8").split("\n\n")
 ALERTS = "select rule, about from holdfast.alert where closed_at is null"
 GRANTS = "select granted_by, reason, outcome from workspace_access.grants"
-
-
-async def figures(product: Product) -> list[list[tuple[Any, ...]]]:
-    """Ask the dashboard's queries, each as it stands in the file."""
-    return [await product.engine(query) for query in QUERIES]
 
 
 def said(caplog: pytest.LogCaptureFixture, event: str) -> list[dict[str, Any]]:
@@ -41,7 +36,7 @@ def said(caplog: pytest.LogCaptureFixture, event: str) -> list[dict[str, Any]]:
 # -- figures ----------------------------------------------------------------------------------------------------------------
 
 
-async def test_four_queries_answer_the_dashboard(product: Product) -> None:
+async def test_the_figures_of_a_day_are_added_up(product: Product) -> None:
     for _ in range(3):
         await product.finalized()
     await product.work()
@@ -54,14 +49,33 @@ async def test_four_queries_answer_the_dashboard(product: Product) -> None:
     await product.work()
     await product.finalized()  # waits
 
-    rate, durations, retries, queue = await figures(product)
+    figures = await read_figures()
 
-    assert rate == [(0.8, 5)]
-    ((mean, p95),) = durations
-    assert 0 < mean <= p95 < 60
-    assert retries == [(0, 4), (1, 1)]
-    assert [(status, jobs) for status, jobs, *_ in queue] == [("completed", 4), ("failed", 1), ("pending", 1)]
-    assert all(oldest >= newest >= 0 for _, _, oldest, newest in queue)
+    assert (figures.success_rate, figures.ended) == (0.8, 5)
+    assert figures.mean_seconds is not None
+    assert figures.p95_seconds is not None
+    assert 0 < figures.mean_seconds <= figures.p95_seconds < 60
+    assert figures.retries == {0: 4, 1: 1}
+    assert {word: one.jobs for word, one in figures.queue.items()} == {
+        "completed": 4,
+        "failed": 1,
+        "pending": 1,
+    }
+    assert all(one.oldest >= one.newest >= 0 for one in figures.queue.values())
+
+
+async def test_figures_leave_out_what_ended_on_another_day_and_keep_what_still_waits(
+    product: Product,
+) -> None:
+    await product.finalized()
+    await product.work()
+    await product.finalized()  # waits
+    product.database.clock.advance(timedelta(days=2))
+
+    figures = await read_figures()
+
+    assert (figures.ended, figures.success_rate, figures.p95_seconds) == (0, None, None)
+    assert {word: one.jobs for word, one in figures.queue.items()} == {"pending": 1}
 
 
 async def test_a_rollback_that_has_still_to_run_is_shown(product: Product) -> None:
@@ -70,9 +84,9 @@ async def test_a_rollback_that_has_still_to_run_is_shown(product: Product) -> No
     with crash_at("finished"):
         await product.work()
 
-    queue = (await figures(product))[3]
+    queue = (await read_figures()).queue
 
-    assert [(status, jobs) for status, jobs, *_ in queue] == [("rollback_needed", 1)]
+    assert {word: one.jobs for word, one in queue.items()} == {"rollback_needed": 1}
 
 
 async def test_opening_a_workspace_takes_less_than_two_seconds(
@@ -90,7 +104,7 @@ async def test_opening_a_workspace_takes_less_than_two_seconds(
 
 
 async def test_a_success_rate_below_95_percent_over_24_hours_is_alerted(product: Product) -> None:
-    for _ in range(8):
+    for _ in range(18):
         await product.finalized()
     await product.work()
     before = await product.engine(ALERTS)
@@ -100,6 +114,7 @@ async def test_a_success_rate_below_95_percent_over_24_hours_is_alerted(product:
 
     await app.atick(most_jobs=1)  # looks at the rules, as workers do now and then
 
+    # 18 of 19: with its rollback counted as a success, this would be 19 of 20 and nobody would be told.
     assert before == []
     assert await product.engine(ALERTS) == [("workspace access: success rate", "task:provision_workspace")]
     rule = app.alerts.rules["workspace access: success rate"].rule

@@ -299,6 +299,14 @@ def test_retries_are_configurable_from_1_to_10() -> None:
             Settings.read({"ADVISOR_RETRIES": said})
 
 
+def test_admins_stand_apart_by_commas() -> None:
+    assert Settings.read({"ADMIN_EMAILS": "ann@example.com, ben@example.com,"}).admins == (
+        "ann@example.com",
+        "ben@example.com",
+    )
+    assert Settings.read({}).admins == ("admins@example.com",)
+
+
 async def test_several_instances_never_do_the_same_twice(product: Product) -> None:
     given = [await product.finalized() for _ in range(10)]
 

@@ -53,6 +53,8 @@ class Statistics:
     failed: int
     cancelled: int
     retried: int
+    undo_completed: int  # of the completed, those that undid another job
+    undo_failed: int  # and of the failed
     mean_wait: float | None
     p50_wait: float | None
     p95_wait: float | None
@@ -63,9 +65,9 @@ class Statistics:
 
     @property
     def success_rate(self) -> float | None:
-        """The completed among those that ended by themselves; None when none did."""
-        ended = self.completed + self.failed
-        return self.completed / ended if ended else None
+        """The completed among those that ended by themselves and were no compensations; None when none did."""
+        completed, failed = self.completed - self.undo_completed, self.failed - self.undo_failed
+        return completed / (completed + failed) if completed + failed else None
 
 
 @dataclass(frozen=True, slots=True)

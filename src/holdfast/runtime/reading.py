@@ -1,13 +1,14 @@
-"""How an app looks at one job, at what comes next, and at what was used."""
+"""How an app looks at one job, at what waits and what comes next, and at what was used."""
 
 from datetime import date
 from uuid import UUID
 
 from holdfast.domain.feed import Usage
 from holdfast.domain.job import AttemptRecord, Job, Transition
+from holdfast.domain.line import Line
 from holdfast.runtime.handle import as_uuid
 from holdfast.runtime.link import Link
-from holdfast.store import inspect, project
+from holdfast.store import inspect, overview, project
 from holdfast.store.inspect import upcoming
 
 
@@ -39,6 +40,17 @@ class Reading:
     async def aupcoming(self, limit: int = 50) -> list[Job]:
         """List the jobs that wait for their time, the next to run first."""
         return await self.link.aperform(upcoming(limit))
+
+    def line(self, queue: str = "default") -> Line:
+        """Look at what waits in a queue, in line or for its time: how many jobs of which tasks, and since when the first does.
+
+        What a limit, a rate, a paused task or a flag holds back does not count, nor what waits for events or people.
+        """
+        return self.link.perform(overview.line(queue))
+
+    async def aline(self, queue: str = "default") -> Line:
+        """Look at what waits in a queue; see line."""
+        return await self.link.aperform(overview.line(queue))
 
     def history(self, job_id: UUID | str) -> list[Transition]:
         """List a job's moves, the first one first: from where, where to, when, by whom, and why; of no job there are none."""

@@ -15,10 +15,12 @@ from holdfast.domain.health import (
     TableSize,
     WorkerInfo,
 )
+from holdfast.domain.line import Line
 from holdfast.domain.states import Status
 from holdfast.store.call import Call, Row, query, single, statement
 
 _CAP = COUNT_CAP + 1
+_LOOKED_AT = 100_000
 FLOW_PARTS = 12  # of the hour that queue_flow looks at
 
 
@@ -60,6 +62,19 @@ def completed_within(seconds: float) -> Call[int]:
 def jobs_in_line(queue_names: Sequence[str], cap: int) -> Call[int]:
     """Count the jobs that wait to be claimed, up to a cap."""
     return query("jobs_in_line", single, queues=list(queue_names), cap=cap)
+
+
+def line(queue: str) -> Call[Line]:
+    """Look at what waits in a queue, by task."""
+    return query(
+        "line", lambda rows: _read_line(queue, rows), queue=queue, cap=COUNT_CAP, looked_at=_LOOKED_AT
+    )
+
+
+def _read_line(queue: str, rows: list[Row]) -> Line:
+    *tasks, (_, _, _, now) = rows
+    oldest = min((since for _, _, since, _ in tasks), default=None)
+    return Line(queue, {task: jobs for task, jobs, _, _ in tasks}, oldest, now)
 
 
 def server() -> Call[ServerInfo]:

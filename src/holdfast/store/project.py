@@ -54,7 +54,7 @@ def _read_statistics(rows: list[Row]) -> list[Statistics]:
 
 def _statistics(row: Row) -> Statistics:
     task, *counts_and_figures, retries = row
-    counts, figures = counts_and_figures[:6], counts_and_figures[6:]
+    counts, figures = counts_and_figures[:8], counts_and_figures[8:]
     distribution = {int(number): int(jobs) for number, jobs in retries.items()}
     return Statistics(*[task, *map(int, counts), *figures, dict(sorted(distribution.items()))])
 

@@ -256,7 +256,7 @@ begin
       join holdfast.job_history h on h.job_id = taken.job_id and h.seq = taken.seq),
   moves as materialized (
     select f.job_id, f.seq, f.from_status, f.to_status, f.attempt, f.at, f.metadata,
-           j.queue::text, j.task::text, j.tenant::text, j.subject::text, j.retry_count,
+           j.queue::text, j.task::text, j.tenant::text, j.subject::text, j.retry_count, j.compensates is not null as undoes,
            case when f.from_status = 'RUNNING' then f.at - f.began end as ran,
            case when f.from_status = 'RUNNING' and o.since is not null then f.at - greatest(o.since, f.began) end as ran_outside,
            case when f.to_status = 'RUNNING' then greatest(f.at - f.since, interval '0') end as waited
@@ -288,26 +288,29 @@ begin
   lots as materialized (
     select date_bin('1 minute', m.at, '2000-01-01') as minute, m.queue, m.task, m.tenant, m.from_status, m.to_status,
            holdfast.bucket_of(coalesce(m.waited, m.ran)) as bucket,
-           case when m.to_status in ('COMPLETED', 'FAILED') then m.retry_count end as retries,
+           case when m.to_status in ('COMPLETED', 'FAILED') then m.retry_count end as retries, m.undoes,
            count(*) as n, count(m.waited) as waits, sum(m.waited) as waited, count(m.ran) as runs, sum(m.ran) as ran,
            sum(m.ran_outside) as ran_outside, sum(m.attempt) as attempts
       from moves m
-     group by 1, m.queue, m.task, m.tenant, m.from_status, m.to_status, 7, 8),
+     group by 1, m.queue, m.task, m.tenant, m.from_status, m.to_status, 7, 8, m.undoes),
   counted as (
-    insert into holdfast.statistic as s (minute, queue, task, enqueued, started, completed, failed, cancelled, retried, suspended, waits, waited, runs, ran)
+    insert into holdfast.statistic as s (minute, queue, task, enqueued, started, completed, failed, cancelled, retried, suspended, waits, waited, runs, ran,
+                                       undo_completed, undo_failed)
     select l.minute, l.queue, l.task,
            coalesce(sum(l.n) filter (where l.from_status is null), 0), coalesce(sum(l.n) filter (where l.to_status = 'RUNNING'), 0),
            coalesce(sum(l.n) filter (where l.to_status = 'COMPLETED'), 0), coalesce(sum(l.n) filter (where l.to_status = 'FAILED'), 0),
            coalesce(sum(l.n) filter (where l.to_status = 'CANCELLED'), 0), coalesce(sum(l.n) filter (where l.to_status = 'RETRY'), 0),
            coalesce(sum(l.n) filter (where l.to_status in ('WAITING', 'WAITING_FOR_APPROVAL')), 0),
-           sum(l.waits), coalesce(sum(l.waited), '0'), sum(l.runs), coalesce(sum(l.ran), '0')
+           sum(l.waits), coalesce(sum(l.waited), '0'), sum(l.runs), coalesce(sum(l.ran), '0'),
+           coalesce(sum(l.n) filter (where l.undoes and l.to_status = 'COMPLETED'), 0), coalesce(sum(l.n) filter (where l.undoes and l.to_status = 'FAILED'), 0)
       from lots l
      group by l.minute, l.queue, l.task
     on conflict (minute, queue, task) do update
        set enqueued = s.enqueued + excluded.enqueued, started = s.started + excluded.started, completed = s.completed + excluded.completed,
            failed = s.failed + excluded.failed, cancelled = s.cancelled + excluded.cancelled, retried = s.retried + excluded.retried,
            suspended = s.suspended + excluded.suspended, waits = s.waits + excluded.waits, waited = s.waited + excluded.waited,
-           runs = s.runs + excluded.runs, ran = s.ran + excluded.ran),
+           runs = s.runs + excluded.runs, ran = s.ran + excluded.ran,
+           undo_completed = s.undo_completed + excluded.undo_completed, undo_failed = s.undo_failed + excluded.undo_failed),
   timed as (
     insert into holdfast.timing as t (minute, queue, task, what, bucket, count)
     select l.minute, l.queue, l.task, case when l.waits > 0 then 'wait' else 'run' end, l.bucket, sum(l.n)

@@ -44,7 +44,9 @@ language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
                 trunc(100.0 * sum(s.completed) / sum(s.completed + s.failed), 1), sum(s.completed + s.failed), s.task, holdfast.in_words(p_rule.period),
                 round((100 * p_rule.threshold)::numeric, 1)),
          null::uuid, sum(s.failed)::bigint, p_now
-    from holdfast.statistic s
+         -- What undoes a failure is a job of the same task, and no success of it.
+    from (select a.minute, a.queue, a.task, a.completed - a.undo_completed as completed, a.failed - a.undo_failed as failed
+            from holdfast.statistic a) as s
    where s.minute > p_now - p_rule.period - interval '1 minute' and not holdfast.is_own_task(s.task)
      and (p_rule.task is null or s.task = p_rule.task) and (p_rule.queue is null or s.queue = p_rule.queue)
    group by s.task

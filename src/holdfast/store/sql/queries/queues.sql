@@ -21,23 +21,35 @@ running as materialized (
   select r.queue, count(*) as jobs
     from (select j.queue from holdfast.job j where j.holder is not null limit %(cap)s) as r
    group by r.queue),
+-- Whose time has come and whom nobody has put in line: while no worker runs, all that is tried again or delayed is here.
+overdue as materialized (
+  select d.queue, count(*) as jobs, min(d.due_at) as since
+    from (select j.queue, j.due_at
+            from holdfast.job j
+           where j.due_at <= holdfast.clock() and j.due_at is not null and j.claim_order is null and j.held_by is null
+           order by j.due_at
+           limit %(cap)s) as d
+   group by d.queue),
 named as (
   select q.name from holdfast.queue q
   union select l.queue from in_line l where l.queue is not null
+  union select o.queue from overdue o
   union select r.queue from running r
   union select k from live, jsonb_object_keys(live.queues) as k)
 select n.name, paused.at, paused.by, paused.reason, paused.resume_at,
        (select count(*) from (select from holdfast.job j
                                where j.queue = n.name and j.claim_order is not null and not j.suspect limit %(cap)s) as c)
        + (select count(*) from (select from holdfast.job j
-                                 where j.queue = n.name and j.claim_order is not null and j.suspect limit %(cap)s) as c),
+                                 where j.queue = n.name and j.claim_order is not null and j.suspect limit %(cap)s) as c)
+       + coalesce(overdue.jobs, 0),
        coalesce(running.jobs, 0),
-       head.since,
+       least(head.since, overdue.since),
        (select count(*) from live where live.queues ? n.name),
        holdfast.clock(),
        (select q.job_limit from holdfast.queue q where q.name = n.name)
   from named n
   left join running on running.queue = n.name
+  left join overdue on overdue.queue = n.name
   left join lateral (select q.paused_at as at, coalesce(q.paused_by, '?') as by, q.reason, q.resume_at
                        from holdfast.queue q
                       where q.name = n.name and q.paused_at is not null
