@@ -80,5 +80,7 @@ def check_history(plane: Plane, job_id: UUID) -> None:
     rows = plane.history(job_id)
     assert [row["seq"] for row in rows] == list(range(1, len(rows) + 1))
     assert all(before["to_status"] == after["from_status"] for before, after in pairwise(rows))
-    failures = [row for row in rows if row["to_status"] == "RETRY" and not row["reason"].endswith("died")]
-    assert len(failures) == plane.job(job_id)["retry_count"]
+    # What a busy worker claimed and gave back is nobody's failure either.
+    retries = [row["reason"] for row in rows if row["to_status"] == "RETRY"]
+    failures = [why for why in retries if not why.endswith("died") and not why.startswith("released: ")]
+    assert len(failures) == plane.job(job_id)["retry_count"], retries
