@@ -11,6 +11,7 @@ import pytest
 from holdfast import Holdfast
 from holdfast.store.databases import url_of
 from holdfast.testing import ScratchDatabase, TestServer, test_server
+from world.order import long_first
 
 # For mutants: the body of a function without one of its guards; an error when the guard is not there to be removed.
 WITHOUT = """
@@ -70,6 +71,16 @@ def login(holdfast_db: ScratchDatabase) -> Iterator[psycopg.Connection]:
     """Give a connection of an application's login, in autocommit."""
     with psycopg.connect(holdfast_db.url, autocommit=True) as connection:
         yield connection
+
+
+# -- no run waits for its last test ------------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with what takes long, in each process that runs tests; chance orders the rest, as it has."""
+    processes = getattr(config, "workerinput", {"workercount": 1})["workercount"]
+    items[:] = long_first(items, processes)
 
 
 # -- no test is skipped silently -----------------------------------------------------------------------------------------

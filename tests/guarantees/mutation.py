@@ -21,6 +21,8 @@ from typing import Literal, cast, get_args
 from xml.etree import ElementTree as ET
 
 from holdfast.embedded import throwaway
+from holdfast.store.connection import Database
+from holdfast.store.migrate import migrate
 
 # core: also run with every test run; quick: needs no worker to wait for something; slow: does.
 Pace = Literal["core", "quick", "slow"]
@@ -96,8 +98,9 @@ def apply_patch(patch: str, root: Path) -> None:
 
 
 def copy_tree(to: Path) -> None:
+    """Copy the source with what was compiled of it: only what a patch changes is compiled again."""
     for name in ("src", "tests"):
-        shutil.copytree(ROOT / name, to / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, to / name)
     shutil.copy(ROOT / "pyproject.toml", to)
 
 
@@ -144,6 +147,8 @@ def _verdict(report: Path, output: str) -> tuple[bool, str]:
 
 def judge_all(chosen: Iterable[Mutant], at_once: int = 2) -> list[Verdict]:
     with throwaway(settings={"max_connections": "200"}) as server, ThreadPoolExecutor(at_once) as pool:
+        # Whatever database is made there begins as a copy of this one, which has the schema already.
+        migrate(Database(server.url_for("template1"), "mutants"))
         return list(pool.map(lambda mutant: judge(mutant, server.url), chosen))
 
 

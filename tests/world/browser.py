@@ -100,6 +100,11 @@ class Window:
         if response.status >= 400:
             self.faults.append(f"answer: {response.status} {response.request.method} {response.url}")
 
+    def take_faults(self) -> list[str]:
+        """Tell what was a fault since the last time this was asked."""
+        told, self.faults = self.faults, []
+        return told
+
     def close(self) -> None:
         self.context.close()
 

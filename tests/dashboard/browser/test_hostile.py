@@ -18,6 +18,7 @@ from holdfast.testing import TestServer
 from sql.asking import asked
 from sql.support import Machine
 from sql.test_project import project_all
+from world.browser import Window
 
 TABS = ("timeline", "steps", "attempts", "payload", "graph", "audit")
 COLUMNS = "state,id,label,tenant,queue,now,subject,key,tags,requested_by,payload.a,meta.a"
@@ -62,15 +63,23 @@ def looked_at(page: Page, taken: list[str], address: str) -> None:
     assert page.locator("main :is(script, iframe, base, [onerror], [onload], [hx-on\\:load])").count() == 0
 
 
-@pytest.fixture
-def page(chromium: Browser, place: Place, taken: list[str]) -> Iterator[Page]:
-    with place.looking(chromium) as page:
-        page.expose_function(CALLED, lambda *_given: taken.append(page.url))
-        yield page
-        assert taken == []
+@pytest.fixture(scope="module")
+def window(chromium: Browser, place: Place, taken: list[str]) -> Iterator[Window]:
+    """Give one window for all tests: each new one would fetch and compile again what all pages load."""
+    with place.window(chromium) as window:
+        window.page.expose_function(CALLED, lambda *_given: taken.append(window.page.url))
+        yield window
 
 
 @pytest.fixture
+def page(window: Window, taken: list[str]) -> Iterator[Page]:
+    taken.clear()
+    yield window.page
+    assert taken == []
+    assert window.take_faults() == []
+
+
+@pytest.fixture(scope="module")
 def taken() -> list[str]:
     """Collect where a string got its way."""
     return []

@@ -7,12 +7,12 @@ from playwright.sync_api import Browser, Page
 
 from dashboard.all_pages import PAGES, addresses_of
 from dashboard.browser.conftest import Shown
-from dashboard.browser.scene import Place, open_place
+from dashboard.browser.scene import open_place
 from holdfast import Holdfast
 from holdfast.interfaces.http.dashboard.navigation import ENTRIES
 from holdfast.interfaces.http.dashboard.sections import SECTIONS
 from holdfast.testing import TestServer
-from world.browser import SIZES, look_in_both_colours
+from world.browser import SIZES, Window, look_in_both_colours
 
 # What people type that nothing can be shown for.
 ODD = (("/jobs", "?q=task:nothing"), ("/jobs", "?q=status:"))
@@ -24,27 +24,40 @@ def every_page() -> list[tuple[str, str]]:
     return [(path, query) for path in paths for query in PAGES.get(path, ("",))] + [*ODD]
 
 
-@pytest.mark.parametrize(("path", "query"), every_page(), ids=lambda each: each)
-def test_a_page_is_fit_to_be_seen(chromium: Browser, shown: Shown, path: str, query: str) -> None:
-    (address,) = addresses_of(path, query, shown.there)
-
-    with shown.place.looking(chromium) as page:
-        look(page, address, path + query)
+# One window for all pages: each new one would fetch and compile again what all of them load.
 
 
 @pytest.fixture(scope="module")
-def empty(holdfast_server: TestServer) -> Iterator[Place]:
-    """Give a place where nothing has happened yet."""
-    with open_place(holdfast_server, lambda database: database.use(Holdfast())) as place:
-        yield place
+def window(chromium: Browser, shown: Shown) -> Iterator[Window]:
+    """Give a window of somebody who goes from page to page of the shop."""
+    with shown.place.window(chromium) as window:
+        yield window
+
+
+@pytest.mark.parametrize(("path", "query"), every_page(), ids=lambda each: each)
+def test_a_page_is_fit_to_be_seen(window: Window, shown: Shown, path: str, query: str) -> None:
+    (address,) = addresses_of(path, query, shown.there)
+
+    look(window.page, address, path + query)
+
+    assert window.take_faults() == []
+
+
+@pytest.fixture(scope="module")
+def empty(chromium: Browser, holdfast_server: TestServer) -> Iterator[Window]:
+    """Give a window on a place where nothing has happened yet."""
+    with (
+        open_place(holdfast_server, lambda database: database.use(Holdfast())) as place,
+        place.window(chromium) as window,
+    ):
+        yield window
 
 
 @pytest.mark.parametrize("path", [entry.path for entry in ENTRIES])
-def test_a_page_without_anything_to_show_is_fit_to_be_seen(
-    chromium: Browser, empty: Place, path: str
-) -> None:
-    with empty.looking(chromium) as page:
-        look(page, path, f"empty {path}")
+def test_a_page_without_anything_to_show_is_fit_to_be_seen(empty: Window, path: str) -> None:
+    look(empty.page, path, f"empty {path}")
+
+    assert empty.take_faults() == []
 
 
 def look(page: Page, address: str, name: str) -> None:
