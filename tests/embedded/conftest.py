@@ -110,7 +110,7 @@ def postgresql_15() -> Binaries:
 @pytest.fixture
 def as_root() -> None:
     if os.geteuid() != ROOT:
-        pytest.skip("only root drops privileges; run the tests as root too")
+        pytest.skip("NOT RUN: only root drops privileges; run the tests as root too")
 
 
 @pytest.fixture
