@@ -17,7 +17,7 @@ from holdfast.interfaces.http.asgi import asgi
 from service.test_approval_page import Office, office
 from service.watched import Watched
 from sql.asking import votes
-from world.browser import Window, browser
+from world.browser import Window, browser, refused_frame
 from world.often import times
 
 __all__ = ["office"]  # the fixture
@@ -148,7 +148,6 @@ def _is_over(page: Page, attack: str) -> bool:
         case "fetch":
             return "sent" in page.inner_text("body")
         case "frame":
-            # The browser shows its own page instead of ours, where nobody can look into it.
-            return page.frames[-1].url.startswith("chrome-error:")
+            return refused_frame(page)
         case _:
             return True

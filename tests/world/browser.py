@@ -124,6 +124,12 @@ def overflow(page: Page) -> int:
     return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
 
 
+def refused_frame(page: Page) -> bool:
+    """Whether the browser shows a page of its own in the newest frame, where nobody can look into ours."""
+    page.evaluate("0")  # what happened in the browser is heard only while something is asked of it
+    return page.frames[-1].url.startswith("chrome-error:")
+
+
 def look_in_both_colours(page: Page, name: str) -> None:
     """See that a page, as it is now, is whole and can be used by everybody, light and dark; leaves its pictures."""
     for scheme in SCHEMES:

@@ -18,7 +18,7 @@ from holdfast.interfaces.http.asgi import asgi
 from holdfast.interfaces.http.dashboard.navigation import ENTRIES
 from holdfast.testing import TestServer
 from service.house import MANY, PASSWORD, settings
-from world.browser import Window, axe_faults, overflow, picture
+from world.browser import Window, axe_faults, overflow, picture, refused_frame
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +143,7 @@ def test_another_site_can_neither_send_a_form_nor_show_a_page(
             case "fetch":
                 expect(page.locator("body")).to_contain_text("sent")
             case _:
-                until("the browser refuses", lambda: page.frames[-1].url.startswith("chrome-error:"))
+                until("the browser refuses", lambda: refused_frame(page))
     window.close()
 
     assert place.machine.status(job) is Status.PENDING
