@@ -9,12 +9,7 @@ from weakref import WeakKeyDictionary
 
 from holdfast.domain.errors import DatabaseUnavailable
 from holdfast.store.call import Call
-from holdfast.store.connection import (
-    AsyncSession,
-    Database,
-    Session,
-    require_database,
-)
+from holdfast.store.connection import AsyncSession, Database, Session, require_database
 from holdfast.store.pool import AsyncSessions, Sessions
 from holdfast.store.transaction import AsyncTransaction, Transaction, open_async, open_sync
 

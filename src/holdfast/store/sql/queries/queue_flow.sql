@@ -1,5 +1,5 @@
 -- What left each queue in the last hour, by five minutes; from the minutes alone. A range with two ends: without the other one the
--- planner would read all minutes. The hour first, then the queue: told both at once, it reads all that the queue ever did.
+-- planner would read all minutes. The hour first, then the queue: told both at once, it may read all that the queue ever did.
 with clock as materialized (
   select holdfast.clock() as now),
 lately as materialized (
