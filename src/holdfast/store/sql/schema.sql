@@ -498,6 +498,7 @@ begin
       delete from holdfast.dispatch d where d.job_id = any (v_ids);
       delete from holdfast.callback_nonce n where n.job_id = any (v_ids);
       delete from holdfast.attempt a where a.job_id = any (v_ids);
+      delete from holdfast.log_part l where l.job_id = any (v_ids);
       delete from holdfast.step s where s.job_id = any (v_ids);
       delete from holdfast.checkpoint c where c.job_id = any (v_ids);
       delete from holdfast.progress p where p.job_id = any (v_ids);
@@ -1529,6 +1530,10 @@ begin
        -- A subquery, not a join: no statistics can talk the planner into reading all COMPLETED jobs.
        and (select j.status = 'COMPLETED' and j.attempt = o.attempt and j.claim_id = o.claim_id from holdfast.job j where j.id = o.id)
     on conflict do nothing;
+    perform holdfast.forget_log_parts(array_agg(o.id), array_agg(o.attempt))
+       from unnest(p_ids, p_attempts, p_logs) as o (id, attempt, logs)
+      where o.logs is not null
+     having count(*) > 0;
   end if;
   if v_done < cardinality(p_ids) then
     return query
@@ -3076,6 +3081,20 @@ begin
 end $$;
 
 --
+-- Name: forget_log_parts(uuid[], integer[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.forget_log_parts(p_ids uuid[], p_attempts integer[]) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  delete from holdfast.log_part p
+   using unnest(p_ids, p_attempts) as o (id, attempt)
+   where p.job_id = o.id and p.attempt = o.attempt
+     and exists (select from holdfast.attempt a where a.job_id = o.id and a.attempt = o.attempt and a.logs is not null)
+$$;
+
+--
 -- Name: forget_nonces(integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -4161,28 +4180,35 @@ $$;
 --
 
 CREATE FUNCTION holdfast.keep_attempt(p_run holdfast.dispatch, p_outcome text, p_error jsonb) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
+begin
   insert into holdfast.attempt (job_id, attempt, worker, outcome, error, logs)
   select p_run.job_id, p_run.attempt, 'executor:' || p_run.executor, p_outcome, p_error, p_run.logs
    where p_error is not null or p_run.logs is not null
-  on conflict do nothing
-$$;
+  on conflict do nothing;
+  if p_run.logs is not null then
+    perform holdfast.forget_log_parts(array[p_run.job_id], array[p_run.attempt]);
+  end if;
+end $$;
 
 --
 -- Name: keep_logs(holdfast.job, text, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
 CREATE FUNCTION holdfast.keep_logs(p_job holdfast.job, p_worker text, p_outcome text, p_logs jsonb) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
-  insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
-  select p_job.id, p_job.attempt, p_worker, p_outcome, p_logs
-   where p_logs is not null
-  on conflict do nothing
-$$;
+begin
+  if p_logs is not null then
+    insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
+    values (p_job.id, p_job.attempt, p_worker, p_outcome, p_logs)
+    on conflict do nothing;
+    perform holdfast.forget_log_parts(array[p_job.id::uuid], array[p_job.attempt]);
+  end if;
+end $$;
 
 --
 -- Name: keep_ring(text, interval); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -4434,6 +4460,21 @@ CREATE FUNCTION holdfast.limits_of(p_job holdfast.job) RETURNS TABLE(key text, m
             from holdfast.queue q
            where q.name = p_job.queue and q.job_limit is not null) as l
    order by l.key, l.most
+$$;
+
+--
+-- Name: lines_kept(uuid, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.lines_kept(p_job uuid, p_attempt integer) RETURNS integer
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select coalesce((select p.first + jsonb_array_length(p.lines)
+                     from holdfast.log_part p
+                    where p.job_id = p_job and p.attempt = p_attempt
+                    order by p.first desc
+                    limit 1), 0)
 $$;
 
 --
@@ -6829,6 +6870,40 @@ begin
 end $$;
 
 --
+-- Name: save_logs(uuid, uuid[], integer[], uuid[], integer[], text[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.save_logs(p_worker uuid, p_ids uuid[], p_attempts integer[], p_claim_ids uuid[], p_firsts integer[], p_lines text[]) RETURNS TABLE(id uuid, claim_id uuid, kept integer)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET lock_timeout TO '2s'
+    AS $$
+declare
+  v_name text := holdfast.holder_name(p_worker);
+begin
+  insert into holdfast.log_part (job_id, attempt, first, worker, lines)
+  select o.id, o.attempt, k.kept, v_name, n.lines
+    from (select * from unnest(p_ids, p_attempts, p_claim_ids, p_firsts, p_lines) as u (id, attempt, claim_id, first, lines) order by u.id) as o
+    join holdfast.job j on j.id = any (array[o.id])
+    cross join lateral (select holdfast.lines_kept(o.id, o.attempt) as kept) as k
+    cross join lateral (
+      select jsonb_agg(e.line order by e.place) as lines
+        from jsonb_array_elements(o.lines::jsonb) with ordinality as e (line, place)
+       where o.first + e.place > k.kept) as n
+   where j.status = 'RUNNING' and j.attempt = o.attempt and j.claim_id = o.claim_id and j.holder is not distinct from p_worker
+     and o.first <= k.kept and n.lines is not null
+  on conflict do nothing;
+  -- A statement of its own: a call whose answer was lost may have committed while this one waited for it.
+  return query
+    select o.id, o.claim_id, holdfast.lines_kept(o.id, o.attempt)
+      from unnest(p_ids, p_attempts, p_claim_ids) as o (id, attempt, claim_id);
+end $$;
+
+--
 -- Name: save_step(uuid, integer, uuid, text, text, text, jsonb, boolean, integer, double precision); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -7085,6 +7160,10 @@ begin
      where d.due_at <= v_now
     having count(*) > 0)
   select array_agg(d.id) into v_moved from moved d left join woken w on true;
+  perform holdfast.forget_log_parts(array_agg(o.id), array_agg(o.attempt))
+     from jsonb_to_recordset(p_settlements) as o (id uuid, attempt int, logs jsonb)
+    where o.logs is not null
+   having count(*) > 0;
   -- A statement of its own: whoever waited for a lock above must see what it waited for.
   return query
   select o.id, j.status,
@@ -8563,6 +8642,19 @@ CREATE TABLE holdfast.left_over (
 );
 
 --
+-- Name: log_part; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.log_part (
+    job_id uuid NOT NULL,
+    attempt integer NOT NULL,
+    first integer NOT NULL,
+    at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    worker text NOT NULL,
+    lines jsonb NOT NULL
+);
+
+--
 -- Name: login_try; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -9145,6 +9237,13 @@ ALTER TABLE ONLY holdfast.job
     ADD CONSTRAINT job_pkey PRIMARY KEY (id);
 
 --
+-- Name: log_part log_part_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.log_part
+    ADD CONSTRAINT log_part_pkey PRIMARY KEY (job_id, attempt, first);
+
+--
 -- Name: login_try login_try_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -9615,6 +9714,12 @@ CREATE INDEX left_over_in_order ON holdfast.left_over USING btree (at, job_id, s
 --
 
 CREATE INDEX left_over_of_job ON holdfast.left_over USING btree (job_id);
+
+--
+-- Name: log_part_newest; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX log_part_newest ON holdfast.log_part USING btree (at);
 
 --
 -- Name: login_try_by_age; Type: INDEX; Schema: holdfast; Owner: -
@@ -10277,6 +10382,12 @@ CREATE POLICY all_rows ON holdfast.job_history_rest FOR SELECT TO holdfast_unbou
 CREATE POLICY all_rows ON holdfast.left_over FOR SELECT TO holdfast_unbound USING (true);
 
 --
+-- Name: log_part all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.log_part FOR SELECT TO holdfast_unbound USING (true);
+
+--
 -- Name: login_try all_rows; Type: POLICY; Schema: holdfast; Owner: -
 --
 
@@ -10565,6 +10676,12 @@ CREATE POLICY all_rows_when_asked ON holdfast.job_history_rest FOR SELECT TO hol
 CREATE POLICY all_rows_when_asked ON holdfast.left_over FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
 
 --
+-- Name: log_part all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.log_part FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
 -- Name: login_try all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
 --
 
@@ -10833,6 +10950,12 @@ ALTER TABLE holdfast.job_history_rest ENABLE ROW LEVEL SECURITY;
 --
 
 ALTER TABLE holdfast.left_over ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: log_part; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.log_part ENABLE ROW LEVEL SECURITY;
 
 --
 -- Name: login_try; Type: ROW SECURITY; Schema: holdfast; Owner: -
@@ -11147,6 +11270,20 @@ CREATE POLICY own_rows ON holdfast.left_over FOR SELECT TO holdfast_api, holdfas
 --
 
 COMMENT ON POLICY own_rows ON holdfast.left_over IS 'exists (select from holdfast.job j where j.id = left_over.job_id); * for holdfast_viewer';
+
+--
+-- Name: log_part own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.log_part FOR SELECT TO holdfast_api, holdfast_viewer USING ((EXISTS ( SELECT
+   FROM holdfast.job j
+  WHERE ((j.id)::uuid = log_part.job_id))));
+
+--
+-- Name: POLICY own_rows ON log_part; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.log_part IS 'exists (select from holdfast.job j where j.id = log_part.job_id); * for holdfast_viewer';
 
 --
 -- Name: login_try own_rows; Type: POLICY; Schema: holdfast; Owner: -
@@ -12445,6 +12582,12 @@ REVOKE ALL ON FUNCTION holdfast.follow_up(p_ids uuid[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.forget_alerts(p_limit integer) FROM PUBLIC;
 
 --
+-- Name: FUNCTION forget_log_parts(p_ids uuid[], p_attempts integer[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.forget_log_parts(p_ids uuid[], p_attempts integer[]) FROM PUBLIC;
+
+--
 -- Name: FUNCTION forget_nonces(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -12855,6 +12998,12 @@ GRANT ALL ON FUNCTION holdfast.limit_queue(p_queue text, p_most integer) TO hold
 --
 
 REVOKE ALL ON FUNCTION holdfast.limits_of(p_job holdfast.job) FROM PUBLIC;
+
+--
+-- Name: FUNCTION lines_kept(p_job uuid, p_attempt integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.lines_kept(p_job uuid, p_attempt integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION list_keys(p_bound text, p_id text, p_after text, p_limit integer); Type: ACL; Schema: holdfast; Owner: -
@@ -13535,6 +13684,13 @@ REVOKE ALL ON FUNCTION holdfast.save_checkpoint(p_job uuid, p_attempt integer, p
 GRANT ALL ON FUNCTION holdfast.save_checkpoint(p_job uuid, p_attempt integer, p_claim_id uuid, p_value jsonb) TO holdfast_worker;
 
 --
+-- Name: FUNCTION save_logs(p_worker uuid, p_ids uuid[], p_attempts integer[], p_claim_ids uuid[], p_firsts integer[], p_lines text[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.save_logs(p_worker uuid, p_ids uuid[], p_attempts integer[], p_claim_ids uuid[], p_firsts integer[], p_lines text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.save_logs(p_worker uuid, p_ids uuid[], p_attempts integer[], p_claim_ids uuid[], p_firsts integer[], p_lines text[]) TO holdfast_worker;
+
+--
 -- Name: FUNCTION save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -13986,6 +14142,13 @@ GRANT SELECT ON TABLE holdfast.installed TO holdfast_unbound;
 GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_viewer;
 GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_unbound;
+
+--
+-- Name: TABLE log_part; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.log_part TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.log_part TO holdfast_unbound;
 
 --
 -- Name: TABLE notification; Type: ACL; Schema: holdfast; Owner: -

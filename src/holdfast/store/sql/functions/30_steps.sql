@@ -91,12 +91,15 @@ end $$;
 
 -- What an attempt logged that ends in a transaction of its own.
 create or replace function holdfast.keep_logs(p_job holdfast.job, p_worker text, p_outcome text, p_logs jsonb) returns void
-language sql set search_path = pg_catalog, holdfast, pg_temp as $$
-  insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
-  select p_job.id, p_job.attempt, p_worker, p_outcome, p_logs
-   where p_logs is not null
-  on conflict do nothing
-$$;
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  if p_logs is not null then
+    insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
+    values (p_job.id, p_job.attempt, p_worker, p_outcome, p_logs)
+    on conflict do nothing;
+    perform holdfast.forget_log_parts(array[p_job.id::uuid], array[p_job.attempt]);
+  end if;
+end $$;
 
 create or replace function holdfast.is_completed_by(p_job uuid, p_attempt int, p_claim_id uuid) returns boolean
 language sql stable security definer set search_path = pg_catalog, holdfast, pg_temp as $$

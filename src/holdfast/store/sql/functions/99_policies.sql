@@ -31,7 +31,7 @@ end $$;
 
 select holdfast.bind_to_tenants('holdfast.job', 'tenant = holdfast.seen_tenant() and tenant is not null');   -- as its index says
 select holdfast.bind_to_tenants(('holdfast.' || t)::regclass, format('exists (select from holdfast.job j where j.id = %I.job_id)', t))
-  from unnest(array['job_history', 'attempt', 'step', 'checkpoint', 'progress', 'wait', 'dependency', 'activity', 'dispatch',
+  from unnest(array['job_history', 'attempt', 'log_part', 'step', 'checkpoint', 'progress', 'wait', 'dependency', 'activity', 'dispatch',
                     'callback_nonce', 'slot', 'rate_slot', 'approval', 'left_over']) as t;
 select holdfast.bind_to_tenants(('holdfast.' || t)::regclass, format('exists (select from holdfast.approval a where a.id = %I.approval_id)', t))
   from unnest(array['approval_decision', 'approver']) as t;

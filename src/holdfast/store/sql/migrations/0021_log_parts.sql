@@ -1,0 +1,12 @@
+-- What attempts log while they run. It moves to holdfast.attempt with their end; of an attempt whose worker died it stays here.
+
+create table holdfast.log_part (
+  job_id  uuid not null,
+  attempt int not null,
+  first   int not null,                                  -- how many lines of the attempt come before
+  at      timestamptz not null default holdfast.clock(),
+  worker  text not null,
+  lines   jsonb not null,
+  primary key (job_id, attempt, first)
+);
+create index log_part_newest on holdfast.log_part (at);                                     -- pulse
