@@ -80,7 +80,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class AttemptRecord:
-    """What one attempt left behind: its error, its log lines."""
+    """What one attempt left behind: its error, its log lines; of one that runs, the lines so far."""
 
     attempt: int
     worker: str

@@ -151,7 +151,7 @@ class HistoryPage(Page):
 
 
 class AttemptView(View):
-    """What an attempt left behind; one without error and log lines leaves nothing."""
+    """What an attempt left behind, or has logged so far; one without error and log lines leaves nothing."""
 
     attempt: int
     worker: str

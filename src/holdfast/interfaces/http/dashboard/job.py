@@ -158,7 +158,12 @@ async def _steps(look: Look, _asked: JobAsked, job_id: UUID) -> Values:
 async def _attempts(look: Look, asked: JobAsked, job_id: UUID) -> Values:
     history, whole = await _all(look, list_history, job_id)
     left, _ = await _all(look, list_attempts, job_id)
-    return {"attempts": attempts_of(history, left, asked.level), "levels": LEVELS, "whole": whole}
+    return {
+        "attempts": attempts_of(history, left, asked.level),
+        "levels": LEVELS,
+        "whole": whole,
+        "heard": ("jobs", "logs"),
+    }
 
 
 async def _payload(look: Look, _asked: JobAsked, job_id: UUID) -> Values:
