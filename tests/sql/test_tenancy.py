@@ -27,6 +27,7 @@ NOBODYS = {
 # One row a tenant in every table that a caller of the service may read. history comes with the job.
 ROWS = {
     "attempt": "values (%(job)s, 1, 'w', 'failed')",
+    "log_part": "values (%(job)s, 1, 0, now(), 'w', '[]')",
     "step": "(job_id, name, kind, attempt, started_at, finished_at) values (%(job)s, 's', 'step', 1, now(), now())",
     "checkpoint": "values (%(job)s, 1, now(), '1')",
     "progress": "values (%(job)s, 1, now(), 1)",

@@ -28,7 +28,6 @@ from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.page import Asked, Done, File, Form, Section
 from holdfast.interfaces.http.dashboard.tables import as_csv
 from holdfast.interfaces.http.dashboard.terms import jobs, term
-from holdfast.interfaces.http.operation import operation_of
 from holdfast.store import figures
 from holdfast.store.access import database_clock
 from holdfast.store.search import count_jobs
@@ -64,7 +63,7 @@ class Kept(Month):
 @usage.panel("figures", rest=5)
 async def usage_bars(look: Look, asked: Month, tenant: str | None = None) -> dict[str, Any]:
     """Show what was used day by day."""
-    whose = _whose(look, tenant)
+    whose = await _whose(look, tenant)
     today = (await look.call.ask(database_clock())).date()
     first, last = asked.days(today)
     days = await look.call.ask(figures.usage_by_day(first, last, whose))
@@ -93,7 +92,7 @@ async def usage_bars(look: Look, asked: Month, tenant: str | None = None) -> dic
 @usage.panel("figures", rest=5)
 async def usage_tenants(look: Look, asked: Month) -> dict[str, Any]:
     """List tenants, those first that ran the most."""
-    whose = _whose(look, None)
+    whose = await _whose(look, None)
     today = (await look.call.ask(database_clock())).date()
     first, last = asked.days(today)
     found = await look.call.ask(figures.usage_by_tenant(first, last, whose, MOST_TENANTS + 1))
@@ -117,7 +116,7 @@ async def usage_tenants(look: Look, asked: Month) -> dict[str, Any]:
 @usage.panel("figures", rest=5)
 async def usage_tasks(look: Look, asked: Month, tenant: str) -> dict[str, Any]:
     """List what a tenant's tasks used."""
-    whose = _whose(look, tenant)
+    whose = await _whose(look, tenant)
     first, last = asked.days((await look.call.ask(database_clock())).date())
     found = await look.call.ask(figures.usage_by_task(first, last, whose, MOST_TASKS + 1))
     return {
@@ -152,7 +151,7 @@ async def usage_limits(look: Look, tenant: str) -> dict[str, Any]:
 @usage.panel()
 async def tenant_keys(look: Look, tenant: str) -> dict[str, Any]:
     """List the keys of a tenant's programs, for admins."""
-    _whose(look, tenant)
+    await _whose(look, tenant)
     if not look.may(Scope.ADMIN):
         return {"keys": None, "is_cut": False}
     found = await look.at(list_keys, KeysQuery(tenant=tenant, limit=MOST_KEYS))
@@ -222,8 +221,8 @@ async def keep_usage(look: Look, asked: Kept) -> File:
     return File(f"usage-{first:%Y-%m}{of}.csv", "text/csv", as_csv(head, rows))
 
 
-def _whose(look: Look, tenant: str | None) -> str | None:
-    operation_of(list_usage).refuse(look.principal)
+async def _whose(look: Look, tenant: str | None) -> str | None:
+    await look.require(list_usage)
     return look.call.require_tenant(tenant)
 
 
