@@ -124,6 +124,27 @@ async def test_the_steps_are_drawn_with_what_undid_them(looking: Looking, failed
     assert '{ "booked": "flight" }' in words(page)
 
 
+async def test_small_steps_are_folded_in_the_timeline_and_open_without_a_script(
+    app: Holdfast, looking: Looking
+) -> None:
+    @app.task()
+    async def many(ctx: Context) -> None:
+        for number in range(4):
+            await ctx.step(f"small {number}", lambda: 1, importance="low")
+        await ctx.step("large", lambda: 1)
+
+    job = many.enqueue()
+    await adrain(app)
+    async with looking() as browser:
+        page = (await read(browser, str(job.id))).text
+
+    fold = re.search(r'<details class="entry-what".*?</details>', page, re.DOTALL)[0]  # type: ignore[index]
+    assert '<summary class="muted">4 small steps</summary>' in fold
+    assert all(f"Step small {number}" in fold for number in range(4))
+    assert "Step large" not in fold
+    assert "Step large" in page
+
+
 async def test_attempts_show_errors_and_log_lines(looking: Looking, failed: str) -> None:
     async with looking() as browser:
         page = words(await read(browser, failed, tab="attempts"))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 from holdfast.domain.states import Status
@@ -103,6 +103,7 @@ class StepRecord:
     finished_at: datetime
     value: Any
     size: int | None = None  # of its value as JSON, in bytes
+    importance: Literal["low"] | None = None  # low: its code calls it small
 
 
 @dataclass(frozen=True, slots=True)

@@ -2373,10 +2373,10 @@ CREATE FUNCTION holdfast.enqueue(p_task text, p_payload jsonb DEFAULT '{}'::json
 $$;
 
 --
--- Name: enqueue_children(uuid, integer, uuid, text, text, jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: enqueue_children(uuid, integer, uuid, text, text, jsonb, jsonb, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.enqueue_children(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb) RETURNS uuid[]
+CREATE FUNCTION holdfast.enqueue_children(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb, p_importance text DEFAULT NULL::text) RETURNS uuid[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
@@ -2395,8 +2395,8 @@ begin
     from holdfast.enqueue_many((select coalesce(jsonb_agg(c || jsonb_build_object('parent', p_job) order by n), '[]')
                                   from jsonb_array_elements(p_jobs) with ordinality as j (c, n)), p_declared) as e;
   v_now := holdfast.clock();
-  insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
-  values (p_job, p_name, 'children', p_after, p_attempt, v_now, v_now, to_jsonb(coalesce(v_ids, '{}')));
+  insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value, importance)
+  values (p_job, p_name, 'children', p_after, p_attempt, v_now, v_now, to_jsonb(coalesce(v_ids, '{}')), p_importance);
   return coalesce(v_ids, '{}');
 end $$;
 
@@ -6904,10 +6904,10 @@ begin
 end $$;
 
 --
--- Name: save_step(uuid, integer, uuid, text, text, text, jsonb, boolean, integer, double precision); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: save_step(uuid, integer, uuid, text, text, text, jsonb, boolean, integer, double precision, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision) RETURNS void
+CREATE FUNCTION holdfast.save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision, p_importance text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
@@ -6920,8 +6920,9 @@ begin
       using errcode = 'HF005', hint = 'Store the data elsewhere and return its id.';
   end if;
   v_now := holdfast.clock();
-  insert into holdfast.step (job_id, name, kind, after, attempt, tries, undoable, started_at, finished_at, value)
-  values (p_job, p_name, p_kind, p_after, p_attempt, p_tries, p_undoable, v_now - make_interval(secs => greatest(p_took, 0)), v_now, p_value)
+  insert into holdfast.step (job_id, name, kind, after, attempt, tries, undoable, started_at, finished_at, value, importance)
+  values (p_job, p_name, p_kind, p_after, p_attempt, p_tries, p_undoable, v_now - make_interval(secs => greatest(p_took, 0)), v_now, p_value,
+          p_importance)
   on conflict do nothing;
 end $$;
 
@@ -7318,10 +7319,10 @@ CREATE FUNCTION holdfast.silent_runs(p_rule holdfast.alert_rule, p_now timestamp
 $$;
 
 --
--- Name: sleep_until(uuid, integer, uuid, text, text, double precision, timestamp with time zone, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: sleep_until(uuid, integer, uuid, text, text, double precision, timestamp with time zone, jsonb, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb) RETURNS boolean
+CREATE FUNCTION holdfast.sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb, p_importance text DEFAULT NULL::text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
@@ -7334,8 +7335,8 @@ begin
     return false;   -- the answer to the first call was lost: it still runs, so the time had come
   end if;
   -- Saved at once: whoever claims the job afterwards does so because the time has come.
-  insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
-  values (p_job, p_name, 'sleep', p_after, p_attempt, v_now, greatest(v_now, v_until), to_jsonb(v_until));
+  insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value, importance)
+  values (p_job, p_name, 'sleep', p_after, p_attempt, v_now, greatest(v_now, v_until), to_jsonb(v_until), p_importance);
   if v_until <= v_now then
     return false;
   end if;
@@ -7954,10 +7955,10 @@ begin
 end $$;
 
 --
--- Name: wait_for_event(uuid, integer, uuid, text, text, text, double precision, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: wait_for_event(uuid, integer, uuid, text, text, text, double precision, jsonb, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.wait_for_event(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean, OUT payload text) RETURNS record
+CREATE FUNCTION holdfast.wait_for_event(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout double precision, p_logs jsonb, p_importance text DEFAULT NULL::text, OUT waits boolean, OUT timed_out boolean, OUT payload text) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
@@ -8006,17 +8007,17 @@ begin
       'waits for event ' || p_event || coalesce(' until ' || holdfast.moment(v_until), ''), p_logs);
   else
     delete from holdfast.wait w where w.job_id = p_job;
-    insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
+    insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value, importance)
     values (p_job, p_name, 'event', p_after, p_attempt, v_since, v_now,
-            jsonb_build_object('event', p_event, 'id', v_event.id, 'payload', v_event.payload, 'timed_out', timed_out));
+            jsonb_build_object('event', p_event, 'id', v_event.id, 'payload', v_event.payload, 'timed_out', timed_out), p_importance);
   end if;
 end $$;
 
 --
--- Name: wait_for_jobs(uuid, integer, uuid, text, text, uuid[], double precision, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: wait_for_jobs(uuid, integer, uuid, text, text, uuid[], double precision, jsonb, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean) RETURNS record
+CREATE FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, p_importance text DEFAULT NULL::text, OUT waits boolean, OUT timed_out boolean) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
@@ -8071,8 +8072,8 @@ begin
   else
     delete from holdfast.wait w where w.job_id = p_job;
     delete from holdfast.dependency d where d.job_id = p_job and d.position < 0;
-    insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
-    values (p_job, p_name, 'jobs', p_after, p_attempt, v_since, v_now, jsonb_build_object('timed_out', timed_out));
+    insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value, importance)
+    values (p_job, p_name, 'jobs', p_after, p_attempt, v_since, v_now, jsonb_build_object('timed_out', timed_out), p_importance);
   end if;
 end $$;
 
@@ -8897,7 +8898,9 @@ CREATE TABLE holdfast.step (
     started_at timestamp with time zone NOT NULL,
     finished_at timestamp with time zone NOT NULL,
     value jsonb,
+    importance text,
     CONSTRAINT step_ends_after_it_starts CHECK ((finished_at >= started_at)),
+    CONSTRAINT step_importance_is_known CHECK ((importance = 'low'::text)),
     CONSTRAINT step_kind_is_known CHECK ((kind = ANY (ARRAY['step'::text, 'transaction'::text, 'sleep'::text, 'event'::text, 'jobs'::text, 'children'::text, 'approval'::text, 'undo'::text])))
 );
 
@@ -12386,11 +12389,11 @@ GRANT ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue tex
 GRANT ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid, p_trace_parent text, p_max_retries integer, p_timeout interval) TO holdfast_unbound;
 
 --
--- Name: FUNCTION enqueue_children(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION enqueue_children(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb, p_importance text); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.enqueue_children(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION holdfast.enqueue_children(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb) TO holdfast_worker;
+REVOKE ALL ON FUNCTION holdfast.enqueue_children(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb, p_importance text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.enqueue_children(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb, p_importance text) TO holdfast_worker;
 
 --
 -- Name: FUNCTION enqueue_many(p_jobs jsonb, p_declared jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -13691,11 +13694,11 @@ REVOKE ALL ON FUNCTION holdfast.save_logs(p_worker uuid, p_ids uuid[], p_attempt
 GRANT ALL ON FUNCTION holdfast.save_logs(p_worker uuid, p_ids uuid[], p_attempts integer[], p_claim_ids uuid[], p_firsts integer[], p_lines text[]) TO holdfast_worker;
 
 --
--- Name: FUNCTION save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision, p_importance text); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION holdfast.save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision) TO holdfast_worker;
+REVOKE ALL ON FUNCTION holdfast.save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision, p_importance text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision, p_importance text) TO holdfast_worker;
 
 --
 -- Name: FUNCTION save_view(p_tenant text, p_owner text, p_name text, p_search text, p_columns text, p_reach text, p_saved_by text); Type: ACL; Schema: holdfast; Owner: -
@@ -13790,11 +13793,11 @@ REVOKE ALL ON FUNCTION holdfast.share_out(p_tenants text[], p_is_whole boolean, 
 REVOKE ALL ON FUNCTION holdfast.silent_runs(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
 
 --
--- Name: FUNCTION sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb, p_importance text); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION holdfast.sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb) TO holdfast_worker;
+REVOKE ALL ON FUNCTION holdfast.sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb, p_importance text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb, p_importance text) TO holdfast_worker;
 
 --
 -- Name: FUNCTION stay_awake(p_worker uuid, p_queues text[]); Type: ACL; Schema: holdfast; Owner: -
@@ -13978,18 +13981,18 @@ GRANT ALL ON FUNCTION holdfast.uuid_at(p_at timestamp with time zone) TO holdfas
 REVOKE ALL ON FUNCTION holdfast.vote(p_gate holdfast.approval, p_who text, p_how text, p_decision text, p_reason text, p_origin text, p_seen_hash text) FROM PUBLIC;
 
 --
--- Name: FUNCTION wait_for_event(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean, OUT payload text); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION wait_for_event(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout double precision, p_logs jsonb, p_importance text, OUT waits boolean, OUT timed_out boolean, OUT payload text); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.wait_for_event(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean, OUT payload text) FROM PUBLIC;
-GRANT ALL ON FUNCTION holdfast.wait_for_event(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean, OUT payload text) TO holdfast_worker;
+REVOKE ALL ON FUNCTION holdfast.wait_for_event(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout double precision, p_logs jsonb, p_importance text, OUT waits boolean, OUT timed_out boolean, OUT payload text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.wait_for_event(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout double precision, p_logs jsonb, p_importance text, OUT waits boolean, OUT timed_out boolean, OUT payload text) TO holdfast_worker;
 
 --
--- Name: FUNCTION wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, p_importance text, OUT waits boolean, OUT timed_out boolean); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean) TO holdfast_worker;
+REVOKE ALL ON FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, p_importance text, OUT waits boolean, OUT timed_out boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, p_importance text, OUT waits boolean, OUT timed_out boolean) TO holdfast_worker;
 
 --
 -- Name: FUNCTION waiting_since(p_queue text); Type: ACL; Schema: holdfast; Owner: -

@@ -179,6 +179,7 @@ class StepView(View):
     finished_at: datetime
     size: int | None
     value: Any
+    importance: Annotated[Literal["low"] | None, Field(description="low: its code calls it small")] = None
     is_hidden: bool = False
 
     def without_value(self) -> Self:

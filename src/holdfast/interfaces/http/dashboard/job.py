@@ -36,7 +36,7 @@ from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.page import Asked, Done, File, Form, Section
 from holdfast.interfaces.http.dashboard.rendering import as_json, short_id
 from holdfast.interfaces.http.dashboard.state_picture import state_picture
-from holdfast.interfaces.http.dashboard.timeline import FILTERS, Filter, Told, timeline
+from holdfast.interfaces.http.dashboard.timeline import FILTERS, Filter, Told, folded, timeline
 from holdfast.interfaces.http.dashboard.waterfall import Bar, waterfall
 from holdfast.interfaces.http.hooks import JobFacts
 from holdfast.interfaces.http.operation import ListQuery
@@ -143,7 +143,7 @@ async def _timeline(look: Look, asked: JobAsked, job_id: UUID) -> Values:
     told = Told(shown, history, attempts, steps, approvals, activity, actions, undoing)
     return {
         "picture": state_picture([(move.from_status, move.to_status) for move in history], shown.status),
-        "happened": timeline(told, asked.only),
+        "happened": folded(timeline(told, asked.only)),
         "filters": FILTERS,
         "whole": whole,
     }

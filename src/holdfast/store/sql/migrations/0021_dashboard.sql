@@ -10,3 +10,10 @@ create table holdfast.log_part (
   primary key (job_id, attempt, first)
 );
 create index log_part_newest on holdfast.log_part (at);                                     -- pulse
+
+-- Steps that their code calls small.
+alter table holdfast.step
+  add column importance text;
+alter table holdfast.step
+  add constraint step_importance_is_known check (importance = 'low') not valid;
+alter table holdfast.step validate constraint step_importance_is_known;
