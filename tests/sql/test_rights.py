@@ -197,7 +197,7 @@ MAY_READ: dict[str, set[str]] = {
     "tenant": {"holdfast_viewer", *_API},
     **{
         key: {"holdfast_viewer", *_API}
-        for key in ("statistic", "timing", "duration", "tally", "usage", "quota", "projection")
+        for key in ("statistic", "timing", "duration", "tally", "usage", "storage", "quota", "projection")
     },
 }
 

@@ -39,6 +39,7 @@ ROWS = {
     "slot": "values (%(job)s, %(tenant)s, 1)",
     "rate_slot": "values (%(tenant)s, 1, %(job)s, null, '1 s')",
     "event": "(name, tenant, payload, emitted_by) values ('e', %(tenant)s, '1', 'a')",
+    "storage": "values (%(tenant)s, 1, 1, 1, 1, 1, 1, now())",
     "usage": "values (current_date, %(tenant)s, 't', 1, 1, 1, 1, 1, 1, 1, 1, 1)",
     "quota": "values (%(tenant)s, null, 'day', 'enqueued', null, 9)",
     "tenant": "values (%(tenant)s, 2)",

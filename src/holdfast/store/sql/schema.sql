@@ -4689,6 +4689,49 @@ CREATE FUNCTION holdfast.may_touch(p_tenant text) RETURNS boolean
     RETURN COALESCE((holdfast.bound_tenant() = p_tenant), (holdfast.bound_tenant() IS NULL));
 
 --
+-- Name: measure_storage(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.measure_storage(p_blocks integer DEFAULT 2000) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_blocks bigint := pg_relation_size('holdfast.job') / current_setting('block_size')::int;
+  v_share float8 := least(1.0, p_blocks::float8 / greatest(v_blocks, 1));
+  v_count bigint;
+begin
+  if exists (select from holdfast.storage s where s.measured_at > v_now - interval '5 minutes' and s.measured_at <= v_now) then
+    return null;
+  end if;
+  delete from holdfast.storage;
+  insert into holdfast.storage (tenant, jobs, job_bytes, payload_bytes, result_bytes, history_bytes, share, measured_at)
+  select j.tenant, round(count(*) / v_share),
+         -- A row's header and what nearly all rows have; texts as long as they are.
+         round(sum(200 + pg_column_size(row(j.task, j.queue, j.tenant, j.subject, j.key, j.reason, j.label, j.requested_by, j.trace_parent))) / v_share),
+         round(sum(coalesce(pg_column_size(j.payload), 0) + coalesce(pg_column_size(j.metadata), 0) + coalesce(pg_column_size(j.tags), 0)) / v_share),
+         round(sum(coalesce(pg_column_size(j.result), 0) + coalesce(pg_column_size(j.error), 0)) / v_share),
+         round(sum(h.bytes + a.bytes + l.bytes + s.bytes + c.bytes) / v_share),
+         v_share, v_now
+    from holdfast.job j tablesample system (100 * v_share)
+    cross join lateral (select coalesce(sum(110 + coalesce(pg_column_size(h.reason), 0) + coalesce(pg_column_size(h.metadata), 0)), 0) as bytes
+                          from holdfast.job_history h where h.job_id = j.id) as h
+    cross join lateral (select coalesce(sum(90 + coalesce(pg_column_size(a.error), 0) + coalesce(pg_column_size(a.logs), 0)), 0) as bytes
+                          from holdfast.attempt a where a.job_id = j.id) as a
+    cross join lateral (select coalesce(sum(80 + pg_column_size(l.lines)), 0) as bytes from holdfast.log_part l where l.job_id = j.id) as l
+    cross join lateral (select coalesce(sum(100 + pg_column_size(s.name) + coalesce(pg_column_size(s.value), 0)), 0) as bytes
+                          from holdfast.step s where s.job_id = j.id) as s
+    cross join lateral (select coalesce(sum(80 + pg_column_size(c.kind) + coalesce(pg_column_size(c.data), 0)), 0) as bytes
+                          from holdfast.activity c where c.job_id = j.id) as c
+   group by j.tenant;
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+--
 -- Name: might_conflict(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -7885,6 +7928,7 @@ begin
   perform holdfast.forget_alerts(p_limit);
   perform holdfast.forget_webhooks(p_limit);
   perform holdfast.drop_empty_history_partitions();
+  perform holdfast.measure_storage();
   delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
   with gone as (
     delete from holdfast.worker w
@@ -8905,6 +8949,21 @@ CREATE TABLE holdfast.step (
 );
 
 --
+-- Name: storage; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.storage (
+    tenant text,
+    jobs bigint NOT NULL,
+    job_bytes bigint NOT NULL,
+    payload_bytes bigint NOT NULL,
+    result_bytes bigint NOT NULL,
+    history_bytes bigint NOT NULL,
+    share real NOT NULL,
+    measured_at timestamp with time zone NOT NULL
+);
+
+--
 -- Name: tally; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -9406,6 +9465,13 @@ ALTER TABLE ONLY holdfast.statistic
 
 ALTER TABLE ONLY holdfast.step
     ADD CONSTRAINT step_pkey PRIMARY KEY (job_id, name);
+
+--
+-- Name: storage storage_is_per_tenant; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.storage
+    ADD CONSTRAINT storage_is_per_tenant UNIQUE NULLS NOT DISTINCT (tenant);
 
 --
 -- Name: tally tally_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -10505,6 +10571,12 @@ CREATE POLICY all_rows ON holdfast.statistic FOR SELECT TO holdfast_unbound USIN
 CREATE POLICY all_rows ON holdfast.step FOR SELECT TO holdfast_unbound USING (true);
 
 --
+-- Name: storage all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.storage FOR SELECT TO holdfast_unbound USING (true);
+
+--
 -- Name: tally all_rows; Type: POLICY; Schema: holdfast; Owner: -
 --
 
@@ -10797,6 +10869,12 @@ CREATE POLICY all_rows_when_asked ON holdfast.statistic FOR SELECT TO holdfast_v
 --
 
 CREATE POLICY all_rows_when_asked ON holdfast.step FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: storage all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.storage FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
 
 --
 -- Name: tally all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
@@ -11533,6 +11611,18 @@ CREATE POLICY own_rows ON holdfast.step FOR SELECT TO holdfast_api, holdfast_vie
 COMMENT ON POLICY own_rows ON holdfast.step IS 'exists (select from holdfast.job j where j.id = step.job_id); * for holdfast_viewer';
 
 --
+-- Name: storage own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.storage FOR SELECT TO holdfast_api, holdfast_viewer USING ((tenant = holdfast.seen_tenant()));
+
+--
+-- Name: POLICY own_rows ON storage; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.storage IS 'tenant = holdfast.seen_tenant(); * for holdfast_viewer';
+
+--
 -- Name: tally own_rows; Type: POLICY; Schema: holdfast; Owner: -
 --
 
@@ -11707,6 +11797,12 @@ ALTER TABLE holdfast.statistic ENABLE ROW LEVEL SECURITY;
 --
 
 ALTER TABLE holdfast.step ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: storage; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.storage ENABLE ROW LEVEL SECURITY;
 
 --
 -- Name: tally; Type: ROW SECURITY; Schema: holdfast; Owner: -
@@ -13111,6 +13207,12 @@ GRANT ALL ON FUNCTION holdfast.may_see(p_tenant text) TO holdfast_unbound;
 REVOKE ALL ON FUNCTION holdfast.may_touch(p_tenant text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION measure_storage(p_blocks integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.measure_storage(p_blocks integer) FROM PUBLIC;
+
+--
 -- Name: FUNCTION might_conflict(p_jobs jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -14230,6 +14332,14 @@ GRANT SELECT ON TABLE holdfast.statistic TO holdfast_unbound;
 
 GRANT SELECT ON TABLE holdfast.step TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.step TO holdfast_unbound;
+
+--
+-- Name: TABLE storage; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.storage TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.storage TO holdfast_viewer;
+GRANT SELECT ON TABLE holdfast.storage TO holdfast_unbound;
 
 --
 -- Name: TABLE tally; Type: ACL; Schema: holdfast; Owner: -

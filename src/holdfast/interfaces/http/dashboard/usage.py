@@ -14,9 +14,12 @@ from holdfast.interfaces.http.api.figures import (
     QuotaBody,
     QuotaQuery,
     QuotaView,
+    StorageQuery,
+    StorageView,
     UsageQuery,
     WeightBody,
     list_quotas,
+    list_storage,
     list_usage,
     set_quota,
     set_weight,
@@ -99,17 +102,20 @@ async def usage_tenants(look: Look, asked: Month) -> dict[str, Any]:
     running = await look.call.ask(figures.running_by_tenant())
     quotas = (await look.at(list_quotas, QuotaQuery())).items
     weights = {each.tenant: each.weight for each in await look.call.ask(tenant_weights())}
+    stored = (await look.at(list_storage, StorageQuery(limit=1000))).items
+    by_tenant = {each.tenant: each for each in stored}
     most = max((each.runs for each in found), default=0) or 1
     return {
         "tenants": [
             {
                 "name": each.of, "used": each, "running": running.get(each.of, 0), "weight": weights.get(each.of, 1),
-                "share": round(100 * each.runs / most, 1), "quotas": [_mark(quota) for quota in quotas if quota.tenant == each.of],
+                "stored": by_tenant.get(each.of), "share": round(100 * each.runs / most, 1), "quotas": [_mark(quota) for quota in quotas if quota.tenant == each.of],
                 "leads": None if each.of is None else f"/usage/{quote(each.of, safe='')}?{urlencode({'month': f'{first:%Y-%m}'})}",
             }
             for each in found[:MOST_TENANTS]
         ],
         "is_cut": len(found) > MOST_TENANTS,
+        "measured": _measured(stored),
     }  # fmt: skip
 
 
@@ -136,7 +142,9 @@ async def usage_limits(look: Look, tenant: str) -> dict[str, Any]:
     running = await look.call.ask(figures.running_by_tenant())
     weights = {each.tenant: each.weight for each in await look.call.ask(tenant_weights())}
     every = read_search(look.call, f"{term('tenant', tenant)} since:36500d")
+    stored = (await look.at(list_storage, StorageQuery(tenant=tenant))).items
     return {
+        "stored": stored[0] if stored else None,
         "kept": await look.call.ask(count_jobs(every, MOST_KEPT, looked_at=MOST_KEPT)),
         "sets": look.may(Scope.ADMIN) and look.principal.tenant is None,
         "measures": MEASURES,
@@ -224,6 +232,11 @@ async def keep_usage(look: Look, asked: Kept) -> File:
 async def _whose(look: Look, tenant: str | None) -> str | None:
     await look.require(list_usage)
     return look.call.require_tenant(tenant)
+
+
+def _measured(stored: Sequence[StorageView]) -> StorageView | None:
+    """Give one of them, to say when all were measured, and how."""
+    return stored[0] if stored else None
 
 
 def _summed(found: Iterable[figures.Used]) -> figures.Used:

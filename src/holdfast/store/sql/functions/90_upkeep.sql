@@ -275,6 +275,7 @@ begin
   perform holdfast.forget_alerts(p_limit);
   perform holdfast.forget_webhooks(p_limit);
   perform holdfast.drop_empty_history_partitions();
+  perform holdfast.measure_storage();
   delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
   with gone as (
     delete from holdfast.worker w

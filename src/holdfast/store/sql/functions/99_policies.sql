@@ -36,7 +36,7 @@ select holdfast.bind_to_tenants(('holdfast.' || t)::regclass, format('exists (se
 select holdfast.bind_to_tenants(('holdfast.' || t)::regclass, format('exists (select from holdfast.approval a where a.id = %I.approval_id)', t))
   from unnest(array['approval_decision', 'approver']) as t;
 select holdfast.bind_to_tenants(('holdfast.' || t)::regclass, 'tenant = holdfast.seen_tenant()')
-  from unnest(array['event', 'usage', 'quota', 'alert_rule', 'api_key', 'request', 'audit', 'operation', 'webhook_delivery', 'person', 'saved_view']) as t;
+  from unnest(array['event', 'usage', 'storage', 'quota', 'alert_rule', 'api_key', 'request', 'audit', 'operation', 'webhook_delivery', 'person', 'saved_view']) as t;
 select holdfast.bind_to_tenants('holdfast.operation_chunk', 'exists (select from holdfast.operation o where o.id = operation_chunk.operation_id)');
 select holdfast.bind_to_tenants('holdfast.tenant', 'name = holdfast.seen_tenant()');
 select holdfast.bind_to_tenants('holdfast.schedule', 'options ->> ''tenant'' = holdfast.seen_tenant()');

@@ -17,3 +17,16 @@ alter table holdfast.step
 alter table holdfast.step
   add constraint step_importance_is_known check (importance = 'low') not valid;
 alter table holdfast.step validate constraint step_importance_is_known;
+
+-- What the jobs of each tenant take in the tables, as upkeep last measured it.
+create table holdfast.storage (
+  tenant        text,                                    -- null: of nobody in particular
+  jobs          bigint not null,
+  job_bytes     bigint not null,
+  payload_bytes bigint not null,
+  result_bytes  bigint not null,
+  history_bytes bigint not null,                         -- moves, attempts with errors and log lines, steps, activity
+  share         real not null,                           -- of all jobs, how much was looked at; 1: no estimate
+  measured_at   timestamptz not null,
+  constraint storage_is_per_tenant unique nulls not distinct (tenant)
+);

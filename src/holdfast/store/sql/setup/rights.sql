@@ -68,7 +68,7 @@ begin
   grant execute on function holdfast.open_channel, holdfast.set_quota to holdfast_api;
   grant execute on function holdfast.follow_channel, holdfast.read_channels, holdfast.follow_job, holdfast.read_jobs to holdfast_api;
   grant execute on function holdfast.bucket_floor, holdfast.bucket_middle to holdfast_api, holdfast_viewer;
-  grant select on holdfast.statistic, holdfast.timing, holdfast.duration, holdfast.tally, holdfast.usage, holdfast.quota, holdfast.projection
+  grant select on holdfast.statistic, holdfast.timing, holdfast.duration, holdfast.tally, holdfast.usage, holdfast.storage, holdfast.quota, holdfast.projection
     to holdfast_api, holdfast_viewer;
   grant execute on function holdfast.register_alerts, holdfast.begin_delivery, holdfast.end_delivery to holdfast_worker;
   grant execute on function holdfast.evaluate_alerts to holdfast_worker, holdfast_maint;
