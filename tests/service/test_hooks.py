@@ -305,6 +305,8 @@ async def test_a_panel_fails_alone(browsing: Browsing, job: str) -> None:
 
     assert page.status_code == 200
     assert page.text.count('<p class="failed">') == 1
+    assert "Broken" in page.text
+    assert "nobody&#39;s business</p>" not in page.text
     assert "<dd>pro</dd>" in page.text
 
 

@@ -10,6 +10,7 @@ from holdfast.interfaces.http.dashboard.job import JOB_PAGE
 from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.page import Page, Panel
 from holdfast.interfaces.http.hooks import JobFacts, JobPanel, facts_of
+from holdfast.runtime.logs import events
 
 KIND = "own_panel"
 
@@ -24,7 +25,11 @@ def with_panels(page: Page, panels: Sequence[JobPanel]) -> Page:
 def _panel(own: JobPanel) -> Panel:
     async def read(look: Look, job_id: UUID) -> dict[str, Any]:
         shown = await look.at(show_job, job_id)
-        told = await own.read(look.principal, JobFacts.of(shown))
-        return {"title": own.title, "facts": facts_of(told)}
+        try:
+            facts = facts_of(await own.read(look.principal, JobFacts.of(shown)))
+        except Exception as error:  # noqa: BLE001 - any code can stand in a hook
+            events.error("hook:failed", exc_info=error, extra={"hook": f"panel {own.name}"})
+            return {"title": own.title, "facts": None}
+        return {"title": own.title, "facts": facts}
 
     return Panel(f"own_{own.name}", read, ("jobs",), kind=KIND)
