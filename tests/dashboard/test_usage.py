@@ -10,6 +10,7 @@ from dashboard.looks import looking, panel_of, words_of
 from holdfast import Holdfast
 from holdfast.domain.access import Role
 from holdfast.domain.states import Status
+from holdfast.interfaces.http.dashboard.rendering import NOTHING
 from sql.support import Machine
 from sql.test_project import project_all
 
