@@ -139,7 +139,8 @@ class _Line:
         self._channel = channel
         self._requests: queue.SimpleQueue[dict[str, JSON] | None] = queue.SimpleQueue()
         self._busy = threading.Event()
-        self._sending = threading.Lock()
+        self._sending = threading.RLock()
+        self._is_telling = False
         self._speaker: object = None
         os.register_at_fork(after_in_child=self._fall_silent)
         threading.Thread(target=self._listen, name="holdfast-line", daemon=True).start()
@@ -166,15 +167,19 @@ class _Line:
 
         def tell(line: dict[str, JSON]) -> None:
             with self._sending:
-                if self._speaker is mine:
-                    with contextlib.suppress(OSError):  # the answer finds it out, and ends this process
-                        self._channel.sendall(pack({"line": line}))
+                # A signal's handler may log in the middle of a line: that one comes with the answer.
+                if self._speaker is not mine or self._is_telling:
+                    return
+                self._is_telling = True
+                with contextlib.suppress(OSError):  # the answer finds it out, and ends this process
+                    self._channel.sendall(pack({"line": line}))
+                self._is_telling = False
 
         return tell
 
     def _fall_silent(self) -> None:
         # In a process forked by a job: the socket is not its own, and another thread may have held the lock.
-        self._sending = threading.Lock()
+        self._sending = threading.RLock()
         self._speaker = None
 
     def _listen(self) -> None:
