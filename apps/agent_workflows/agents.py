@@ -36,11 +36,11 @@ class Agent(BaseModel):
 
 COLUMNS = ", ".join(Agent.model_fields)
 VALUES = ", ".join(f"%({name})s" for name in Agent.model_fields)
-FIND = f"select {COLUMNS} from agent_workflows.agent where id = %s"  # noqa: S608 - our own names
+FIND = f"select {COLUMNS} from agent_workflows.agent where id = %s"  # noqa: S608 - our own names # nosec B608
 KEEP = f"""
 insert into agent_workflows.agent (id, {COLUMNS}) values (%(id)s, {VALUES})
 on conflict (id) do update set ({COLUMNS}) = ({VALUES})
-"""  # noqa: S608 - our own names
+"""  # noqa: S608 - our own names # nosec B608
 
 
 async def find_agent(connection: Any, agent_id: str) -> Agent:

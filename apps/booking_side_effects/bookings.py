@@ -109,7 +109,7 @@ async def stamp(conn: Any, booking_id: int, job_type: str) -> None:
     """Say that an e-mail was sent, only where nobody has said so."""
     column = STAMPS[job_type]
     await conn.execute(
-        f"update booking_side_effects.booking set {column} = holdfast.clock() where id = %s and {column} is null",  # noqa: S608 - one of our three columns
+        f"update booking_side_effects.booking set {column} = holdfast.clock() where id = %s and {column} is null",  # noqa: S608 - one of our three columns # nosec B608
         (booking_id,),
     )
 
@@ -118,6 +118,6 @@ async def clear_stamp(conn: Any, booking_id: int, job_type: str) -> None:
     """Forget that an e-mail was sent, so that it can be sent again."""
     column = STAMPS[job_type]
     await conn.execute(
-        f"update booking_side_effects.booking set {column} = null where id = %s",  # noqa: S608 - one of our three columns
+        f"update booking_side_effects.booking set {column} = null where id = %s",  # noqa: S608 - one of our three columns # nosec B608
         (booking_id,),
     )

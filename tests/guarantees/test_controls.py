@@ -6,9 +6,12 @@ import shutil
 from functools import cache
 from pathlib import Path
 
+import psycopg
 import pytest
 
+from conftest import WITHOUT
 from guarantees.mutation import ROOT, Mutant, apply_patch, judge_all, mutants, patched_files, table
+from holdfast.testing import ScratchDatabase
 
 
 def test_the_guards_at_the_core_are_each_missed_when_they_are_gone() -> None:
@@ -46,5 +49,20 @@ def test_every_patch_fits_the_source_as_it_is(tmp_path: Path) -> None:
                 apply_patch(patch, place)
             except ValueError as error:
                 unfit.append(f"{mutant.file.name}: {error}")
+
+    assert unfit == []
+
+
+def test_every_mutant_of_the_machine_finds_its_guard_there(holdfast_db: ScratchDatabase) -> None:
+    unfit = []
+    with psycopg.connect(holdfast_db.owner_url) as connection:
+        connection.execute(WITHOUT)
+        for mutant in mutants():
+            if not mutant.is_patch:
+                try:
+                    with connection.transaction(force_rollback=True):
+                        connection.execute(mutant.file.read_text("utf-8"))
+                except psycopg.Error as error:
+                    unfit.append(f"{mutant.file.name}: {error}")
 
     assert unfit == []

@@ -24,7 +24,7 @@ from holdfast.embedded.account import ROOT, Account
 from holdfast.embedded.errors import EmbeddedError
 
 # As root: project folders are often closed to other users, and opening them is not ours to do.
-ROOTS_PLACE = Path("/var/tmp")  # noqa: S108 - what is found there is checked by check_is_roots_own
+ROOTS_PLACE = Path("/var/tmp")  # noqa: S108 - what is found there is checked by check_is_roots_own # nosec B108
 NAME_BEGINS = "holdfast-"
 
 

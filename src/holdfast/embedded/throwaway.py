@@ -19,7 +19,7 @@ PREFIX = f"{NAME_BEGINS}throwaway-"
 
 # ext4 looks through the inodes deleted in the last seconds for every file it makes, and a copied database has a
 # thousand: in memory a copy takes a tenth of the time. 64 MB, as containers have it, would be full at once.
-RAM_DISK = Path("/dev/shm")  # noqa: S108 - the folder in it is made by mkdtemp
+RAM_DISK = Path("/dev/shm")  # noqa: S108 - the folder in it is made by mkdtemp # nosec B108
 ROOM = 4 * 1024**3
 
 

@@ -164,7 +164,7 @@ async def _exchange(
     pinned = f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004 - IPv6
     target = parts._replace(netloc=f"{pinned}:{_port(parts)}", fragment="").geturl()
     # Nothing of the environment: a proxy variable would take the call elsewhere, .netrc would add a password.
-    client = httpx.AsyncClient(verify=_tls(), trust_env=False, follow_redirects=False, timeout=None)  # noqa: S113 - the caller's deadline holds
+    client = httpx.AsyncClient(verify=_tls(), trust_env=False, follow_redirects=False, timeout=None)  # noqa: S113 - the caller's deadline holds # nosec B113
     try:
         async with client:
             request = client.build_request(

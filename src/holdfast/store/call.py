@@ -40,7 +40,7 @@ def single(rows: list[Row]) -> Any:
 def _function_sql(function: str, argument_types: tuple[str, ...]) -> str:
     # %b sends ids and numbers in binary; text and JSON travel as text.
     places = ", ".join(f"%{'t' if kind else 'b'}{'::' + kind if kind else ''}" for kind in argument_types)
-    return f"select * from holdfast.{function}({places})"  # noqa: S608 - names are our own constants
+    return f"select * from holdfast.{function}({places})"  # noqa: S608 - names are our own constants # nosec B608
 
 
 def function(

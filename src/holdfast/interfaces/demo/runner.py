@@ -36,7 +36,7 @@ def report(url: str, secret: str, action: str, **facts: Any) -> None:
         "webhook-signature": sign(secret, token, nonce, now, body),
     }
     request = urllib.request.Request(url, body, headers)  # noqa: S310 - the URL that the demo itself made
-    with urllib.request.urlopen(request, timeout=10):  # noqa: S310 - as above
+    with urllib.request.urlopen(request, timeout=10):  # noqa: S310 - as above # nosec B310
         pass
 
 

@@ -158,7 +158,7 @@ def listen(host: str, port: int, *, tries: int = 1) -> socket.socket:
 def address_of(listener: socket.socket) -> str:
     """Write a listener's address as one that can be opened from this machine."""
     host, port = listener.getsockname()[:2]
-    known = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104 - named, not bound
+    known = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104 - named, not bound # nosec B104
     return f"http://{f'[{known}]' if ':' in known and not known.startswith('[') else known}:{port}"
 
 

@@ -1,0 +1,106 @@
+"""Two operations meet in a scene: however their statements are ordered, it ends as if one had come after the other."""
+
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+
+from interleaving.explore import Schedule, follow, schedules
+from interleaving.operations import OPERATIONS, Operation
+from interleaving.scenes import SCENES, Facts, Scene, clear, ended_by_strangers, fingerprint
+from interleaving.sessions import Conductor
+from sql.support import Machine
+
+PAIRS = tuple(combinations_with_replacement(OPERATIONS, 2))
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """What both were told, and what became of the scene."""
+
+    told: tuple[str, ...]
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A schedule that ended as neither order of the two does."""
+
+    pair: str
+    scene: str
+    schedule: str  # which of the two made each step
+    ended: End
+    allowed: tuple[End, ...]
+
+    def __str__(self) -> str:
+        allowed = "\n".join(f"    {end}" for end in self.allowed)
+        return f"{self.pair} on a job that is {self.scene}, steps {self.schedule}:\n  {self.ended}\n  but one after the other:\n{allowed}"
+
+
+class Meeting:
+    """A pair of operations in one scene."""
+
+    def __init__(self, conductor: Conductor, machine: Machine, scene: Scene, *pair: Operation) -> None:
+        self._conductor, self._machine, self._scene, self._pair = conductor, machine, scene, pair
+        self._ends: dict[Schedule, End] = {}
+        self.tried = 0
+
+    def can_happen(self) -> bool:
+        """Whether both find something to do in this scene."""
+        facts = self._scene(self._machine)
+        clear(self._machine, facts)
+        return all(operation.fits(facts) for operation in self._pair)
+
+    def faults(self, most_switches: int | None, sampled: random.Random | None = None) -> Iterator[Fault]:
+        """Try one after the other, then all orders with so many switches, or one that chance picks; tell what differs from both."""
+        serial = list(schedules(self._run, 0))
+        allowed = tuple(dict.fromkeys(self._ends[made] for made in serial))
+        tried = [self._sample(serial, sampled)] if sampled else schedules(self._run, most_switches)
+        for made in tried:
+            if self._ends[made] not in allowed:
+                steps = "".join(str(choice.chosen) for choice in made)
+                names = " and ".join(operation.name for operation in self._pair)
+                yield Fault(names, self._scene.__name__, steps, self._ends[made], allowed)
+            self._ends.pop(made, None)
+
+    def _sample(self, serial: list[Schedule], chance: random.Random) -> Schedule:
+        chosen = [choice.chosen for choice in chance.choice(serial)]
+        first = chosen[0]
+        place = chance.randrange(1, max(2, chosen.count(first)))
+        return self._run((*[first] * place, 1 - first))
+
+    def _run(self, wanted: tuple[int, ...]) -> Schedule:
+        facts = self._scene(self._machine)
+        first, second = (operation.on(facts) for operation in self._pair)
+        made = follow(self._conductor, (first, second), wanted)
+        self.tried += 1
+        self._ends[made] = self._end(facts)
+        clear(self._machine, facts)
+        return made
+
+    def _end(self, facts: Facts) -> End:
+        told = []
+        for operation, session in zip(self._pair, self._conductor.sessions, strict=True):
+            answer, refusal = session.told()
+            assert refusal is None or refusal in operation.refusals, f"{operation.name}: {refusal} {answer}"
+            assert not (facts.stale and not refusal and operation.counted and operation.counted in answer), (
+                f"{operation.name} by an attempt that lost the job: {answer}"
+            )
+            if operation.comes_again:
+                operation.on(facts)(self._machine.connection)
+            else:
+                told.append(refusal or answer)
+        # Whoever became free meanwhile is let in by the next look of any worker.
+        self._machine.value("select holdfast.admit_due(10)")
+        assert not (strangers := ended_by_strangers(self._machine, facts)), strangers
+        return End(tuple(told), fingerprint(self._machine, facts))
+
+
+def meetings(
+    conductor: Conductor, machine: Machine, *pair: Operation, scenes: Iterable[Scene] = SCENES
+) -> Iterator[Meeting]:
+    """All scenes in which two operations can meet."""
+    for scene in scenes:
+        meeting = Meeting(conductor, machine, scene, *pair)
+        if meeting.can_happen():
+            yield meeting

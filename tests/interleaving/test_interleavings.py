@@ -1,0 +1,104 @@
+"""Every order of the statements of two operations ends as if one had come after the other. Here a sample; `scripts/interleavings` tries all."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import WITHOUT
+from guarantees.audit import broken_rules
+from holdfast.testing import TestServer
+from interleaving.meeting import PAIRS, Meeting, meetings
+from interleaving.operations import OPERATIONS, Operation
+from interleaving.pauses import with_pauses
+from interleaving.scenes import Scene, failed, given_back, handed_over, pending
+from interleaving.stage import Stage, stage
+
+MUTANTS = Path(__file__).parent.parent / "guarantees" / "mutants"
+
+
+@pytest.fixture(scope="module")
+def led(holdfast_server: TestServer) -> Iterator[Stage]:
+    with stage(holdfast_server) as led:
+        yield led
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: "-".join(operation.name for operation in pair))
+def test_two_operations_at_once_end_as_one_after_the_other(
+    led: Stage, pair: tuple[Operation, Operation]
+) -> None:
+    chance = random.Random("-".join(operation.name for operation in pair))
+
+    met = list(meetings(led.conductor, led.machine, *pair))
+    faults = [
+        fault
+        for meeting in chance.sample(met, min(2, len(met)))
+        for fault in meeting.faults(1, sampled=chance)
+    ]
+
+    assert met
+    assert not faults, "\n".join(map(str, faults))
+    assert broken_rules(led.machine.connection) == []
+
+
+# What a guard is for shows in some order of two operations: without it the same search finds that order.
+SABOTAGE: dict[str, tuple[Scene, str, str]] = {
+    "complete_without_fence.sql": (given_back, "finish", "heartbeat"),
+    "settle_without_fence.sql": (given_back, "fail", "heartbeat"),
+    "retry_without_lock_and_index.sql": (failed, "retry", "retry"),
+    "claim_without_lock_and_predicate.sql": (pending, "claim", "claim"),
+    "callback_without_lock.sql": (handed_over, "cancel", "callback"),
+    "run_checked_without_lock.sql": (handed_over, "sweep", "callback"),
+}
+
+
+@pytest.mark.parametrize("mutant", SABOTAGE)
+def test_a_missing_guard_is_found_by_the_same_search(holdfast_server: TestServer, mutant: str) -> None:
+    scene, *names = SABOTAGE[mutant]
+    pair = [next(each for each in OPERATIONS if each.name == name) for name in names]
+
+    with stage(holdfast_server, [WITHOUT, (MUTANTS / mutant).read_text("utf-8")]) as led:
+        (meeting,) = meetings(led.conductor, led.machine, *pair, scenes=[scene])
+        found = next(wrong_in(meeting), None)
+
+    assert found
+
+
+def wrong_in(meeting: Meeting) -> Iterator[str]:
+    """Tell of every order with one switch in which something is wrong."""
+    try:
+        yield from map(str, meeting.faults(1))
+    except AssertionError as wrong:
+        yield str(wrong)
+
+
+def test_pauses_stand_before_every_statement_that_names_a_table_and_nowhere_else() -> None:
+    body = """
+    declare
+      v_job holdfast.job := holdfast.lock_job(p_id);   -- from holdfast.job; not a statement
+    begin
+      if exists (select from holdfast.job j where case when true then j.id = 'then' else false end) then
+        update holdfast.job set reason = 'a; from holdfast.job';
+      else
+        perform holdfast.wake();
+      end if;
+      for v_job in select * from holdfast.job loop
+        delete from holdfast.wait w;
+        continue when not found;
+      end loop;
+      case p_action
+        when 'one' then insert into holdfast.note values (1);
+        else null;
+      end case;
+    exception when others then
+      raise;
+    end
+    """
+
+    paused = with_pauses(body)
+
+    before = [
+        line.split("interleaving.pause(); ")[1].split()[0] for line in paused.splitlines() if "pause" in line
+    ]
+    assert before == ["if", "update", "for", "delete", "insert"]
