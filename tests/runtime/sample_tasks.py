@@ -66,6 +66,16 @@ def tell_and_die(request: Request) -> Any:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def tell_under_signals(request: Request) -> Any:
+    """Tell lines while a signal's handler does, too, in the middle of them."""
+    signal.signal(signal.SIGALRM, lambda *_: request["tell"]({"message": "alarm"}))
+    signal.setitimer(signal.ITIMER_REAL, 0.0002, 0.0002)
+    for word in request["words"]:
+        request["tell"]({"message": word})
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    return {"outcome": "told"}
+
+
 def tell_nonsense(request: Request) -> Any:
     request["tell"](request["line"])
     return {"outcome": "told"}
@@ -230,6 +240,7 @@ TASKS: dict[str, Callable[[Request], Any]] = {
         tell_for_the_last,
         tell_in_a_fork,
         tell_nonsense,
+        tell_under_signals,
         terminate_a_fork,
         terminate_itself,
         write_garbage,

@@ -173,6 +173,16 @@ def test_a_process_that_a_job_forked_tells_nothing(play: Play[Any]) -> None:
     assert play(story()) == []
 
 
+def test_a_handler_of_a_signal_may_tell_in_the_middle_of_a_line(play: Play[Any]) -> None:
+    words = [f"line {number} {'x' * 20_000}" for number in range(300)]
+
+    async def story() -> list[Any]:
+        async with children() as processes:
+            return await heard_from(processes, "tell_under_signals", words=words)
+
+    assert [word for word in play(story()) if word != "alarm"] == words
+
+
 def test_what_a_job_told_before_it_died_is_heard(play: Play[Any]) -> None:
     async def story() -> list[Any]:
         async with children() as processes:
