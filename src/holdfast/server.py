@@ -11,6 +11,8 @@ from holdfast.domain.errors import Configuration as _Configuration
 from holdfast.domain.health import Check, Verdict
 from holdfast.domain.webhook import WebhookEvent
 from holdfast.interfaces.http.button import Button, Pressed
+from holdfast.interfaces.http.hooks import Authorize, FormatArgs, JobFacts, JobLink, JobLinks, JobPanel
+from holdfast.interfaces.http.hooks import Hooks as _Hooks
 from holdfast.interfaces.http.login_links import LoginLinks
 from holdfast.runtime.access import add_person, create_key
 from holdfast.runtime.verifiers import GitHub, HmacHeader, SharedSecret, StandardWebhook, Stripe, Verifier
@@ -19,10 +21,16 @@ if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
 
 __all__ = [
+    "Authorize",
     "Button",
     "Check",
+    "FormatArgs",
     "GitHub",
     "HmacHeader",
+    "JobFacts",
+    "JobLink",
+    "JobLinks",
+    "JobPanel",
     "LoginLinks",
     "Pressed",
     "Principal",
@@ -52,17 +60,24 @@ def asgi(
     *,
     links: LoginLinks | None = None,
     buttons: _Sequence[Button] = (),
+    authorize: Authorize | None = None,
+    format_args: FormatArgs | None = None,
+    job_links: JobLinks | None = None,
+    panels: _Sequence[JobPanel] = (),
 ) -> Any:
     """Make an app's service as an ASGI application: to mount under any prefix, or to serve.
 
     `parts` are those of `holdfast server --parts`; `authenticate` says who makes a request where your own users do.
     `links` let people in once without a password; `buttons` of yours stand on every page of the dashboard.
+    `authorize` may refuse what a role allows; `format_args` and `job_links` say what a job was given and where it leads in your
+    words, and `panels` of yours stand on its page.
     """
     try:
         from holdfast.interfaces.http.asgi import asgi as make  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise _needs_server(error) from error
-    return make(app, parts, authenticate, links=links, buttons=buttons)
+    hooks = _Hooks(authorize, format_args, job_links, panels)
+    return make(app, parts, authenticate, links=links, buttons=buttons, hooks=hooks)
 
 
 def callbacks(app: "Holdfast") -> Any:

@@ -124,6 +124,27 @@ async def test_the_steps_are_drawn_with_what_undid_them(looking: Looking, failed
     assert '{ "booked": "flight" }' in words(page)
 
 
+async def test_small_steps_are_folded_in_the_timeline_and_open_without_a_script(
+    app: Holdfast, looking: Looking
+) -> None:
+    @app.task()
+    async def many(ctx: Context) -> None:
+        for number in range(4):
+            await ctx.step(f"small {number}", lambda: 1, importance="low")
+        await ctx.step("large", lambda: 1)
+
+    job = many.enqueue()
+    await adrain(app)
+    async with looking() as browser:
+        page = (await read(browser, str(job.id))).text
+
+    fold = re.search(r'<details class="entry-what".*?</details>', page, re.DOTALL)[0]  # type: ignore[index]
+    assert '<summary class="muted">4 small steps</summary>' in fold
+    assert all(f"Step small {number}" in fold for number in range(4))
+    assert "Step large" not in fold
+    assert "Step large" in page
+
+
 async def test_attempts_show_errors_and_log_lines(looking: Looking, failed: str) -> None:
     async with looking() as browser:
         page = words(await read(browser, failed, tab="attempts"))
@@ -142,7 +163,7 @@ async def test_an_attempt_that_runs_says_when_its_lines_come(machine: Machine, l
     async with looking() as browser:
         page = words(await read(browser, str(job), tab="attempts"))
 
-    assert "It runs. What it logs comes here when it ends or waits for something." in page
+    assert "It runs, and has logged nothing yet. Lines come here a moment after they are written." in page
     assert "It logged nothing" not in page
 
 
@@ -158,9 +179,29 @@ async def test_a_long_log_leads_to_its_first_and_its_last_line(machine: Machine,
     async with looking() as browser:
         page = await read(browser, str(job), tab="attempts")
 
-    assert '<a href="#attempt-7-last">last of 30 lines</a>' in page.text
-    assert re.search(r'<li id="attempt-7-last"[^>]*>.*line 30<', page.text)
-    assert re.search(r'<li id="attempt-7-first"[^>]*>.*line 1<', page.text)
+    assert '<a href="#attempt-7-line-30">last of 30 lines</a>' in page.text
+    assert re.search(r'<li id="attempt-7-line-30"[^>]*>.*line 30<', page.text)
+    assert re.search(r'<li id="attempt-7-line-1"[^>]*>.*line 1<', page.text)
+    assert 'id="follow"' not in page.text
+
+
+async def test_the_lines_of_an_attempt_that_runs_are_shown_and_can_be_followed(
+    machine: Machine, looking: Looking
+) -> None:
+    machine.register("t")
+    worker, job = machine.worker(), machine.enqueue()
+    machine.claim(worker)
+    machine.log(worker, job, 0, "halfway", "<b>bold</b>")
+
+    async with looking() as browser:
+        page = await read(browser, str(job), tab="attempts")
+        kept = await browser.get(f"/jobs/{job}/log")
+
+    assert "Attempt 1 running" in words(page)
+    assert "&lt;b&gt;bold&lt;/b&gt;" in page.text
+    assert 'data-on="jobs logs"' in page.text
+    assert 'id="follow"' in page.text
+    assert [line.rpartition(": ")[2] for line in kept.text.splitlines()] == ["halfway", "<b>bold</b>"]
 
 
 async def test_what_attempts_logged_can_be_kept_from_a_level_on(looking: Looking, failed: str) -> None:

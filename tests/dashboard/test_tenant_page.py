@@ -8,6 +8,7 @@ from holdfast import Holdfast
 from holdfast.domain.access import Role, Scope
 from holdfast.runtime.access import create_key
 from sql.support import Machine
+from sql.test_project import project_all
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +48,43 @@ async def test_it_says_how_many_jobs_are_kept(looking: Looking) -> None:
         page = (await browser.get("/usage/acme")).text
 
     assert "Jobs kept 3" in words_of(panel_of(page, "usage-limits"))
+
+
+async def test_it_says_what_its_jobs_take_and_when_that_was_measured(
+    looking: Looking, machine: Machine
+) -> None:
+    async with looking(Role.VIEWER) as browser:
+        before = words_of(panel_of((await browser.get("/usage/acme")).text, "usage-limits"))
+        machine.run("select holdfast.measure_storage()")
+        page = words_of(panel_of((await browser.get("/usage/acme")).text, "usage-limits"))
+        machine.run(
+            "update holdfast.storage set share = 0.01, payload_bytes = 5 * 1024 * 1024, job_bytes = 0"
+        )
+        estimated = words_of(panel_of((await browser.get("/usage/acme")).text, "usage-limits"))
+    async with looking(Role.VIEWER, tenant="acme") as browser:
+        own = (await browser.get("/api/v1/storage")).json()["items"]
+
+    assert "Storage Not measured yet" in before
+    assert "measured" in page
+    assert "estimated" not in page
+    assert "≈ 5.0 MiB" in estimated
+    assert "payloads 5.0 MiB" in estimated
+    assert "estimated from a sample of all jobs" in estimated
+    assert [(each["tenant"], each["jobs"], each["is_estimate"]) for each in own] == [("acme", 3, True)]
+
+
+async def test_the_list_of_tenants_says_what_the_jobs_of_each_take(
+    looking: Looking, machine: Machine
+) -> None:
+    project_all(machine)
+    machine.run("select holdfast.measure_storage()")
+    machine.run("update holdfast.storage set job_bytes = 3 * 1024 * 1024 where tenant = 'acme'")
+
+    async with looking(Role.ADMIN) as browser:
+        panel = words_of(panel_of((await browser.get("/usage")).text, "usage-tenants"))
+
+    assert "3.0 MiB" in panel
+    assert "without indexes" in panel
 
 
 async def test_an_admin_sets_and_removes_a_quota(looking: Looking, machine: Machine) -> None:

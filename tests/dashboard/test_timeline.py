@@ -12,7 +12,7 @@ from holdfast.interfaces.http.api.approvals import ApprovalView, VoiceView
 from holdfast.interfaces.http.api.job_story import HappeningView
 from holdfast.interfaces.http.api.job_views import AttemptView, JobView, StepView, TransitionView
 from holdfast.interfaces.http.dashboard.attempts import attempts_of, cleaned_traceback
-from holdfast.interfaces.http.dashboard.timeline import Filter, Told, timeline
+from holdfast.interfaces.http.dashboard.timeline import Entry, Filter, Fold, Told, folded, timeline
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -63,6 +63,29 @@ QUESTION = ApprovalView(
     requester="agent", self_approval=False, version="v", asked_at=at(4), expires_at=None, on_expiry="fail", decided_at=at(6),
     decision="deny", decided_by="ben", reason="no", voices=[VoiceView(who="ben", decision="deny", reason="too much", how="api", at=at(6))],
 )  # fmt: skip
+
+
+def small(number: int) -> StepView:
+    return STEP.model_copy(
+        update={"name": f"small {number}", "finished_at": at(10 + number / 10), "importance": "low"}
+    )
+
+
+def test_small_steps_that_follow_each_other_are_folded_and_counted() -> None:
+    steps = [small(1), small(2), STEP, small(11)]
+
+    made = folded(timeline(Told(job(), HISTORY, [], steps)))
+
+    assert [each.title for each in made] == [
+        "Created", "Attempt 1 started", "To be run again", "Attempt 2 started", "2 small steps", "Step charge", "1 small step", "Completed",
+    ]  # fmt: skip
+    (first, _) = [each for each in made if isinstance(each, Fold)]
+    assert [entry.title for entry in first.entries] == ["Step small 1", "Step small 2"]
+    assert first.gap == timedelta(seconds=0.1)
+
+
+def test_without_small_steps_nothing_is_folded() -> None:
+    assert all(isinstance(each, Entry) for each in folded(timeline(told())))
 
 
 def told() -> Told:

@@ -6,6 +6,7 @@ The ledger is a file outside the database, appended to in single writes: what it
 import asyncio
 import ctypes
 import json
+import logging
 import os
 import resource
 import signal
@@ -119,6 +120,28 @@ def hold_process(ctx: Context, name: str) -> str:
         time.sleep(0.01)
     write("end", ctx, name=name)
     return f"attempt {ctx.attempt}"
+
+
+def talk(ctx: Context, name: str, lines: int) -> None:
+    """Log lines, wait for the test, and log one more."""
+    for number in range(lines):
+        logging.getLogger("shop").warning("line %s of attempt %s", number, ctx.attempt)
+    write("start", ctx, name=name)
+    while not may_go(name, ctx.attempt):
+        if ctx.stopped:
+            return
+        time.sleep(0.01)
+    logging.getLogger("shop").warning("the last of attempt %s", ctx.attempt)
+
+
+@app.task(retries=0)
+def talk_here(ctx: Context, name: str, lines: int = 1) -> None:
+    talk(ctx, name, lines)
+
+
+@app.task(retries=0, executor="process")
+def talk_apart(ctx: Context, name: str, lines: int = 1) -> None:
+    talk(ctx, name, lines)
 
 
 @app.task(retries=0)

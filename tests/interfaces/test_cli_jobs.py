@@ -1,6 +1,7 @@
 import json
 import logging
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from uuid import uuid4
 
@@ -13,6 +14,7 @@ from holdfast.store.search import find_jobs
 from holdfast.testing import ScratchDatabase, TestServer, drain
 from interfaces.calling import APP, Cli
 from interfaces.shop_app import app as shop
+from sql.support import machine_on
 
 
 def run(database: ScratchDatabase) -> None:
@@ -62,8 +64,47 @@ def test_what_a_job_says_cannot_steer_the_terminal(cli: Cli, holdfast_db: Scratc
     assert "\\x1b[2J\\nforged" in told
 
 
+def test_tail_writes_what_a_job_logged_and_ends_as_it_did(
+    cli: Cli, holdfast_db: ScratchDatabase, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    good, bad = cli.enqueue("charge", '{"amount": 5}'), cli.enqueue("refuse", '{"why": "no money"}')
+    run(holdfast_db)
+
+    told = cli("job", "tail", good)
+    cli("job", "tail", bad, code=10)
+    (line,) = cli("job", "tail", good, "-o", "jsonl").stdout.splitlines()
+
+    assert told.stdout.endswith("INFO shop charging 5\n")
+    assert told.stderr.startswith("COMPLETED")
+    assert (json.loads(line)["attempt"], json.loads(line)["message"]) == (1, "charging 5")
+
+
+def test_tail_writes_each_line_of_a_running_job_once_until_it_ends(
+    cli: Cli, holdfast_db: ScratchDatabase
+) -> None:
+    with machine_on(holdfast_db.owner_url) as machine, ThreadPoolExecutor(1) as beside:
+        machine.register("t")
+        worker, job = machine.worker(), machine.enqueue()
+        (claimed,) = machine.claim(worker)
+        machine.log(worker, job, 0, "one")
+
+        def go_on() -> None:
+            machine.log(worker, job, 1, "\x1b[2J")
+            every = '[{"message": "one"}, {"message": "\\u001b[2J"}, {"message": "three"}]'
+            machine.complete(worker, claimed, logs=every)
+
+        so_far = cli("job", "tail", str(job), "--no-follow").stdout
+        gone_on = beside.submit(go_on)
+        told = cli("job", "tail", str(job)).stdout
+        gone_on.result()
+
+    assert so_far == "1  INFO shop one\n"
+    assert [line.split()[-1] for line in told.splitlines()] == ["one", "\\x1b[2J", "three"]
+
+
 def test_an_unknown_id_is_exit_code_4(cli: Cli) -> None:
-    for command in ("show", "wait", "retry", "cancel"):
+    for command in ("show", "tail", "wait", "retry", "cancel"):
         assert "no job" in cli("job", command, str(uuid4()), code=4).stderr
     cli("job", "show", "01a1e1", code=4)
 

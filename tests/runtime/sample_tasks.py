@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 Request = dict[str, Any]
+Tell = Callable[[dict[str, Any]], None]
 
 
 class SampleApp:
     """Calls the function the request names."""
 
-    def run_in_child(self, request: Request) -> Any:
-        return TASKS[request["task"]](request)
+    def run_in_child(self, request: Request, tell: Tell) -> Any:
+        return TASKS[request["task"]]({**request, "tell": tell})
 
 
 def echo(request: Request) -> Any:
@@ -34,6 +35,50 @@ async def add_later(request: Request) -> int:
 
 def add(request: Request) -> Any:
     return {"outcome": asyncio.run(add_later(request))}
+
+
+def tell(request: Request) -> Any:
+    """Tell lines; then, from a thread that is left behind, one more when the job is over and another has begun."""
+    for word in request["words"]:
+        request["tell"]({"message": word})
+    left_behind.append(request["tell"])
+    return {"outcome": "told"}
+
+
+left_behind: list[Tell] = []
+
+
+def tell_for_the_last(_request: Request) -> Any:
+    left_behind.pop()({"message": "too late"})
+    return {"outcome": "told"}
+
+
+def tell_in_a_fork(request: Request) -> Any:
+    pid = os.fork()
+    if pid == 0:
+        request["tell"]({"message": "not mine to tell"})
+        os._exit(0)
+    return {"outcome": os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])}
+
+
+def tell_and_die(request: Request) -> Any:
+    request["tell"]({"message": "last words"})
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def tell_under_signals(request: Request) -> Any:
+    """Tell lines while a signal's handler does, too, in the middle of them."""
+    signal.signal(signal.SIGALRM, lambda *_: request["tell"]({"message": "alarm"}))
+    signal.setitimer(signal.ITIMER_REAL, 0.0002, 0.0002)
+    for word in request["words"]:
+        request["tell"]({"message": word})
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    return {"outcome": "told"}
+
+
+def tell_nonsense(request: Request) -> Any:
+    request["tell"](request["line"])
+    return {"outcome": "told"}
 
 
 def hold(request: Request) -> Any:
@@ -190,6 +235,12 @@ TASKS: dict[str, Callable[[Request], Any]] = {
         look_around,
         read_address_zero,
         start_a_program_and_hold,
+        tell,
+        tell_and_die,
+        tell_for_the_last,
+        tell_in_a_fork,
+        tell_nonsense,
+        tell_under_signals,
         terminate_a_fork,
         terminate_itself,
         write_garbage,

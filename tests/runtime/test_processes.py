@@ -1,4 +1,5 @@
 import asyncio
+import contextlib
 import os
 import select
 import signal
@@ -132,6 +133,75 @@ def test_a_fresh_child_has_run_no_other_job(play: Play[Any]) -> None:
 
     assert used != fresh
     assert fresh == again
+
+
+# -- lines -----------------------------------------------------------------------------------------------------------------
+
+
+async def heard_from(processes: Processes, task: str, **request: Any) -> list[Any]:
+    """Have a job run, and give the lines that it told."""
+    heard: list[Any] = []
+    with contextlib.suppress(ChildDied):
+        await processes.run({"task": task, **request}, timeout=None, hear=heard.append)
+    return [line["message"] for line in heard]
+
+
+def test_lines_are_heard_in_order_before_the_answer(play: Play[Any]) -> None:
+    words = [f"line {number} {'x' * 2000}" for number in range(300)]
+
+    async def story() -> list[Any]:
+        async with children() as processes:
+            return await heard_from(processes, "tell", words=words)
+
+    assert play(story()) == words
+
+
+def test_what_a_job_tells_after_its_end_is_not_taken_for_the_next_ones(play: Play[Any]) -> None:
+    async def story() -> list[Any]:
+        async with children(limit=1) as processes:
+            await heard_from(processes, "tell", words=["mine"])
+            return await heard_from(processes, "tell_for_the_last")
+
+    assert play(story()) == []
+
+
+def test_a_process_that_a_job_forked_tells_nothing(play: Play[Any]) -> None:
+    async def story() -> list[Any]:
+        async with children() as processes:
+            return await heard_from(processes, "tell_in_a_fork")
+
+    assert play(story()) == []
+
+
+def test_a_handler_of_a_signal_may_tell_in_the_middle_of_a_line(play: Play[Any]) -> None:
+    words = [f"line {number} {'x' * 20_000}" for number in range(300)]
+
+    async def story() -> list[Any]:
+        async with children() as processes:
+            return await heard_from(processes, "tell_under_signals", words=words)
+
+    assert [word for word in play(story()) if word != "alarm"] == words
+
+
+def test_what_a_job_told_before_it_died_is_heard(play: Play[Any]) -> None:
+    async def story() -> list[Any]:
+        async with children() as processes:
+            return await heard_from(processes, "tell_and_die")
+
+    assert play(story()) == ["last words"]
+
+
+@pytest.mark.parametrize("line", [None, 7, {}, {"message": None}])
+def test_a_line_without_words_is_garbage(play: Play[Any], line: Any) -> None:
+    async def story() -> None:
+        async with children() as processes:
+            with pytest.raises(ChildDied, match="garbage"):
+                await ask(processes, "tell_nonsense", line=line)
+
+    play(story())
+
+
+# -- ends ------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -462,7 +532,7 @@ def test_an_app_that_cannot_be_loaded_is_explained(
 
 SCRIPT_APP = """
     class App:
-        def run_in_child(self, request):
+        def run_in_child(self, request, tell):
             return {"name": __name__, "module": App.__module__, "file": __file__}
 
     app = App()

@@ -356,3 +356,62 @@ def test_a_step_inside_a_step_is_refused(app: Holdfast) -> None:
 
     with pytest.raises(JobFailed, match="'sleep' is called inside step 'outer'"):
         handle.result(timeout=5)
+
+
+# -- importance ------------------------------------------------------------------------------------------------------------
+
+
+def importance_of(holdfast_db: ScratchDatabase) -> dict[str, str | None]:
+    with psycopg.connect(holdfast_db.owner_url) as owner:
+        return dict(owner.execute("select name::text, importance from holdfast.step").fetchall())
+
+
+def test_everything_that_the_code_does_can_be_called_small(
+    app: Holdfast, holdfast_db: ScratchDatabase
+) -> None:
+    @app.task()
+    async def child() -> None: ...
+
+    async def write(_connection: Any) -> None: ...
+
+    @app.task()
+    async def small(ctx: Context) -> None:
+        await ctx.step("step", lambda: 1, importance="low")
+        await ctx.step("other", lambda: 1)
+        await ctx.step_transaction("transaction", write, importance="low")
+        await ctx.sleep(0, importance="low")
+        await ctx.event("come", importance="low")
+        children = await ctx.enqueue("children", [child.job()], importance="low")
+        await ctx.wait_for(children, importance="low")
+
+    app.emit("come")
+    handle = small.enqueue()
+    drain(app)
+
+    assert handle.status() is Status.COMPLETED
+    small_ones = ("step", "transaction", "sleep", "event come", "children", "wait_for")
+    assert importance_of(holdfast_db) == {**dict.fromkeys(small_ones, "low"), "other": None}
+
+
+def test_a_sync_task_calls_its_steps_small_too(app: Holdfast, holdfast_db: ScratchDatabase) -> None:
+    @app.task()
+    def small(ctx: SyncContext) -> None:
+        ctx.step("step", lambda: 1, importance="low")
+        ctx.sleep(0, importance="low")
+
+    small.enqueue()
+    drain(app)
+
+    assert importance_of(holdfast_db) == {"step": "low", "sleep": "low"}
+
+
+def test_a_step_is_small_or_not(app: Holdfast) -> None:
+    @app.task(retries=0)
+    async def odd(ctx: Context) -> None:
+        await ctx.step("step", lambda: 1, importance="high")  # type: ignore[call-overload]
+
+    handle = odd.enqueue()
+    drain(app)
+
+    with pytest.raises(JobFailed, match="importance is normal or low, not 'high'"):
+        handle.result(timeout=5)

@@ -327,7 +327,7 @@ async def streams(story: Story) -> dict[str, str]:
 
 # What each command is called with; None: it shows nothing of any job (it steers, serves, or asks about people and settings).
 COMMANDS: dict[str, list[str] | None] = {
-    "job list": [], "job show": ["JOB"], "job wait": ["JOB", "--timeout", "1ms"], "approval list": ["--all"], "approval show": ["APPROVAL"],
+    "job list": [], "job show": ["JOB"], "job tail": ["JOB", "--no-follow"], "job wait": ["JOB", "--timeout", "1ms"], "approval list": ["--all"], "approval show": ["APPROVAL"],
     "events": ["subject:order"], "schedule list": [], "schedule show": ["nightly"], "schedule next": ["nightly"],
     "stats": [], "usage": [], "queue list": [], "task list": [], "worker list": [], "alert list": [], "alert rules": [], "webhook list": [],
     "flag list": [], "tenant list": [], "quota list": [], "key list": [], "doctor": [], "db status": [], "db check": [],

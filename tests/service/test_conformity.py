@@ -87,7 +87,7 @@ GROUPS = {
     "views": r"^/(views|shared-views)",
     "flags and operations": r"^/(flags|operations)",
     "callers": r"^/(keys|people)",
-    "others": r"^/(alerts|approvals|audit|deliveries|quotas|statistics|system|tenants|usage|workers)",
+    "others": r"^/(alerts|approvals|audit|deliveries|quotas|statistics|storage|system|tenants|usage|workers)",
 }
 # Nothing of them is there to be found: jobs that ask, events that others brought, and rules are other tests' matter.
 EMPTY = {"others"}

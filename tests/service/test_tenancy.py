@@ -90,6 +90,7 @@ CASES: dict[str, Case] = {
         lambda things: {"approval_id": things.approval}, body=lambda _: {"decision": "deny", "reason": "no"}
     ),
     "list_usage": Case(),
+    "list_storage": Case(),
     "list_quotas": Case(),
     "show_deliveries": Case(),
     "show_delivery": _DELIVERY,

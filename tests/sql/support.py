@@ -1,5 +1,6 @@
 """What the SQL tests say often: a job brought into a status, a worker, a claim, the rows that came of it."""
 
+import json
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -174,6 +175,16 @@ class Machine:
             for c in claimed
         ]
         return self.rows("select * from holdfast.settle(%s, %s)", worker, Jsonb(settlements))
+
+    def log(self, worker: UUID, job_id: UUID, first: int, *messages: str) -> int:
+        """Save lines of the attempt that runs, of which so many come before; gives how many there are then."""
+        job = self.job(job_id)
+        lines = [{"level": "INFO", "logger": "shop", "message": each} for each in messages]
+        saved = self.one(
+            "select * from holdfast.save_logs(%s, %s, %s, %s, %s, %s)",
+            worker, [job_id], [job["attempt"]], [job["claim_id"]], [first], [json.dumps(lines)],
+        )  # fmt: skip
+        return int(saved["kept"])
 
     def sweep(self) -> Row:
         return self.one("select * from holdfast.sweep()")

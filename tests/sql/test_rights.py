@@ -57,6 +57,7 @@ MAY_CALL: dict[str, set[str]] = {
     "retire_worker": _WORKER,
     "complete": _WORKER,
     "settle": _WORKER,
+    "save_logs": _WORKER,
     "admit_due": _KEEPERS,
     "sweep": _KEEPERS,
     "upkeep": _KEEPERS,
@@ -172,6 +173,7 @@ MAY_READ: dict[str, set[str]] = {
     "job": _API,
     "job_history": _API,
     "attempt": _API,
+    "log_part": _API,
     "dispatch": _API,
     "sleeper": _API,
     **dict.fromkeys(("step", "checkpoint", "progress", "wait", "dependency", "event", "activity"), _API),
@@ -195,7 +197,7 @@ MAY_READ: dict[str, set[str]] = {
     "tenant": {"holdfast_viewer", *_API},
     **{
         key: {"holdfast_viewer", *_API}
-        for key in ("statistic", "timing", "duration", "tally", "usage", "quota", "projection")
+        for key in ("statistic", "timing", "duration", "tally", "usage", "storage", "quota", "projection")
     },
 }
 

@@ -27,6 +27,7 @@ NOBODYS = {
 # One row a tenant in every table that a caller of the service may read. history comes with the job.
 ROWS = {
     "attempt": "values (%(job)s, 1, 'w', 'failed')",
+    "log_part": "values (%(job)s, 1, 0, now(), 'w', '[]')",
     "step": "(job_id, name, kind, attempt, started_at, finished_at) values (%(job)s, 's', 'step', 1, now(), now())",
     "checkpoint": "values (%(job)s, 1, now(), '1')",
     "progress": "values (%(job)s, 1, now(), 1)",
@@ -38,6 +39,7 @@ ROWS = {
     "slot": "values (%(job)s, %(tenant)s, 1)",
     "rate_slot": "values (%(tenant)s, 1, %(job)s, null, '1 s')",
     "event": "(name, tenant, payload, emitted_by) values ('e', %(tenant)s, '1', 'a')",
+    "storage": "values (%(tenant)s, 1, 1, 1, 1, 1, 1, now())",
     "usage": "values (current_date, %(tenant)s, 't', 1, 1, 1, 1, 1, 1, 1, 1, 1)",
     "quota": "values (%(tenant)s, null, 'day', 'enqueued', null, 9)",
     "tenant": "values (%(tenant)s, 2)",

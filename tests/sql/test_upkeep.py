@@ -240,9 +240,12 @@ def test_retention_removes_a_job_with_its_history_and_attempts(
 ) -> None:
     each_lasting.register("t", retention=86400)
     worker, job_id = each_lasting.worker(), each_lasting.enqueue()
-    each_lasting.settle(
-        worker, *each_lasting.claim(worker), outcome="failed", error={"type": "Boom"}, delay=0
-    )
+    (claimed,) = each_lasting.claim(worker)
+    each_lasting.run(
+        "select holdfast.save_logs(%s, array[%s], '{1}', array[%s], '{0}', '{[1]}')",
+        worker, job_id, claimed["claim_id"],
+    )  # fmt: skip
+    each_lasting.settle(worker, claimed, outcome="failed", error={"type": "Boom"}, delay=0)
     if status is not Status.CANCELLED:
         each_lasting.move(job_id, Status.RUNNING)
     each_lasting.move(job_id, status)
@@ -252,6 +255,7 @@ def test_retention_removes_a_job_with_its_history_and_attempts(
 
     assert removed == 1
     assert (each_lasting.count(), each_lasting.history(job_id), each_lasting.attempts(job_id)) == (0, [], [])
+    assert each_lasting.count("holdfast.log_part") == 0
 
 
 @pytest.mark.parametrize("status", [status for status in Status if not status.is_terminal])

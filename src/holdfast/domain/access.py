@@ -44,6 +44,7 @@ class Principal:
     scopes: frozenset[Scope]
     tenant: str | None = None  # None: bound to none, reaches all
     is_program: bool = False  # reads what jobs work with; people who only look say why first
+    says_why_first: bool = False  # and here all people do, whatever their role
 
     def __post_init__(self) -> None:
         """Refuse what would say "all of them" to the database."""
@@ -64,6 +65,11 @@ class Principal:
     def sees_payloads(self) -> bool:
         """Whether the caller is shown what jobs work with: payloads, results, metadata, values of steps."""
         return self.is_program or self.may(Scope.OPERATE)
+
+    @property
+    def sees_payloads_of_jobs(self) -> bool:
+        """Whether the caller is shown what jobs work with, without saying why first."""
+        return self.sees_payloads and (self.is_program or not self.says_why_first)
 
     def may(self, scope: Scope) -> bool:
         """Whether the caller has a scope; admin has them all."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 from holdfast.domain.states import Status
@@ -80,7 +80,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class AttemptRecord:
-    """What one attempt left behind: its error, its log lines."""
+    """What one attempt left behind: its error, its log lines; of one that runs, the lines so far."""
 
     attempt: int
     worker: str
@@ -103,6 +103,7 @@ class StepRecord:
     finished_at: datetime
     value: Any
     size: int | None = None  # of its value as JSON, in bytes
+    importance: Literal["low"] | None = None  # low: its code calls it small
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from holdfast.domain.errors import BadInput, HoldfastError
 
 StepKind: TypeAlias = Literal["step", "transaction", "sleep", "event", "jobs", "children", "approval", "undo"]
 
+Importance: TypeAlias = Literal["normal", "low"]
+
 # The first step of the line of execution that calls one first; of other lines it is None.
 BEGINNING = ""
 _LONGEST_NAME = 480
@@ -23,6 +25,7 @@ class Place(NamedTuple):
     name: str
     kind: StepKind
     after: str | None
+    importance: Literal["low"] | None = None
 
 
 class SavedStep(NamedTuple):

@@ -14,6 +14,7 @@ DEFAULTS: dict[str, str | None] = {
     "base_url": None,
     "database_url": None,
     "environment": None,
+    "hide_args": "0",
     "queues": None,
     "concurrency": "50",
     "lease": "30",

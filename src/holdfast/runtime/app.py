@@ -293,13 +293,13 @@ class Holdfast(Enqueuing, Steering, Reading, Channels, Receiving, Surrounding):
             location = AppLocation(self.made_in, "?")
         return Processes(location, limit)
 
-    def run_in_child(self, request: dict[str, Any]) -> dict[str, Any]:
+    def run_in_child(self, request: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
         """Run one job in this process; a child process of a worker calls this."""
         if self.link.found is None or self.link.found.url != request["database"]:
             self.connect_to(Database(request["database"], "its worker"))
         if request["task"] not in self.all_tasks:
             import_module(request["module"])  # it declares the task
-        return execute.run_in_child(self.all_tasks[request["task"]], request)
+        return execute.run_in_child(self.all_tasks[request["task"]], request, tell)
 
     # -- set up --------------------------------------------------------------------------------------------------------
 

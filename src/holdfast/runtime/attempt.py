@@ -145,7 +145,11 @@ class Attempt:
             raise
 
     async def _in_child(self, processes: Processes) -> Outcome:
-        answer = await processes.run(execute.request_for(self.job, self._task), timeout=self.job.timeout)
+        heard: list[dict[str, Any]] = []
+        self.context.log_lines = heard  # they stay when the child dies
+        answer = await processes.run(
+            execute.request_for(self.job, self._task), timeout=self.job.timeout, hear=heard.append
+        )
         self.context.log_lines = cast("list[dict[str, Any]] | None", answer.pop("logs", None))
         return execute.outcome_in(answer)
 

@@ -14,7 +14,7 @@ import struct
 import sys
 import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -40,8 +40,10 @@ _became_child = threading.Event()
 class RunsJobs(Protocol):
     """What the child needs of an app."""
 
-    def run_in_child(self, request: dict[str, JSON]) -> dict[str, JSON]:
-        """Run one job and say how it ended."""
+    def run_in_child(
+        self, request: dict[str, JSON], tell: Callable[[dict[str, JSON]], None]
+    ) -> dict[str, JSON]:
+        """Run one job, tell each line that it logs, and say how it ended."""
 
 
 def inside_child() -> bool:
@@ -81,12 +83,12 @@ def _serve(line: "_Line") -> None:
         return
     line.answer(pack({"answer": {"pid": os.getpid()}}))
     while (request := line.next_request()) is not None:
-        line.answer(_answer(app, request))
+        line.answer(_answer(app, request, line.teller()))
 
 
-def _answer(app: RunsJobs, request: dict[str, JSON]) -> bytes:
+def _answer(app: RunsJobs, request: dict[str, JSON], tell: Callable[[dict[str, JSON]], None]) -> bytes:
     try:
-        return pack({"answer": app.run_in_child(request)})
+        return pack({"answer": app.run_in_child(request, tell)})
     except BaseException as error:  # noqa: BLE001 - whatever escaped, the worker has to hear of it
         return _problem(error)
     finally:
@@ -137,6 +139,10 @@ class _Line:
         self._channel = channel
         self._requests: queue.SimpleQueue[dict[str, JSON] | None] = queue.SimpleQueue()
         self._busy = threading.Event()
+        self._sending = threading.RLock()
+        self._is_telling = False
+        self._speaker: object = None
+        os.register_at_fork(after_in_child=self._fall_silent)
         threading.Thread(target=self._listen, name="holdfast-line", daemon=True).start()
 
     def next_request(self) -> dict[str, JSON] | None:
@@ -147,11 +153,34 @@ class _Line:
         """Send the answer to the last request."""
         # Before sending: the next request may arrive before sendall returns.
         self._busy.clear()
-        try:
-            self._channel.sendall(message)
-        except OSError:
-            # Without a way to answer (a job may have closed every descriptor) only an end tells the worker.
-            os._exit(1)
+        with self._sending:
+            self._speaker = None
+            try:
+                self._channel.sendall(message)
+            except OSError:
+                # Without a way to answer (a job may have closed every descriptor) only an end tells the worker.
+                os._exit(1)
+
+    def teller(self) -> Callable[[dict[str, JSON]], None]:
+        """Give a way to tell lines before the answer. A thread that a job left behind may still use it: it is heard no more."""
+        mine = self._speaker = object()
+
+        def tell(line: dict[str, JSON]) -> None:
+            with self._sending:
+                # A signal's handler may log in the middle of a line: that one comes with the answer.
+                if self._speaker is not mine or self._is_telling:
+                    return
+                self._is_telling = True
+                with contextlib.suppress(OSError):  # the answer finds it out, and ends this process
+                    self._channel.sendall(pack({"line": line}))
+                self._is_telling = False
+
+        return tell
+
+    def _fall_silent(self) -> None:
+        # In a process forked by a job: the socket is not its own, and another thread may have held the lock.
+        self._sending = threading.RLock()
+        self._speaker = None
 
     def _listen(self) -> None:
         try:

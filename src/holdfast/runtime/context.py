@@ -9,6 +9,7 @@ from holdfast.domain.approval import Decision, OnExpiry
 from holdfast.domain.backoff import BackoffLike
 from holdfast.domain.errors import BadInput
 from holdfast.domain.job import NewJob
+from holdfast.domain.step import Importance
 from holdfast.domain.task import backoff_rule, seconds
 from holdfast.runtime import asking, transactions, waiting
 from holdfast.runtime.dispatching import hand_over
@@ -42,11 +43,13 @@ class Context(JobContext):
     def step(
         self, name: str, function: Callable[..., Awaitable[R]], /, *args: Any, retries: int = ..., backoff: BackoffLike | None = ...,
         timeout: float | timedelta | None = ..., compensate: Callable[..., Any] | None = ..., returns: Any = ...,
+        importance: Importance = ...,
     ) -> Coroutine[Any, Any, R]: ...  # fmt: skip
     @overload
     def step(
         self, name: str, function: Callable[..., R], /, *args: Any, retries: int = ..., backoff: BackoffLike | None = ...,
         timeout: float | timedelta | None = ..., compensate: Callable[..., Any] | None = ..., returns: Any = ...,
+        importance: Importance = ...,
     ) -> Coroutine[Any, Any, R]: ...  # fmt: skip
     def step(
         self,
@@ -59,13 +62,15 @@ class Context(JobContext):
         timeout: float | timedelta | None = None,
         compensate: Callable[..., Any] | None = None,
         returns: Any = None,
+        importance: Importance = "normal",
     ) -> Coroutine[Any, Any, Any]:
         """Run a function once and keep what it returns: after a crash it is not run again, its value is.
 
         A function that is not async runs in a thread. `compensate` undoes it, with its value, when the job fails for good.
+        With `importance="low"` the timeline folds it away.
         """
         work = _work(function, args, retries, backoff, seconds(timeout), compensate, returns)
-        return self.carry_out(self.durable.step(self.durable.begin(name, "step"), work))
+        return self.carry_out(self.durable.step(self.durable.begin(name, "step", importance), work))
 
     def step_transaction(
         self,
@@ -75,10 +80,13 @@ class Context(JobContext):
         *args: Any,
         compensate: Callable[..., Any] | None = None,
         returns: Any = None,
+        importance: Importance = "normal",
     ) -> Coroutine[Any, Any, Any]:
         """Run `function(connection, *args)` in a transaction that its record commits with: its writes happen exactly once."""
         work = Work(function, args, compensate=compensate, returns=returns)
-        return self.carry_out(self.durable.step_transaction(self.durable.begin(name, "transaction"), work))
+        return self.carry_out(
+            self.durable.step_transaction(self.durable.begin(name, "transaction", importance), work)
+        )
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Any]:
@@ -103,13 +111,19 @@ class Context(JobContext):
         """Show how far the job has come."""
         return self.carry_out(self.durable.progress(done, total, self.hidden.text(note)))
 
-    def sleep(self, time: timedelta | float | datetime) -> Coroutine[Any, Any, None]:
+    def sleep(
+        self, time: timedelta | float | datetime, *, importance: Importance = "normal"
+    ) -> Coroutine[Any, Any, None]:
         """Let the job rest for a while, or until a moment, without a worker."""
-        return self.carry_out(waiting.sleep(self.durable, self.durable.begin("sleep", "sleep"), time))
+        return self.carry_out(
+            waiting.sleep(self.durable, self.durable.begin("sleep", "sleep", importance), time)
+        )
 
-    def event(self, name: str, *, timeout: timedelta | float | None = None) -> Coroutine[Any, Any, Any]:
+    def event(
+        self, name: str, *, timeout: timedelta | float | None = None, importance: Importance = "normal"
+    ) -> Coroutine[Any, Any, Any]:
         """Wait for an event without a worker and give its payload; EventTimedOut when it does not come in time."""
-        place = self.durable.begin(f"event {name}"[:450], "event")
+        place = self.durable.begin(f"event {name}"[:450], "event", importance)
         return self.carry_out(waiting.event(self.durable, place, name, seconds(timeout)))
 
     def approval(
@@ -133,9 +147,11 @@ class Context(JobContext):
         )
         return self.carry_out(asking.approval(self.durable, self.durable.begin(name, "approval"), asked))
 
-    def enqueue(self, name: str, jobs: Iterable[NewJob]) -> Coroutine[Any, Any, list[AsyncHandle[Any]]]:
+    def enqueue(
+        self, name: str, jobs: Iterable[NewJob], *, importance: Importance = "normal"
+    ) -> Coroutine[Any, Any, list[AsyncHandle[Any]]]:
         """Enqueue children, once: a replay gives the same jobs again. Make them with task.job(…)."""
-        place = self.durable.begin(name, "children")
+        place = self.durable.begin(name, "children", importance)
         return self.carry_out(waiting.children(self.durable, place, list(jobs), self._task, AsyncHandle))
 
     def wait_for(
@@ -143,9 +159,10 @@ class Context(JobContext):
         jobs: Iterable["AsyncHandle[Any] | Handle[Any] | UUID | str"],
         *,
         timeout: timedelta | float | None = None,
+        importance: Importance = "normal",
     ) -> Coroutine[Any, Any, list[Any]]:
         """Wait, without a worker, until all these jobs have ended; gives their results, or JobFailed for the first that failed."""
-        place = self.durable.begin("wait_for", "jobs")
+        place = self.durable.begin("wait_for", "jobs", importance)
         return self.carry_out(
             waiting.wait_for(self.durable, place, [awaited(job) for job in jobs], seconds(timeout))
         )
@@ -181,10 +198,11 @@ class SyncContext(JobContext):
         backoff: BackoffLike | None = None,
         compensate: Callable[..., Any] | None = None,
         returns: Any = None,
+        importance: Importance = "normal",
     ) -> R:
         """Run a function once and keep what it returns; see Context.step. What runs in a thread cannot be timed out."""
         work = _work(function, args, retries, backoff, None, compensate, returns)
-        value: R = self.carry_out(self.durable.step(self.durable.begin(name, "step"), work))
+        value: R = self.carry_out(self.durable.step(self.durable.begin(name, "step", importance), work))
         return value
 
     def step_transaction(
@@ -195,11 +213,12 @@ class SyncContext(JobContext):
         *args: Any,
         compensate: Callable[..., Any] | None = None,
         returns: Any = None,
+        importance: Importance = "normal",
     ) -> R:
         """Run `function(connection, *args)` in a transaction that its record commits with; see Context.step_transaction."""
         work = Work(function, args, compensate=compensate, returns=returns)
         value: R = self.carry_out(
-            self.durable.step_transaction(self.durable.begin(name, "transaction"), work)
+            self.durable.step_transaction(self.durable.begin(name, "transaction", importance), work)
         )
         return value
 
@@ -221,13 +240,15 @@ class SyncContext(JobContext):
         """Show how far the job has come."""
         self.carry_out(self.durable.progress(done, total, self.hidden.text(note)))
 
-    def sleep(self, time: timedelta | float | datetime) -> None:
+    def sleep(self, time: timedelta | float | datetime, *, importance: Importance = "normal") -> None:
         """Let the job rest for a while, or until a moment, without a worker."""
-        self.carry_out(waiting.sleep(self.durable, self.durable.begin("sleep", "sleep"), time))
+        self.carry_out(waiting.sleep(self.durable, self.durable.begin("sleep", "sleep", importance), time))
 
-    def event(self, name: str, *, timeout: timedelta | float | None = None) -> Any:
+    def event(
+        self, name: str, *, timeout: timedelta | float | None = None, importance: Importance = "normal"
+    ) -> Any:
         """Wait for an event without a worker and give its payload; see Context.event."""
-        place = self.durable.begin(f"event {name}"[:450], "event")
+        place = self.durable.begin(f"event {name}"[:450], "event", importance)
         return self.carry_out(waiting.event(self.durable, place, name, seconds(timeout)))
 
     def approval(
@@ -248,9 +269,11 @@ class SyncContext(JobContext):
         )
         return self.carry_out(asking.approval(self.durable, self.durable.begin(name, "approval"), asked))
 
-    def enqueue(self, name: str, jobs: Iterable[NewJob]) -> list[Handle[Any]]:
+    def enqueue(
+        self, name: str, jobs: Iterable[NewJob], *, importance: Importance = "normal"
+    ) -> list[Handle[Any]]:
         """Enqueue children, once; see Context.enqueue."""
-        place = self.durable.begin(name, "children")
+        place = self.durable.begin(name, "children", importance)
         return self.carry_out(waiting.children(self.durable, place, list(jobs), self._task, Handle))
 
     def wait_for(
@@ -258,9 +281,10 @@ class SyncContext(JobContext):
         jobs: Iterable["AsyncHandle[Any] | Handle[Any] | UUID | str"],
         *,
         timeout: timedelta | float | None = None,
+        importance: Importance = "normal",
     ) -> list[Any]:
         """Wait, without a worker, until all these jobs have ended; see Context.wait_for."""
-        place = self.durable.begin("wait_for", "jobs")
+        place = self.durable.begin("wait_for", "jobs", importance)
         return self.carry_out(
             waiting.wait_for(self.durable, place, [awaited(job) for job in jobs], seconds(timeout))
         )

@@ -15,7 +15,7 @@ from holdfast.domain.job import ClaimedJob
 from holdfast.domain.outcome import Failed, outcome_of
 from holdfast.domain.payload import StepCodec, step_codec
 from holdfast.domain.states import Status
-from holdfast.domain.step import Place, SavedStep, StepKind, Steps
+from holdfast.domain.step import Importance, Place, SavedStep, StepKind, Steps
 from holdfast.runtime import chance, failpoints, tracing
 from holdfast.runtime.plans import (
     Alone,
@@ -98,10 +98,17 @@ class Durable:
 
     # -- the book --------------------------------------------------------------------------------------------------------
 
-    def begin(self, name: str, kind: StepKind) -> Place:
+    def begin(self, name: str, kind: StepKind, importance: Importance = "normal") -> Place:
         """Give a step its place; at the call and not when it is awaited, so that the order is the code's."""
         self.refuse_inside_step(name)
-        return self.steps.begin(name, kind, line_of_execution())
+        place = self.steps.begin(name, kind, line_of_execution())
+        match importance:
+            case "normal":
+                return place
+            case "low":
+                return place._replace(importance=importance)
+            case _:
+                raise BadInput(f"step {name!r}: importance is normal or low, not {importance!r:.100}")
 
     def refuse_inside_step(self, name: str) -> None:
         """Refuse what a step must not do: it would be saved before what it is a part of."""

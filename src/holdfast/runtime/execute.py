@@ -1,7 +1,7 @@
 """Running a task's function: the same in the worker's process and in a child's."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, assert_never
@@ -70,11 +70,26 @@ def failed(context: JobContext, error: BaseException) -> Outcome:
             return outcome
 
 
-def run_in_child(task: AnyTask, request: dict[str, Any]) -> dict[str, Any]:
+class _Told(list[dict[str, Any]]):
+    """Lines that the worker hears one by one: it has them when this process dies."""
+
+    def __init__(self, tell: Callable[[dict[str, Any]], None]) -> None:
+        super().__init__()
+        self._tell = tell
+
+    def append(self, line: dict[str, Any]) -> None:
+        super().append(line)
+        self._tell(line)
+
+
+def run_in_child(
+    task: AnyTask, request: dict[str, Any], tell: Callable[[dict[str, Any]], None]
+) -> dict[str, Any]:
     """Run a job in this process, which has no other, and answer with its outcome as JSON."""
     capture()
     job = _job_in(request)
     context = context_for(job, task)
+    context.log_lines = _Told(tell)
     current.set(context)
     around: Around | None = None
     raised: BaseException | None = None
@@ -91,7 +106,7 @@ def run_in_child(task: AnyTask, request: dict[str, Any]) -> dict[str, Any]:
     if around is not None:
         around.leave(raised)
     del raised  # it holds this frame, which holds it
-    return {"logs": context.log_lines, **outcome_as_json(outcome)}
+    return {"logs": context.log_lines or None, **outcome_as_json(outcome)}
 
 
 async def _awaited(context: JobContext, work: Awaitable[Any], task: AnyTask) -> Any:

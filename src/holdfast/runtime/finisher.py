@@ -46,7 +46,7 @@ class Finisher:
         """Take another outcome."""
         job = attempt.job
         fence = {"id": str(job.id), "attempt": job.attempt, "claim_id": str(job.claim_id)}
-        told = {"logs": attempt.context.log_lines, "runs_on": attempt.runs_on}
+        told = {"logs": attempt.context.log_lines or None, "runs_on": attempt.runs_on}
         self._settled.append((attempt, {**settlement, **fence, **told}))
         self._work.set()
 

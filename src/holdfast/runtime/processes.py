@@ -12,10 +12,10 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Self, cast
 
 from holdfast.domain.errors import Configuration, HoldfastError
 from holdfast.runtime.child import HEADER, JSON, LARGEST_MESSAGE, SCRIPT_NAME, pack
@@ -98,8 +98,9 @@ class Processes:
         *,
         timeout: float | None,  # noqa: ASYNC109 - the caller's own timeout would count the wait for a free child
         fresh: bool = False,
+        hear: Callable[[dict[str, JSON]], None] = lambda _line: None,
     ) -> dict[str, JSON]:
-        """Have a child run one job; `fresh` asks for a child that has run none before.
+        """Have a child run one job; `fresh` asks for a child that has run none before, `hear` gets each line that it logs.
 
         The timeout counts from when a child has the job. Whatever ends this call early also kills the child.
         """
@@ -108,7 +109,7 @@ class Processes:
             child = await self._take(fresh=fresh)
             try:
                 async with asyncio.timeout(timeout):
-                    answer = await child.ask(message)
+                    answer = await child.ask(message, hear)
             except BaseException:
                 await child.killed()
                 raise
@@ -235,12 +236,12 @@ class _Child:
             "attribute": location.attribute,
             "script": location.path,
         }
-        await self.ask(pack(welcome))
+        await self.ask(pack(welcome), lambda _line: None)
 
-    async def ask(self, message: bytes) -> dict[str, JSON]:
-        """Send one request and wait for its answer."""
+    async def ask(self, message: bytes, hear: Callable[[dict[str, JSON]], None]) -> dict[str, JSON]:
+        """Send one request and wait for its answer; lines come before it."""
         try:
-            envelope = await self._unless_it_dies(self._exchange(message))
+            envelope = await self._unless_it_dies(self._exchange(message, hear))
         except (OSError, EOFError) as error:
             # The socket closes a moment before the process is gone; a child that only closed it is killed.
             await self.gone(LAST_WORDS_SECONDS)
@@ -275,16 +276,24 @@ class _Child:
         await asyncio.wait({self.ended}, timeout=seconds)
         return self.ended.result() if self.ended.done() else -signal.SIGKILL
 
-    async def _exchange(self, message: bytes) -> Mapping[str, JSON]:
+    async def _exchange(self, message: bytes, hear: Callable[[dict[str, JSON]], None]) -> Mapping[str, JSON]:
         if self._streams is None or self.leaving:
             raise EOFError
         reader, writer = self._streams
         writer.write(message)
         await writer.drain()
-        (length,) = HEADER.unpack(await reader.readexactly(HEADER.size))
-        if length > LARGEST_MESSAGE:
-            raise ValueError(f"{length} bytes announced")
-        return _read_envelope(await reader.readexactly(length))
+        while True:
+            (length,) = HEADER.unpack(await reader.readexactly(HEADER.size))
+            if length > LARGEST_MESSAGE:
+                raise ValueError(f"{length} bytes announced")
+            envelope = _read_envelope(await reader.readexactly(length))
+            match envelope:
+                case {"line": {"message": str()} as line}:
+                    hear(cast("dict[str, JSON]", line))
+                case {"line": _}:
+                    raise ValueError("a line without words")
+                case _:
+                    return envelope
 
     async def _unless_it_dies(self, talking: Coroutine[None, None, Mapping[str, JSON]]) -> Mapping[str, JSON]:
         exchange = asyncio.create_task(talking)
@@ -351,8 +360,8 @@ def _spawn(location: AppLocation) -> tuple[subprocess.Popen[bytes], socket.socke
 
 def _read_envelope(body: bytes) -> Mapping[str, JSON]:
     envelope = json.loads(body)
-    if not isinstance(envelope, dict) or not envelope.keys() & {"answer", "problem"}:
-        raise ValueError("neither an answer nor a problem")
+    if not isinstance(envelope, dict) or not envelope.keys() & {"answer", "problem", "line"}:
+        raise ValueError("neither an answer nor a problem nor a line")
     return envelope
 
 

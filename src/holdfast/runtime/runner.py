@@ -138,7 +138,11 @@ class Runner:
         elif events.isEnabledFor(logging.INFO) and not attempt.lost:
             _report(attempt, settled)
 
-    # -- what the heartbeat, cancels and the drain need -------------------------------------------------------------------
+    # -- what the heartbeat, the log saver, cancels and the drain need ----------------------------------------------------
+
+    def under_way(self) -> list[Attempt]:
+        """Give the attempts that have not come to an outcome yet."""
+        return [one for one in self._attempts if one.runs_in is not None and not one.runs_in.done()]
 
     @property
     def held(self) -> int:

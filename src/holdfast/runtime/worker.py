@@ -24,6 +24,7 @@ from holdfast.runtime.heartbeat import Heartbeat
 from holdfast.runtime.identity import Identity, refuse_unfit, slots_of
 from holdfast.runtime.idle import until_idle
 from holdfast.runtime.lane import Lane
+from holdfast.runtime.log_saver import LogSaver
 from holdfast.runtime.logs import capture, events, logged_as
 from holdfast.runtime.loop import Beside, cancelled, dump_stacks, tell, unless, until_one_ends
 from holdfast.runtime.runner import Runner
@@ -96,6 +97,7 @@ class Worker:
         self._runner = Runner(
             app.all_tasks, self._lanes, self._finisher, self._processes, concurrency, app.hooks
         )
+        self._log_saver = LogSaver(app.link, lambda: self._identity.id, self._runner.under_way)
         self._sweeper = Sweeper(self._database, lease, poll, self._wake_lanes, self._give_back_late)
         self._scheduler = Scheduler(app.declarations.by_name, self._sweeper.insist, poll)
         self._dispatcher = Dispatcher(app, self._database, lambda: self._identity.id, poll)
@@ -151,6 +153,9 @@ class Worker:
         try:
             if await self._introduce():
                 loops += [asyncio.create_task(loop) for loop in self._loops()]
+                self._beside.run(
+                    self._log_saver.run()
+                )  # until the last attempt has ended: a drain can take long
                 if self._on_ready is not None:
                     self._on_ready(self._identity)
                 await self._until_stopped(loops, finishing)

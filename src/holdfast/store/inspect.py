@@ -115,7 +115,10 @@ def steps(
 
 def _read_steps(rows: list[Row]) -> list[StepRecord]:
     hidden = hidden_in_first(rows)
-    return [StepRecord(*(*told, hidden.value(value), size)) for *told, value, size, _ in rows]
+    return [
+        StepRecord(*(*told, hidden.value(value), size, importance))
+        for *told, value, size, importance, _ in rows
+    ]
 
 
 def activity(job_id: UUID, after: int = 0, limit: int | None = None) -> Call[list[Happening]]:

@@ -87,3 +87,33 @@ def set_quota(
         "set_quota", tenant, task, period, measure, soft, hard,
         read=nothing, types=("text", "text", "text", "text", "numeric", "numeric"),
     )  # fmt: skip
+
+
+class Storage(NamedTuple):
+    """What the jobs of a tenant take in the tables."""
+
+    tenant: str | None
+    jobs: int
+    job_bytes: int
+    payload_bytes: int
+    result_bytes: int
+    history_bytes: int
+    share: float
+    measured_at: datetime
+
+    @property
+    def bytes(self) -> int:
+        """All of it."""
+        return self.job_bytes + self.payload_bytes + self.result_bytes + self.history_bytes
+
+    @property
+    def is_estimate(self) -> bool:
+        """Whether only some jobs were looked at."""
+        return self.share < 1
+
+
+def storage(tenant: str | None, limit: int) -> Call[list[Storage]]:
+    """List what tenants store, those first that store the most."""
+    return query(
+        "storage_by_tenant", lambda rows: [Storage(*row) for row in rows], tenant=tenant, limit=limit
+    )

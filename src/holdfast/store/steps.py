@@ -30,8 +30,8 @@ def save_step(
 ) -> Call[None]:
     """Save a step before the next one starts."""
     return function(
-        "save_step", *_fence(job), place.name, place.kind, place.after, value, undoable, tries, took,
-        read=nothing, types=("", "", "", "text", "text", "text", "jsonb", "", "int", "float8"),
+        "save_step", *_fence(job), place.name, place.kind, place.after, value, undoable, tries, took, place.importance,
+        read=nothing, types=("", "", "", "text", "text", "text", "jsonb", "", "int", "float8", "text"),
     )  # fmt: skip
 
 
@@ -75,8 +75,8 @@ def sleep_until(
 ) -> Call[bool]:
     """Let the job sleep; answers whether it does."""
     return function(
-        "sleep_until", *_fence(job), place.name, place.after, seconds, until, logs,
-        read=single, types=("", "", "", "text", "text", "float8", "timestamptz", "jsonb"),
+        "sleep_until", *_fence(job), place.name, place.after, seconds, until, logs, place.importance,
+        read=single, types=("", "", "", "text", "text", "float8", "timestamptz", "jsonb", "text"),
     )  # fmt: skip
 
 
@@ -85,8 +85,8 @@ def wait_for_event(
 ) -> Call[Awaited]:
     """Take an event, or let the job wait for it."""
     return function(
-        "wait_for_event", *_fence(job), place.name, place.after, event, timeout, logs,
-        read=_read_awaited, types=("", "", "", "text", "text", "text", "float8", "jsonb"),
+        "wait_for_event", *_fence(job), place.name, place.after, event, timeout, logs, place.importance,
+        read=_read_awaited, types=("", "", "", "text", "text", "text", "float8", "jsonb", "text"),
     )  # fmt: skip
 
 
@@ -95,8 +95,8 @@ def wait_for_jobs(
 ) -> Call[Awaited]:
     """Let the job wait until other jobs have ended."""
     return function(
-        "wait_for_jobs", *_fence(job), place.name, place.after, list(ids), timeout, logs,
-        read=_read_awaited, types=("", "", "", "text", "text", "uuid[]", "float8", "jsonb"),
+        "wait_for_jobs", *_fence(job), place.name, place.after, list(ids), timeout, logs, place.importance,
+        read=_read_awaited, types=("", "", "", "text", "text", "uuid[]", "float8", "jsonb", "text"),
     )  # fmt: skip
 
 
@@ -129,8 +129,8 @@ def _read_outcomes(rows: list[Row]) -> list[tuple[UUID, JobOutcome]]:
 def enqueue_children(job: ClaimedJob, place: Place, jobs: str, declared: str) -> Call[list[UUID]]:
     """Enqueue children and save the step that did, together; answers their ids."""
     return function(
-        "enqueue_children", *_fence(job), place.name, place.after, jobs, declared,
-        read=single, types=("", "", "", "text", "text", "jsonb", "jsonb"),
+        "enqueue_children", *_fence(job), place.name, place.after, jobs, declared, place.importance,
+        read=single, types=("", "", "", "text", "text", "jsonb", "jsonb", "text"),
     )  # fmt: skip
 
 

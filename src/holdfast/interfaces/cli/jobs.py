@@ -1,4 +1,4 @@
-"""`holdfast job`: list, show, wait for, retry and cancel jobs."""
+"""`holdfast job`: list, show, follow, wait for, retry and cancel jobs."""
 
 from dataclasses import asdict
 from datetime import timedelta
@@ -26,7 +26,7 @@ _WORTH_A_QUESTION = Status.RUNNING
 
 @click.group(cls=Group)
 def job() -> None:
-    """List, show, wait for, retry and cancel jobs. IDs may be shortened where the beginning is unique."""
+    """List, show, follow, wait for, retry and cancel jobs. IDs may be shortened where the beginning is unique."""
 
 
 @job.command("list", cls=Command)
@@ -91,6 +91,16 @@ def show(job_id: str) -> None:
 
     story = read_story(current().link, find_id(job_id))
     emit_one(story_as_json(story), story_lines(story, verbose=current().verbose))
+
+
+@job.command(cls=Command)
+@click.argument("job_id", metavar="ID")
+@click.option("--follow/--no-follow", default=True, show_default=True, help="Go on until the job has ended.")
+def tail(job_id: str, follow: bool) -> None:
+    """Write what a job's attempts log, as it comes; exit codes as job wait, or 0 with --no-follow."""
+    from holdfast.interfaces.cli.tailing import tail_of
+
+    tail_of(find_id(job_id), follow=follow)
 
 
 @job.command(cls=Command)

@@ -17,7 +17,7 @@ from holdfast.interfaces.cli.output import as_json, badge, emit_one, plain
 if TYPE_CHECKING:
     from holdfast.runtime.handle import Handle
 
-_CODES = {Status.COMPLETED: 0, Status.FAILED: WAIT_FAILED, Status.CANCELLED: WAIT_CANCELLED}
+ENDED = {Status.COMPLETED: 0, Status.FAILED: WAIT_FAILED, Status.CANCELLED: WAIT_CANCELLED}
 _LOOK_EVERY = 0.5
 _CLEAR_LINE = "\r\x1b[K"
 
@@ -36,7 +36,7 @@ def wait_for(job_id: UUID, timeout: timedelta | None) -> None:
     elif error is not None:
         line += f"  {plain(error.get('type'))}: {plain(error.get('message'))}"
     emit_one({"id": job_id, "status": str(status), "result": result, "error": error}, [line])
-    raise click.exceptions.Exit(_CODES[status])
+    raise click.exceptions.Exit(ENDED[status])
 
 
 def _shown(job_id: UUID) -> tuple[Any, dict[str, Any] | None]:

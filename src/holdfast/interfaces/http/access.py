@@ -1,6 +1,7 @@
 """Who comes: whoever the host application says, a key in the Authorization header, or a person's session."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from starlette.requests import HTTPConnection, Request
@@ -9,6 +10,7 @@ from holdfast.domain.access import SESSION_PREFIX, Principal, Scope, read_key
 from holdfast.domain.errors import Configuration
 from holdfast.domain.people import home_of
 from holdfast.interfaces.http.cookies import find_cookie
+from holdfast.interfaces.http.hooks import Hooks
 from holdfast.interfaces.http.hosts import SAFE_METHODS, Origins, is_local_http, is_loopback
 from holdfast.interfaces.http.problem import FORBIDDEN, TOO_MANY, Refusal
 from holdfast.interfaces.http.rates import KnownSecrets, Rates
@@ -68,8 +70,11 @@ class Access:
         *,
         settings: "Settings | None" = None,
         auth: bool = True,
+        hooks: Hooks | None = None,
     ) -> None:
         self._app = app
+        self.hooks = hooks or Hooks()
+        self._hides_args = settings is not None and settings.is_on("hide_args")
         self._authenticate = authenticate
         self._asks = auth
         # What this installation is called on its pages.
@@ -83,6 +88,10 @@ class Access:
 
         Looking again at a request that goes on, as streams do, is no request: it does not keep a session alive.
         """
+        found = await self._found(request, is_request=is_request)
+        return replace(found, says_why_first=True) if found is not None and self._hides_args else found
+
+    async def _found(self, request: Request, *, is_request: bool) -> Principal | None:
         if not self._asks:
             return self._anybody(request)
         if self._authenticate is not None and (found := await self._authenticate(request)) is not None:

@@ -32,6 +32,7 @@ from holdfast.interfaces.http.dashboard import dashboard
 from holdfast.interfaces.http.description import description
 from holdfast.interfaces.http.guard import guards
 from holdfast.interfaces.http.health import health
+from holdfast.interfaces.http.hooks import Hooks
 from holdfast.interfaces.http.login import login
 from holdfast.interfaces.http.login_links import LoginLinks
 from holdfast.interfaces.http.metrics import metrics
@@ -115,6 +116,7 @@ def asgi(
     settings: Settings | None = None,
     links: LoginLinks | None = None,
     buttons: Sequence[Button] = (),
+    hooks: Hooks | None = None,
 ) -> Starlette:
     """Make the application of these parts; all that are of use to the app unless told.
 
@@ -124,7 +126,7 @@ def asgi(
     if unknown := sorted(set(chosen) - set(PARTS)):
         raise Configuration(f"there is no part {unknown[0]!r}; there are: {', '.join(PARTS)}")
     settings = settings or Settings({}, os.environ, Path.cwd())
-    access = Access(app, authenticate, settings=settings, auth=auth)
+    access = Access(app, authenticate, settings=settings, auth=auth, hooks=hooks)
 
     @asynccontextmanager
     async def lifespan(_served: Starlette) -> AsyncIterator[None]:

@@ -11,16 +11,20 @@ from holdfast.domain.access import Principal, Scope
 from holdfast.domain.live import ChannelTopic, JobTopic, Topic
 from holdfast.interfaces.http import problem as problems
 from holdfast.interfaces.http.access import Access
+from holdfast.interfaces.http.hooks import JobFacts
 from holdfast.interfaces.http.operation import Query
 from holdfast.interfaces.http.problem import Refusal, refusal_of
 from holdfast.interfaces.http.serve import read_query
 from holdfast.interfaces.http.streaming import Stream
 from holdfast.runtime.live import Full, Live
 from holdfast.store.access import enter
+from holdfast.store.inspect import find_job
 from holdfast.store.live import follow_job
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
+
+ACTION = "stream_events"  # as the application's own rule is asked about it
 
 
 def _printable(text: str) -> str:
@@ -84,6 +88,7 @@ class Events:
         query = read_query(EventsQuery, request)
         assert isinstance(query, EventsQuery)  # noqa: S101 - what was asked for
         topic = await self._topic(query, principal)
+        await self._refuse_unallowed(principal, query.job)
         await self._refuse_unbindable(principal)
         # A browser that comes again repeats its address, and says in the header how far it came meanwhile.
         return topic, request.headers.get("last-event-id", query.after)
@@ -114,6 +119,15 @@ class Events:
         if found is None or principal.tenant not in {None, found.tenant}:
             raise Refusal(problems.NOT_FOUND, f"no job has the id {job_id}")
         return JobTopic(job_id)
+
+    async def _refuse_unallowed(self, principal: Principal, job_id: UUID | None) -> None:
+        """Ask the application's own rule, as every operation does."""
+        hooks = self._access.hooks
+        if hooks.authorize is None:
+            return
+        job = None if job_id is None else await self._app.link.aperform(find_job(job_id))
+        if not await hooks.allows(principal, ACTION, None if job is None else JobFacts.of(job)):
+            raise Refusal(problems.FORBIDDEN, "this application does not let you do that")
 
 
 def routes(app: "Holdfast", access: Access) -> list[Route]:

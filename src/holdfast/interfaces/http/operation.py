@@ -12,9 +12,13 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from holdfast.domain.access import Principal, Scope
+from holdfast.domain.job import Job
+from holdfast.interfaces.http.hooks import Hooks, JobFacts
 from holdfast.interfaces.http.problem import FORBIDDEN, NOT_FOUND, ProblemType, Refusal
 from holdfast.store.access import enter, record_action
+from holdfast.store.approval import find_approval
 from holdfast.store.call import Call
+from holdfast.store.inspect import find_job
 from holdfast.store.transaction import AsyncTransaction
 
 if TYPE_CHECKING:
@@ -71,7 +75,31 @@ class ApiCall:
     )  # of all that it does; None: a request that waits has one for each question
     headers: Mapping[str, str]
     is_gone: Callable[[], Awaitable[bool]]  # whether the caller has hung up
+    hooks: Hooks = field(default_factory=Hooks)
     answer_headers: dict[str, str] = field(default_factory=dict)
+
+    async def begin(self, operation: "Operation", arguments: Mapping[str, Any]) -> None:
+        """Refuse whoever may not do this: by their role, and then by the application's own rule."""
+        operation.refuse(self.principal)
+        if self.hooks.authorize is None:
+            return
+        job = await self._concerned(arguments)
+        facts = None if job is None else JobFacts.of(job)
+        if not await self.hooks.allows(self.principal, operation.name, facts):
+            raise Refusal(FORBIDDEN, "this application does not let you do that")
+
+    async def _concerned(self, arguments: Mapping[str, Any]) -> Job | None:
+        """Find the job that a request is about; one that the caller cannot see is nobody's: it will not be found."""
+        job_id = arguments.get("job_id")
+        if "approval_id" in arguments:
+            approval = await self.ask(find_approval(arguments["approval_id"], self.principal.tenant))
+            job_id = None if approval is None else approval.job_id
+        job = None if job_id is None else await self.ask(find_job(job_id))
+        return job if job is not None and self.principal.tenant in {None, job.tenant} else None
+
+    async def may_show(self, job: Job) -> bool:
+        """Whether a job may stand in a list."""
+        return await self.hooks.allows(self.principal, "show_job", JobFacts.of(job))
 
     @property
     def transaction(self) -> AsyncTransaction:

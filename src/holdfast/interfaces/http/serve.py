@@ -62,11 +62,13 @@ class Endpoint:
             arguments["body"] = read_json(operation.body, request, raw)
         if not operation.transaction:
             call = self._call(request, principal, None)
+            await call.begin(operation, arguments)
             text = self._written(operation, await operation.handler(call, **arguments))
             return answered(operation.status, text, call.answer_headers)
         async with self._app.link.atransaction() as transaction:
             await transaction.perform(enter(principal.sees))
             call = self._call(request, principal, transaction)
+            await call.begin(operation, arguments)
             kept = Kept.of(operation, principal, request, raw)
             if kept is not None and (before := await kept.before(transaction)) is not None:
                 return before
@@ -83,7 +85,15 @@ class Endpoint:
         self, request: Request, principal: "Principal", transaction: "AsyncTransaction | None"
     ) -> ApiCall:
         address = request.client.host if request.client else None
-        return ApiCall(self._app, principal, address, transaction, request.headers, request.is_disconnected)
+        return ApiCall(
+            self._app,
+            principal,
+            address,
+            transaction,
+            request.headers,
+            request.is_disconnected,
+            self._access.hooks,
+        )
 
     def _written(self, operation: Operation, answer: Any) -> bytes:
         return self._answers[operation.method].dump_json(answer)

@@ -498,6 +498,7 @@ begin
       delete from holdfast.dispatch d where d.job_id = any (v_ids);
       delete from holdfast.callback_nonce n where n.job_id = any (v_ids);
       delete from holdfast.attempt a where a.job_id = any (v_ids);
+      delete from holdfast.log_part l where l.job_id = any (v_ids);
       delete from holdfast.step s where s.job_id = any (v_ids);
       delete from holdfast.checkpoint c where c.job_id = any (v_ids);
       delete from holdfast.progress p where p.job_id = any (v_ids);
@@ -1529,6 +1530,10 @@ begin
        -- A subquery, not a join: no statistics can talk the planner into reading all COMPLETED jobs.
        and (select j.status = 'COMPLETED' and j.attempt = o.attempt and j.claim_id = o.claim_id from holdfast.job j where j.id = o.id)
     on conflict do nothing;
+    perform holdfast.forget_log_parts(array_agg(o.id), array_agg(o.attempt))
+       from unnest(p_ids, p_attempts, p_logs) as o (id, attempt, logs)
+      where o.logs is not null
+     having count(*) > 0;
   end if;
   if v_done < cardinality(p_ids) then
     return query
@@ -2368,10 +2373,10 @@ CREATE FUNCTION holdfast.enqueue(p_task text, p_payload jsonb DEFAULT '{}'::json
 $$;
 
 --
--- Name: enqueue_children(uuid, integer, uuid, text, text, jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: enqueue_children(uuid, integer, uuid, text, text, jsonb, jsonb, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.enqueue_children(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb) RETURNS uuid[]
+CREATE FUNCTION holdfast.enqueue_children(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb, p_importance text DEFAULT NULL::text) RETURNS uuid[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
@@ -2390,8 +2395,8 @@ begin
     from holdfast.enqueue_many((select coalesce(jsonb_agg(c || jsonb_build_object('parent', p_job) order by n), '[]')
                                   from jsonb_array_elements(p_jobs) with ordinality as j (c, n)), p_declared) as e;
   v_now := holdfast.clock();
-  insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
-  values (p_job, p_name, 'children', p_after, p_attempt, v_now, v_now, to_jsonb(coalesce(v_ids, '{}')));
+  insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value, importance)
+  values (p_job, p_name, 'children', p_after, p_attempt, v_now, v_now, to_jsonb(coalesce(v_ids, '{}')), p_importance);
   return coalesce(v_ids, '{}');
 end $$;
 
@@ -3074,6 +3079,20 @@ begin
   delete from holdfast.notification n
    where n.id = any (array(select o.id from holdfast.notification o where o.created_at < v_cutoff and o.state <> 'waiting' order by o.created_at limit p_limit));
 end $$;
+
+--
+-- Name: forget_log_parts(uuid[], integer[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.forget_log_parts(p_ids uuid[], p_attempts integer[]) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  delete from holdfast.log_part p
+   using unnest(p_ids, p_attempts) as o (id, attempt)
+   where p.job_id = o.id and p.attempt = o.attempt
+     and exists (select from holdfast.attempt a where a.job_id = o.id and a.attempt = o.attempt and a.logs is not null)
+$$;
 
 --
 -- Name: forget_nonces(integer); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -4161,28 +4180,35 @@ $$;
 --
 
 CREATE FUNCTION holdfast.keep_attempt(p_run holdfast.dispatch, p_outcome text, p_error jsonb) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
+begin
   insert into holdfast.attempt (job_id, attempt, worker, outcome, error, logs)
   select p_run.job_id, p_run.attempt, 'executor:' || p_run.executor, p_outcome, p_error, p_run.logs
    where p_error is not null or p_run.logs is not null
-  on conflict do nothing
-$$;
+  on conflict do nothing;
+  if p_run.logs is not null then
+    perform holdfast.forget_log_parts(array[p_run.job_id], array[p_run.attempt]);
+  end if;
+end $$;
 
 --
 -- Name: keep_logs(holdfast.job, text, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
 CREATE FUNCTION holdfast.keep_logs(p_job holdfast.job, p_worker text, p_outcome text, p_logs jsonb) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
-  insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
-  select p_job.id, p_job.attempt, p_worker, p_outcome, p_logs
-   where p_logs is not null
-  on conflict do nothing
-$$;
+begin
+  if p_logs is not null then
+    insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
+    values (p_job.id, p_job.attempt, p_worker, p_outcome, p_logs)
+    on conflict do nothing;
+    perform holdfast.forget_log_parts(array[p_job.id::uuid], array[p_job.attempt]);
+  end if;
+end $$;
 
 --
 -- Name: keep_ring(text, interval); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -4437,6 +4463,21 @@ CREATE FUNCTION holdfast.limits_of(p_job holdfast.job) RETURNS TABLE(key text, m
 $$;
 
 --
+-- Name: lines_kept(uuid, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.lines_kept(p_job uuid, p_attempt integer) RETURNS integer
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select coalesce((select p.first + jsonb_array_length(p.lines)
+                     from holdfast.log_part p
+                    where p.job_id = p_job and p.attempt = p_attempt
+                    order by p.first desc
+                    limit 1), 0)
+$$;
+
+--
 -- Name: list_keys(text, text, text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -4646,6 +4687,49 @@ CREATE FUNCTION holdfast.may_see(p_tenant text) RETURNS boolean
 CREATE FUNCTION holdfast.may_touch(p_tenant text) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN COALESCE((holdfast.bound_tenant() = p_tenant), (holdfast.bound_tenant() IS NULL));
+
+--
+-- Name: measure_storage(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.measure_storage(p_blocks integer DEFAULT 2000) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_blocks bigint := pg_relation_size('holdfast.job') / current_setting('block_size')::int;
+  v_share float8 := least(1.0, p_blocks::float8 / greatest(v_blocks, 1));
+  v_count bigint;
+begin
+  if exists (select from holdfast.storage s where s.measured_at > v_now - interval '5 minutes' and s.measured_at <= v_now) then
+    return null;
+  end if;
+  delete from holdfast.storage;
+  insert into holdfast.storage (tenant, jobs, job_bytes, payload_bytes, result_bytes, history_bytes, share, measured_at)
+  select j.tenant, round(count(*) / v_share),
+         -- A row's header and what nearly all rows have; texts as long as they are.
+         round(sum(200 + pg_column_size(row(j.task, j.queue, j.tenant, j.subject, j.key, j.reason, j.label, j.requested_by, j.trace_parent))) / v_share),
+         round(sum(coalesce(pg_column_size(j.payload), 0) + coalesce(pg_column_size(j.metadata), 0) + coalesce(pg_column_size(j.tags), 0)) / v_share),
+         round(sum(coalesce(pg_column_size(j.result), 0) + coalesce(pg_column_size(j.error), 0)) / v_share),
+         round(sum(h.bytes + a.bytes + l.bytes + s.bytes + c.bytes) / v_share),
+         v_share, v_now
+    from holdfast.job j tablesample system (100 * v_share)
+    cross join lateral (select coalesce(sum(110 + coalesce(pg_column_size(h.reason), 0) + coalesce(pg_column_size(h.metadata), 0)), 0) as bytes
+                          from holdfast.job_history h where h.job_id = j.id) as h
+    cross join lateral (select coalesce(sum(90 + coalesce(pg_column_size(a.error), 0) + coalesce(pg_column_size(a.logs), 0)), 0) as bytes
+                          from holdfast.attempt a where a.job_id = j.id) as a
+    cross join lateral (select coalesce(sum(80 + pg_column_size(l.lines)), 0) as bytes from holdfast.log_part l where l.job_id = j.id) as l
+    cross join lateral (select coalesce(sum(100 + pg_column_size(s.name) + coalesce(pg_column_size(s.value), 0)), 0) as bytes
+                          from holdfast.step s where s.job_id = j.id) as s
+    cross join lateral (select coalesce(sum(80 + pg_column_size(c.kind) + coalesce(pg_column_size(c.data), 0)), 0) as bytes
+                          from holdfast.activity c where c.job_id = j.id) as c
+   group by j.tenant;
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
 
 --
 -- Name: might_conflict(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -6829,10 +6913,44 @@ begin
 end $$;
 
 --
--- Name: save_step(uuid, integer, uuid, text, text, text, jsonb, boolean, integer, double precision); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: save_logs(uuid, uuid[], integer[], uuid[], integer[], text[]); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision) RETURNS void
+CREATE FUNCTION holdfast.save_logs(p_worker uuid, p_ids uuid[], p_attempts integer[], p_claim_ids uuid[], p_firsts integer[], p_lines text[]) RETURNS TABLE(id uuid, claim_id uuid, kept integer)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET lock_timeout TO '2s'
+    AS $$
+declare
+  v_name text := holdfast.holder_name(p_worker);
+begin
+  insert into holdfast.log_part (job_id, attempt, first, worker, lines)
+  select o.id, o.attempt, k.kept, v_name, n.lines
+    from (select * from unnest(p_ids, p_attempts, p_claim_ids, p_firsts, p_lines) as u (id, attempt, claim_id, first, lines) order by u.id) as o
+    join holdfast.job j on j.id = any (array[o.id])
+    cross join lateral (select holdfast.lines_kept(o.id, o.attempt) as kept) as k
+    cross join lateral (
+      select jsonb_agg(e.line order by e.place) as lines
+        from jsonb_array_elements(o.lines::jsonb) with ordinality as e (line, place)
+       where o.first + e.place > k.kept) as n
+   where j.status = 'RUNNING' and j.attempt = o.attempt and j.claim_id = o.claim_id and j.holder is not distinct from p_worker
+     and o.first <= k.kept and n.lines is not null
+  on conflict do nothing;
+  -- A statement of its own: a call whose answer was lost may have committed while this one waited for it.
+  return query
+    select o.id, o.claim_id, holdfast.lines_kept(o.id, o.attempt)
+      from unnest(p_ids, p_attempts, p_claim_ids) as o (id, attempt, claim_id);
+end $$;
+
+--
+-- Name: save_step(uuid, integer, uuid, text, text, text, jsonb, boolean, integer, double precision, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision, p_importance text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
@@ -6845,8 +6963,9 @@ begin
       using errcode = 'HF005', hint = 'Store the data elsewhere and return its id.';
   end if;
   v_now := holdfast.clock();
-  insert into holdfast.step (job_id, name, kind, after, attempt, tries, undoable, started_at, finished_at, value)
-  values (p_job, p_name, p_kind, p_after, p_attempt, p_tries, p_undoable, v_now - make_interval(secs => greatest(p_took, 0)), v_now, p_value)
+  insert into holdfast.step (job_id, name, kind, after, attempt, tries, undoable, started_at, finished_at, value, importance)
+  values (p_job, p_name, p_kind, p_after, p_attempt, p_tries, p_undoable, v_now - make_interval(secs => greatest(p_took, 0)), v_now, p_value,
+          p_importance)
   on conflict do nothing;
 end $$;
 
@@ -7085,6 +7204,10 @@ begin
      where d.due_at <= v_now
     having count(*) > 0)
   select array_agg(d.id) into v_moved from moved d left join woken w on true;
+  perform holdfast.forget_log_parts(array_agg(o.id), array_agg(o.attempt))
+     from jsonb_to_recordset(p_settlements) as o (id uuid, attempt int, logs jsonb)
+    where o.logs is not null
+   having count(*) > 0;
   -- A statement of its own: whoever waited for a lock above must see what it waited for.
   return query
   select o.id, j.status,
@@ -7239,10 +7362,10 @@ CREATE FUNCTION holdfast.silent_runs(p_rule holdfast.alert_rule, p_now timestamp
 $$;
 
 --
--- Name: sleep_until(uuid, integer, uuid, text, text, double precision, timestamp with time zone, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: sleep_until(uuid, integer, uuid, text, text, double precision, timestamp with time zone, jsonb, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb) RETURNS boolean
+CREATE FUNCTION holdfast.sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb, p_importance text DEFAULT NULL::text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
@@ -7255,8 +7378,8 @@ begin
     return false;   -- the answer to the first call was lost: it still runs, so the time had come
   end if;
   -- Saved at once: whoever claims the job afterwards does so because the time has come.
-  insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
-  values (p_job, p_name, 'sleep', p_after, p_attempt, v_now, greatest(v_now, v_until), to_jsonb(v_until));
+  insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value, importance)
+  values (p_job, p_name, 'sleep', p_after, p_attempt, v_now, greatest(v_now, v_until), to_jsonb(v_until), p_importance);
   if v_until <= v_now then
     return false;
   end if;
@@ -7805,6 +7928,7 @@ begin
   perform holdfast.forget_alerts(p_limit);
   perform holdfast.forget_webhooks(p_limit);
   perform holdfast.drop_empty_history_partitions();
+  perform holdfast.measure_storage();
   delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
   with gone as (
     delete from holdfast.worker w
@@ -7875,10 +7999,10 @@ begin
 end $$;
 
 --
--- Name: wait_for_event(uuid, integer, uuid, text, text, text, double precision, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: wait_for_event(uuid, integer, uuid, text, text, text, double precision, jsonb, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.wait_for_event(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean, OUT payload text) RETURNS record
+CREATE FUNCTION holdfast.wait_for_event(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout double precision, p_logs jsonb, p_importance text DEFAULT NULL::text, OUT waits boolean, OUT timed_out boolean, OUT payload text) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
@@ -7927,17 +8051,17 @@ begin
       'waits for event ' || p_event || coalesce(' until ' || holdfast.moment(v_until), ''), p_logs);
   else
     delete from holdfast.wait w where w.job_id = p_job;
-    insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
+    insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value, importance)
     values (p_job, p_name, 'event', p_after, p_attempt, v_since, v_now,
-            jsonb_build_object('event', p_event, 'id', v_event.id, 'payload', v_event.payload, 'timed_out', timed_out));
+            jsonb_build_object('event', p_event, 'id', v_event.id, 'payload', v_event.payload, 'timed_out', timed_out), p_importance);
   end if;
 end $$;
 
 --
--- Name: wait_for_jobs(uuid, integer, uuid, text, text, uuid[], double precision, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: wait_for_jobs(uuid, integer, uuid, text, text, uuid[], double precision, jsonb, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean) RETURNS record
+CREATE FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, p_importance text DEFAULT NULL::text, OUT waits boolean, OUT timed_out boolean) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
@@ -7992,8 +8116,8 @@ begin
   else
     delete from holdfast.wait w where w.job_id = p_job;
     delete from holdfast.dependency d where d.job_id = p_job and d.position < 0;
-    insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
-    values (p_job, p_name, 'jobs', p_after, p_attempt, v_since, v_now, jsonb_build_object('timed_out', timed_out));
+    insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value, importance)
+    values (p_job, p_name, 'jobs', p_after, p_attempt, v_since, v_now, jsonb_build_object('timed_out', timed_out), p_importance);
   end if;
 end $$;
 
@@ -8563,6 +8687,19 @@ CREATE TABLE holdfast.left_over (
 );
 
 --
+-- Name: log_part; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.log_part (
+    job_id uuid NOT NULL,
+    attempt integer NOT NULL,
+    first integer NOT NULL,
+    at timestamp with time zone DEFAULT holdfast.clock() NOT NULL,
+    worker text NOT NULL,
+    lines jsonb NOT NULL
+);
+
+--
 -- Name: login_try; Type: TABLE; Schema: holdfast; Owner: -
 --
 
@@ -8805,8 +8942,25 @@ CREATE TABLE holdfast.step (
     started_at timestamp with time zone NOT NULL,
     finished_at timestamp with time zone NOT NULL,
     value jsonb,
+    importance text,
     CONSTRAINT step_ends_after_it_starts CHECK ((finished_at >= started_at)),
+    CONSTRAINT step_importance_is_known CHECK ((importance = 'low'::text)),
     CONSTRAINT step_kind_is_known CHECK ((kind = ANY (ARRAY['step'::text, 'transaction'::text, 'sleep'::text, 'event'::text, 'jobs'::text, 'children'::text, 'approval'::text, 'undo'::text])))
+);
+
+--
+-- Name: storage; Type: TABLE; Schema: holdfast; Owner: -
+--
+
+CREATE TABLE holdfast.storage (
+    tenant text,
+    jobs bigint NOT NULL,
+    job_bytes bigint NOT NULL,
+    payload_bytes bigint NOT NULL,
+    result_bytes bigint NOT NULL,
+    history_bytes bigint NOT NULL,
+    share real NOT NULL,
+    measured_at timestamp with time zone NOT NULL
 );
 
 --
@@ -9145,6 +9299,13 @@ ALTER TABLE ONLY holdfast.job
     ADD CONSTRAINT job_pkey PRIMARY KEY (id);
 
 --
+-- Name: log_part log_part_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.log_part
+    ADD CONSTRAINT log_part_pkey PRIMARY KEY (job_id, attempt, first);
+
+--
 -- Name: login_try login_try_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
 --
 
@@ -9304,6 +9465,13 @@ ALTER TABLE ONLY holdfast.statistic
 
 ALTER TABLE ONLY holdfast.step
     ADD CONSTRAINT step_pkey PRIMARY KEY (job_id, name);
+
+--
+-- Name: storage storage_is_per_tenant; Type: CONSTRAINT; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE ONLY holdfast.storage
+    ADD CONSTRAINT storage_is_per_tenant UNIQUE NULLS NOT DISTINCT (tenant);
 
 --
 -- Name: tally tally_pkey; Type: CONSTRAINT; Schema: holdfast; Owner: -
@@ -9615,6 +9783,12 @@ CREATE INDEX left_over_in_order ON holdfast.left_over USING btree (at, job_id, s
 --
 
 CREATE INDEX left_over_of_job ON holdfast.left_over USING btree (job_id);
+
+--
+-- Name: log_part_newest; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX log_part_newest ON holdfast.log_part USING btree (at);
 
 --
 -- Name: login_try_by_age; Type: INDEX; Schema: holdfast; Owner: -
@@ -10277,6 +10451,12 @@ CREATE POLICY all_rows ON holdfast.job_history_rest FOR SELECT TO holdfast_unbou
 CREATE POLICY all_rows ON holdfast.left_over FOR SELECT TO holdfast_unbound USING (true);
 
 --
+-- Name: log_part all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.log_part FOR SELECT TO holdfast_unbound USING (true);
+
+--
 -- Name: login_try all_rows; Type: POLICY; Schema: holdfast; Owner: -
 --
 
@@ -10389,6 +10569,12 @@ CREATE POLICY all_rows ON holdfast.statistic FOR SELECT TO holdfast_unbound USIN
 --
 
 CREATE POLICY all_rows ON holdfast.step FOR SELECT TO holdfast_unbound USING (true);
+
+--
+-- Name: storage all_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows ON holdfast.storage FOR SELECT TO holdfast_unbound USING (true);
 
 --
 -- Name: tally all_rows; Type: POLICY; Schema: holdfast; Owner: -
@@ -10565,6 +10751,12 @@ CREATE POLICY all_rows_when_asked ON holdfast.job_history_rest FOR SELECT TO hol
 CREATE POLICY all_rows_when_asked ON holdfast.left_over FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
 
 --
+-- Name: log_part all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.log_part FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
 -- Name: login_try all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
 --
 
@@ -10677,6 +10869,12 @@ CREATE POLICY all_rows_when_asked ON holdfast.statistic FOR SELECT TO holdfast_v
 --
 
 CREATE POLICY all_rows_when_asked ON holdfast.step FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
+
+--
+-- Name: storage all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY all_rows_when_asked ON holdfast.storage FOR SELECT TO holdfast_viewer USING ((holdfast.seen_tenant() = '*'::text));
 
 --
 -- Name: tally all_rows_when_asked; Type: POLICY; Schema: holdfast; Owner: -
@@ -10833,6 +11031,12 @@ ALTER TABLE holdfast.job_history_rest ENABLE ROW LEVEL SECURITY;
 --
 
 ALTER TABLE holdfast.left_over ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: log_part; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.log_part ENABLE ROW LEVEL SECURITY;
 
 --
 -- Name: login_try; Type: ROW SECURITY; Schema: holdfast; Owner: -
@@ -11149,6 +11353,20 @@ CREATE POLICY own_rows ON holdfast.left_over FOR SELECT TO holdfast_api, holdfas
 COMMENT ON POLICY own_rows ON holdfast.left_over IS 'exists (select from holdfast.job j where j.id = left_over.job_id); * for holdfast_viewer';
 
 --
+-- Name: log_part own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.log_part FOR SELECT TO holdfast_api, holdfast_viewer USING ((EXISTS ( SELECT
+   FROM holdfast.job j
+  WHERE ((j.id)::uuid = log_part.job_id))));
+
+--
+-- Name: POLICY own_rows ON log_part; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.log_part IS 'exists (select from holdfast.job j where j.id = log_part.job_id); * for holdfast_viewer';
+
+--
 -- Name: login_try own_rows; Type: POLICY; Schema: holdfast; Owner: -
 --
 
@@ -11393,6 +11611,18 @@ CREATE POLICY own_rows ON holdfast.step FOR SELECT TO holdfast_api, holdfast_vie
 COMMENT ON POLICY own_rows ON holdfast.step IS 'exists (select from holdfast.job j where j.id = step.job_id); * for holdfast_viewer';
 
 --
+-- Name: storage own_rows; Type: POLICY; Schema: holdfast; Owner: -
+--
+
+CREATE POLICY own_rows ON holdfast.storage FOR SELECT TO holdfast_api, holdfast_viewer USING ((tenant = holdfast.seen_tenant()));
+
+--
+-- Name: POLICY own_rows ON storage; Type: COMMENT; Schema: holdfast; Owner: -
+--
+
+COMMENT ON POLICY own_rows ON holdfast.storage IS 'tenant = holdfast.seen_tenant(); * for holdfast_viewer';
+
+--
 -- Name: tally own_rows; Type: POLICY; Schema: holdfast; Owner: -
 --
 
@@ -11567,6 +11797,12 @@ ALTER TABLE holdfast.statistic ENABLE ROW LEVEL SECURITY;
 --
 
 ALTER TABLE holdfast.step ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: storage; Type: ROW SECURITY; Schema: holdfast; Owner: -
+--
+
+ALTER TABLE holdfast.storage ENABLE ROW LEVEL SECURITY;
 
 --
 -- Name: tally; Type: ROW SECURITY; Schema: holdfast; Owner: -
@@ -12249,11 +12485,11 @@ GRANT ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue tex
 GRANT ALL ON FUNCTION holdfast.enqueue(p_task text, p_payload jsonb, p_queue text, p_priority integer, p_run_at timestamp with time zone, p_run_in interval, p_key text, p_key_scope text, p_on_conflict text, p_tenant text, p_subject text, p_tags jsonb, p_label text, p_metadata jsonb, p_requested_by text, p_id uuid, p_trace_parent text, p_max_retries integer, p_timeout interval) TO holdfast_unbound;
 
 --
--- Name: FUNCTION enqueue_children(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION enqueue_children(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb, p_importance text); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.enqueue_children(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION holdfast.enqueue_children(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb) TO holdfast_worker;
+REVOKE ALL ON FUNCTION holdfast.enqueue_children(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb, p_importance text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.enqueue_children(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb, p_importance text) TO holdfast_worker;
 
 --
 -- Name: FUNCTION enqueue_many(p_jobs jsonb, p_declared jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -12443,6 +12679,12 @@ REVOKE ALL ON FUNCTION holdfast.follow_up(p_ids uuid[]) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.forget_alerts(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION forget_log_parts(p_ids uuid[], p_attempts integer[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.forget_log_parts(p_ids uuid[], p_attempts integer[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION forget_nonces(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
@@ -12857,6 +13099,12 @@ GRANT ALL ON FUNCTION holdfast.limit_queue(p_queue text, p_most integer) TO hold
 REVOKE ALL ON FUNCTION holdfast.limits_of(p_job holdfast.job) FROM PUBLIC;
 
 --
+-- Name: FUNCTION lines_kept(p_job uuid, p_attempt integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.lines_kept(p_job uuid, p_attempt integer) FROM PUBLIC;
+
+--
 -- Name: FUNCTION list_keys(p_bound text, p_id text, p_after text, p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -12957,6 +13205,12 @@ GRANT ALL ON FUNCTION holdfast.may_see(p_tenant text) TO holdfast_unbound;
 --
 
 REVOKE ALL ON FUNCTION holdfast.may_touch(p_tenant text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION measure_storage(p_blocks integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.measure_storage(p_blocks integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION might_conflict(p_jobs jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -13535,11 +13789,18 @@ REVOKE ALL ON FUNCTION holdfast.save_checkpoint(p_job uuid, p_attempt integer, p
 GRANT ALL ON FUNCTION holdfast.save_checkpoint(p_job uuid, p_attempt integer, p_claim_id uuid, p_value jsonb) TO holdfast_worker;
 
 --
--- Name: FUNCTION save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION save_logs(p_worker uuid, p_ids uuid[], p_attempts integer[], p_claim_ids uuid[], p_firsts integer[], p_lines text[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION holdfast.save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision) TO holdfast_worker;
+REVOKE ALL ON FUNCTION holdfast.save_logs(p_worker uuid, p_ids uuid[], p_attempts integer[], p_claim_ids uuid[], p_firsts integer[], p_lines text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.save_logs(p_worker uuid, p_ids uuid[], p_attempts integer[], p_claim_ids uuid[], p_firsts integer[], p_lines text[]) TO holdfast_worker;
+
+--
+-- Name: FUNCTION save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision, p_importance text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision, p_importance text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.save_step(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries integer, p_took double precision, p_importance text) TO holdfast_worker;
 
 --
 -- Name: FUNCTION save_view(p_tenant text, p_owner text, p_name text, p_search text, p_columns text, p_reach text, p_saved_by text); Type: ACL; Schema: holdfast; Owner: -
@@ -13634,11 +13895,11 @@ REVOKE ALL ON FUNCTION holdfast.share_out(p_tenants text[], p_is_whole boolean, 
 REVOKE ALL ON FUNCTION holdfast.silent_runs(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
 
 --
--- Name: FUNCTION sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb, p_importance text); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION holdfast.sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb) TO holdfast_worker;
+REVOKE ALL ON FUNCTION holdfast.sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb, p_importance text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb, p_importance text) TO holdfast_worker;
 
 --
 -- Name: FUNCTION stay_awake(p_worker uuid, p_queues text[]); Type: ACL; Schema: holdfast; Owner: -
@@ -13822,18 +14083,18 @@ GRANT ALL ON FUNCTION holdfast.uuid_at(p_at timestamp with time zone) TO holdfas
 REVOKE ALL ON FUNCTION holdfast.vote(p_gate holdfast.approval, p_who text, p_how text, p_decision text, p_reason text, p_origin text, p_seen_hash text) FROM PUBLIC;
 
 --
--- Name: FUNCTION wait_for_event(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean, OUT payload text); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION wait_for_event(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout double precision, p_logs jsonb, p_importance text, OUT waits boolean, OUT timed_out boolean, OUT payload text); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.wait_for_event(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean, OUT payload text) FROM PUBLIC;
-GRANT ALL ON FUNCTION holdfast.wait_for_event(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean, OUT payload text) TO holdfast_worker;
+REVOKE ALL ON FUNCTION holdfast.wait_for_event(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout double precision, p_logs jsonb, p_importance text, OUT waits boolean, OUT timed_out boolean, OUT payload text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.wait_for_event(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout double precision, p_logs jsonb, p_importance text, OUT waits boolean, OUT timed_out boolean, OUT payload text) TO holdfast_worker;
 
 --
--- Name: FUNCTION wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, p_importance text, OUT waits boolean, OUT timed_out boolean); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, OUT waits boolean, OUT timed_out boolean) TO holdfast_worker;
+REVOKE ALL ON FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, p_importance text, OUT waits boolean, OUT timed_out boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, p_importance text, OUT waits boolean, OUT timed_out boolean) TO holdfast_worker;
 
 --
 -- Name: FUNCTION waiting_since(p_queue text); Type: ACL; Schema: holdfast; Owner: -
@@ -13988,6 +14249,13 @@ GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_unbound;
 
 --
+-- Name: TABLE log_part; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.log_part TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.log_part TO holdfast_unbound;
+
+--
 -- Name: TABLE notification; Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -14064,6 +14332,14 @@ GRANT SELECT ON TABLE holdfast.statistic TO holdfast_unbound;
 
 GRANT SELECT ON TABLE holdfast.step TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.step TO holdfast_unbound;
+
+--
+-- Name: TABLE storage; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.storage TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.storage TO holdfast_viewer;
+GRANT SELECT ON TABLE holdfast.storage TO holdfast_unbound;
 
 --
 -- Name: TABLE tally; Type: ACL; Schema: holdfast; Owner: -

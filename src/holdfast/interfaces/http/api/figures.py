@@ -63,6 +63,40 @@ async def list_usage(call: ApiCall, query: UsageQuery) -> UsagesView:
     return UsagesView(items=[UsageView.model_validate(each) for each in found])
 
 
+class StorageView(View):
+    """What the jobs of a tenant take in the tables, in bytes, without indexes; an estimate when only some jobs were looked at."""
+
+    tenant: str | None
+    jobs: int
+    bytes: int
+    job_bytes: int
+    payload_bytes: int
+    result_bytes: int
+    history_bytes: int
+    is_estimate: bool
+    measured_at: datetime
+
+
+class StoragesView(View):
+    """Storage by tenant, those first that take the most."""
+
+    items: list[StorageView]
+
+
+class StorageQuery(Query):
+    """Whose."""
+
+    tenant: Name | None = None
+    limit: Annotated[int, Field(ge=1, le=1000)] = 200
+
+
+@usage.get("/storage")
+async def list_storage(call: ApiCall, query: StorageQuery) -> StoragesView:
+    """List what the jobs of tenants take, as it was measured within the last minutes."""
+    found = await call.ask(store.storage(call.require_tenant(query.tenant), query.limit))
+    return StoragesView(items=[StorageView.model_validate(each) for each in found])
+
+
 class QuotaView(View):
     """A tenant's marks and what is used of them."""
 

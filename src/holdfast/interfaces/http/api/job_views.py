@@ -151,7 +151,7 @@ class HistoryPage(Page):
 
 
 class AttemptView(View):
-    """What an attempt left behind; one without error and log lines leaves nothing."""
+    """What an attempt left behind, or has logged so far; one without error and log lines leaves nothing."""
 
     attempt: int
     worker: str
@@ -179,6 +179,7 @@ class StepView(View):
     finished_at: datetime
     size: int | None
     value: Any
+    importance: Annotated[Literal["low"] | None, Field(description="low: its code calls it small")] = None
     is_hidden: bool = False
 
     def without_value(self) -> Self:

@@ -16,6 +16,6 @@ HIDDEN = "hidden from your role: ask an operator"
 
 async def may_see(call: ApiCall, job_id: UUID) -> bool:
     """Whether the caller is shown what this job works with."""
-    if call.principal.sees_payloads:
+    if call.principal.sees_payloads_of_jobs:
         return True
     return await call.ask(was_revealed(str(job_id), call.principal.name, REVEALED_FOR))

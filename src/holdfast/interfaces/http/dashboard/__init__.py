@@ -22,6 +22,7 @@ from holdfast.interfaces.http.dashboard.buttons import actions_of
 from holdfast.interfaces.http.dashboard.look import Window
 from holdfast.interfaces.http.dashboard.narrowing import is_narrowed, label_of, narrowed
 from holdfast.interfaces.http.dashboard.navigation import ENTRIES
+from holdfast.interfaces.http.dashboard.own_panels import with_panels
 from holdfast.interfaces.http.dashboard.page import (
     Action,
     Asked,
@@ -59,7 +60,7 @@ class Dashboard:
     def __init__(self, app: "Holdfast", access: Access, buttons: Sequence[Button] = ()) -> None:
         self._access = access
         self._buttons = buttons
-        self._window = Window(app)
+        self._window = Window(app, access.hooks)
         self._pulse = Pulse(self._window.link)
         self._templates = environment()
 
@@ -108,7 +109,7 @@ class Dashboard:
         try:
             async with self._window.looking(request, principal) as look:
                 values = await panel.read(look, asked, request.path_params)
-            return self._templates.get_template(f"panels/{panel.name}.html").render({**frame, **values})
+            return self._templates.get_template(panel.template).render({**frame, **values})
         except Exception as error:  # noqa: BLE001 - one panel fails alone
             refusal = error if isinstance(error, Refusal) else refusal_of(error)
             # What a page is about is what its first panel shows.
@@ -295,7 +296,8 @@ def dashboard(app: "Holdfast", access: Access, buttons: Sequence[Button] = ()) -
         _route(board, each.path, partial(board.act, action=each), "POST") for each in actions_of(buttons)
     ]
     for section in SECTIONS:
-        made += [_route(board, page.path, partial(board.show, page=page)) for page in section.pages]
+        pages = [with_panels(page, access.hooks.panels) for page in section.pages]
+        made += [_route(board, page.path, partial(board.show, page=page)) for page in pages]
         made += [_route(board, each.path, partial(board.give, download=each)) for each in section.downloads]
         made += [
             _route(board, each.path, partial(board.act, action=each), "POST") for each in section.actions

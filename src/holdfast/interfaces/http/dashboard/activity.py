@@ -21,7 +21,6 @@ from holdfast.interfaces.http.api.words import ReasonBody
 from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.page import Asked, Done, File, Form, Section
 from holdfast.interfaces.http.dashboard.tables import as_csv
-from holdfast.interfaces.http.operation import operation_of
 from holdfast.interfaces.http.problem import INVALID, NOT_FOUND, Refusal
 from holdfast.store.moves import Move, MovePlace, newest_moves, outside_runs
 
@@ -99,7 +98,7 @@ async def _read(look: Look, asked: Shown, limit: int) -> tuple[Sequence[Any], st
 
 
 async def _moves(look: Look, asked: Shown, limit: int) -> tuple[Sequence[Move], str | None]:
-    operation_of(list_jobs).refuse(look.principal)
+    await look.require(list_jobs)
     statuses = KINDS[asked.kind][1]
     found = await look.call.ask(
         newest_moves(look.principal.tenant, statuses, _move_place(asked.after), limit)
@@ -109,7 +108,7 @@ async def _moves(look: Look, asked: Shown, limit: int) -> tuple[Sequence[Move], 
 
 
 async def _outside(look: Look, asked: Shown, limit: int) -> tuple[Sequence[Any], str | None]:
-    operation_of(list_jobs).refuse(look.principal)
+    await look.require(list_jobs)
     behind = None
     if asked.after is not None:
         job_id, _, attempt = asked.after.partition(".")

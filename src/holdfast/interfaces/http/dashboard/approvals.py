@@ -18,7 +18,6 @@ from holdfast.interfaces.http.api.approvals import (
 )
 from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.page import Asked, Done, Form, Section
-from holdfast.interfaces.http.operation import operation_of
 from holdfast.interfaces.http.problem import NOT_FOUND, Refusal
 from holdfast.store.access import database_clock
 from holdfast.store.approval import count_waiting
@@ -36,7 +35,7 @@ async def number_waiting(look: Look) -> int | None:
     """Count what waits for this person; None for who decides nothing."""
     if not look.may(Scope.APPROVE):
         return None
-    operation_of(list_approvals).refuse(look.principal)
+    await look.require(list_approvals)
     principal = look.principal
     return await look.call.ask(count_waiting(principal.name, principal.tenant, MOST + 1))
 

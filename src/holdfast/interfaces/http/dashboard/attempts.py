@@ -10,6 +10,7 @@ from holdfast.domain.states import Status
 from holdfast.interfaces.http.api.job_views import AttemptView, TransitionView
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
+RUNNING = "running"
 _FRAME = re.compile(r'^\s*File "(?P<path>[^"]*)", line \d+')
 _OF_OTHERS = re.compile(r"[/\\](?:site-packages|dist-packages|python3(?:\.\d+)?)[/\\]|^<frozen ")
 
@@ -39,6 +40,11 @@ class Attempt:
     lines: Sequence[LogLine]
 
     @property
+    def runs(self) -> bool:
+        """Whether more lines may come."""
+        return self.outcome == RUNNING
+
+    @property
     def is_cut(self) -> bool:
         """Whether the whole traceback says more than the cleaned one."""
         return self.cleaned != self.full
@@ -63,13 +69,15 @@ def _attempt(
     level: str,
 ) -> Attempt:
     error = record.error if record else None
+    outcome = record.outcome if record else _outcome(ended)
+    left_at = record.at if record and outcome != RUNNING else None
     full = str((error or {}).get("traceback") or "")
     return Attempt(
         number,
         record.worker if record else begun.actor if begun else "?",
         begun.at if begun else None,
-        ended.at if ended else record.at if record else None,
-        record.outcome if record else _outcome(ended),
+        ended.at if ended else left_at,
+        outcome,
         error,
         cleaned_traceback(full),
         full,
@@ -89,7 +97,7 @@ def as_lines(attempts: Sequence[Attempt]) -> str:
 
 
 def _outcome(ended: TransitionView | None) -> str:
-    return "running" if ended is None else ended.to_status.lower().replace("_", " ")
+    return RUNNING if ended is None else ended.to_status.lower().replace("_", " ")
 
 
 def _line(told: Mapping[str, Any]) -> LogLine:

@@ -13,7 +13,6 @@ from holdfast.interfaces.http.api.schedules import list_schedules
 from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.rendering import count, span
 from holdfast.interfaces.http.dashboard.terms import jobs, term
-from holdfast.interfaces.http.operation import operation_of
 from holdfast.store.access import database_clock
 from holdfast.store.figures import Failures, open_approvals, silent_executors, usual_failures
 from holdfast.store.migrate import schema_state
@@ -61,7 +60,7 @@ async def _unserved(look: Look) -> list[Sentence]:
 
 
 async def _failures(look: Look) -> list[Sentence]:
-    operation_of(show_statistics).refuse(look.principal)
+    await look.require(show_statistics)
     found = await look.call.ask(usual_failures())
     if found.lately < _FEW_FAILURES or found.lately <= 2 * (found.most or 0):
         return []
@@ -120,7 +119,7 @@ async def _alerts(look: Look) -> list[Sentence]:
 
 
 async def _approvals(look: Look) -> list[Sentence]:
-    operation_of(list_approvals).refuse(look.principal)
+    await look.require(list_approvals)
     found = await look.call.ask(open_approvals())
     if found.since is None:
         return []

@@ -11,7 +11,7 @@ from holdfast.store.inspect import Given
 TITLES = {
     "state": "State", "task": "Task", "id": "Id", "label": "Label", "tenant": "Tenant", "queue": "Queue", "attempt": "Attempt",
     "now": "What happens", "age": "Created", "duration": "Took",
-    "subject": "Subject", "key": "Key", "tags": "Tags", "priority": "Priority", "worker": "Worker", "requested_by": "Asked by",
+    "subject": "Subject", "key": "Key", "tags": "Tags", "priority": "Priority", "worker": "Worker", "requested_by": "Asked by", "args": "Arguments",
 }  # fmt: skip
 USUAL = ("state", "task", "id", "label", "tenant", "queue", "attempt", "now", "age", "duration")
 NUMBERS = {"attempt", "duration", "priority"}

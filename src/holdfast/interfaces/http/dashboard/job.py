@@ -36,8 +36,9 @@ from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.page import Asked, Done, File, Form, Section
 from holdfast.interfaces.http.dashboard.rendering import as_json, short_id
 from holdfast.interfaces.http.dashboard.state_picture import state_picture
-from holdfast.interfaces.http.dashboard.timeline import FILTERS, Filter, Told, timeline
+from holdfast.interfaces.http.dashboard.timeline import FILTERS, Filter, Told, folded, timeline
 from holdfast.interfaces.http.dashboard.waterfall import Bar, waterfall
+from holdfast.interfaces.http.hooks import JobFacts
 from holdfast.interfaces.http.operation import ListQuery
 
 job = Section("jobs")
@@ -81,14 +82,23 @@ async def job_header(look: Look, job_id: UUID) -> Values:
     """Say where a job is and why, and offer what can be done about it now."""
     shown = await look.at(show_job, job_id)
     activity = await look.at(list_activity, job_id, ListQuery(limit=1))
+    facts, hooks = JobFacts.of(shown), look.call.hooks
     return {
         "job": shown,
         "progress": None if shown.status.is_terminal else activity.progress,
         "why": shown.why.partition("; decide: holdfast approval")[0],  # here, there is a button
-        "not_again": why_not_again(shown, may=look.may(Scope.OPERATE)),
-        "not_stopped": why_not_stopped(shown, may=look.may(Scope.OPERATE)),
+        "not_again": why_not_again(shown, may=look.may(Scope.OPERATE))
+        or await _unless_allowed(look, retry_job, facts),
+        "not_stopped": why_not_stopped(shown, may=look.may(Scope.OPERATE))
+        or await _unless_allowed(look, cancel_job, facts),
+        "given": hooks.words_for(facts) if hooks.format_args is not None else None,
+        "links": hooks.links_for(facts),
         "may_approve": look.may(Scope.APPROVE),
     }
+
+
+async def _unless_allowed(look: Look, action: Callable[..., Awaitable[Any]], facts: JobFacts) -> str | None:
+    return None if await look.allows(action, facts) else "this application does not let you"
 
 
 @job.panel("jobs")
@@ -97,7 +107,7 @@ async def job_tab(look: Look, asked: JobAsked, job_id: UUID) -> Values:
     return await _READERS[asked.tab](look, asked, job_id)
 
 
-job.page("/jobs/{job_id:uuid}", "Job", job_header, job_tab, name="job", asked=JobAsked)
+JOB_PAGE = job.page("/jobs/{job_id:uuid}", "Job", job_header, job_tab, name="job", asked=JobAsked)
 
 
 def why_not_again(shown: JobView, *, may: bool) -> str | None:
@@ -133,7 +143,7 @@ async def _timeline(look: Look, asked: JobAsked, job_id: UUID) -> Values:
     told = Told(shown, history, attempts, steps, approvals, activity, actions, undoing)
     return {
         "picture": state_picture([(move.from_status, move.to_status) for move in history], shown.status),
-        "happened": timeline(told, asked.only),
+        "happened": folded(timeline(told, asked.only)),
         "filters": FILTERS,
         "whole": whole,
     }
@@ -158,7 +168,12 @@ async def _steps(look: Look, _asked: JobAsked, job_id: UUID) -> Values:
 async def _attempts(look: Look, asked: JobAsked, job_id: UUID) -> Values:
     history, whole = await _all(look, list_history, job_id)
     left, _ = await _all(look, list_attempts, job_id)
-    return {"attempts": attempts_of(history, left, asked.level), "levels": LEVELS, "whole": whole}
+    return {
+        "attempts": attempts_of(history, left, asked.level),
+        "levels": LEVELS,
+        "whole": whole,
+        "heard": ("jobs", "logs"),
+    }
 
 
 async def _payload(look: Look, _asked: JobAsked, job_id: UUID) -> Values:

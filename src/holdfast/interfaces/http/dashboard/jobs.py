@@ -21,7 +21,7 @@ from holdfast.interfaces.http.dashboard import searching
 from holdfast.interfaces.http.dashboard.columns import Column
 from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.page import Asked, Section
-from holdfast.interfaces.http.operation import operation_of
+from holdfast.interfaces.http.hooks import JobFacts
 from holdfast.store import inspect
 from holdfast.store.access import database_clock
 from holdfast.store.inspect import Given
@@ -95,6 +95,7 @@ class Row(NamedTuple):
     progress: Progress | None
     took: float | None
     given: Given | None
+    args: str | None
 
 
 # -- states ----------------------------------------------------------------------------------------------------------------
@@ -112,7 +113,7 @@ class Chip(NamedTuple):
 @jobs.panel("jobs")
 async def state_chips(look: Look, asked: JobsAsked) -> dict[str, Any]:
     """Count what the search finds in each state, whichever of them it names."""
-    operation_of(list_jobs).refuse(look.principal)
+    await look.require(list_jobs)
     try:
         named = searching.statuses_of(parse(asked.q))
         search = read_search(look.call, searching.within(searching.with_statuses(asked.q, ()), asked.reach))
@@ -154,11 +155,13 @@ def _also(search: Search, *terms: Any) -> Search:
 async def job_list(look: Look, asked: JobsAsked) -> dict[str, Any]:
     """List the jobs that fit; those that came since the list was opened are counted and wait."""
     usual = [name for name in chosen.USUAL if name != "tenant" or look.principal.tenant is None]
+    if look.call.hooks.format_args is not None:
+        usual.insert(usual.index("label") + 1, "args")
     told: dict[str, Any] = {
         "columns": chosen.read_columns(asked.columns, usual),
         "titles": chosen.TITLES,
         "may_operate": look.may(Scope.OPERATE),
-        "may_see_payloads": look.principal.sees_payloads,
+        "may_see_payloads": look.principal.sees_payloads_of_jobs,
         "bad": None,
     }
     try:
@@ -208,13 +211,27 @@ async def _rows(look: Look, found: JobPage, columns: list[Column]) -> list[Row]:
     running = [job.id for job in found.items if not job.status.is_terminal]
     progress = await look.call.ask(inspect.progress_of(running)) if running else {}
     given: dict[UUID, Given] = {}
-    if found.items and look.principal.sees_payloads and any(column.is_field for column in columns):
+    shows_given = any(column.is_field or column.name == "args" for column in columns)
+    if found.items and look.principal.sees_payloads_of_jobs and shows_given:
         given = await look.call.ask(inspect.payloads([job.id for job in found.items], chosen.LARGEST))
     now = await look.call.ask(database_clock())
     return [
-        Row(job, going_on(job), progress.get(job.id), _took(job, now), given.get(job.id))
+        Row(
+            job,
+            going_on(job),
+            progress.get(job.id),
+            _took(job, now),
+            given.get(job.id),
+            _args(look, job, given.get(job.id)),
+        )
         for job in found.items
     ]
+
+
+def _args(look: Look, job: ListedJobView, given: Given | None) -> str | None:
+    if given is None:
+        return None
+    return look.call.hooks.words_for(JobFacts.of(job, payload=given.payload, metadata=given.metadata))
 
 
 def going_on(job: ListedJobView) -> str:
@@ -248,7 +265,7 @@ async def search_words(look: Look) -> dict[str, Any]:
     """Give the search box what can be written in it; names of tasks and queues to whoever sees all of them."""
     names: list[tuple[str, str]] = []
     if look.principal.tenant is None:
-        operation_of(list_tasks).refuse(look.principal)
+        await look.require(list_tasks)
         names = await look.call.ask(search_names())
     words = [f"status:{status.lower()}" for status in Status]
     words += [f"{field}:{_quoted(name)}" for field, name in names]

@@ -1,5 +1,6 @@
 """What a panel looks through: the operations of the API, asked for one person, in a transaction that reads and is short."""
 
+import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from starlette.requests import Request
 
 from holdfast.domain.access import Principal, Scope
+from holdfast.interfaces.http.hooks import Hooks, JobFacts
 from holdfast.interfaces.http.operation import ApiCall, operation_of
 from holdfast.store.access import enter, look_briefly
 
@@ -33,14 +35,19 @@ class Look:
         """Whether this person has a scope."""
         return self.principal.may(scope)
 
-    def require(self, handler: Callable[..., Awaitable[Any]]) -> None:
+    async def require(self, handler: Callable[..., Awaitable[Any]]) -> None:
         """Refuse whoever may not ask this operation of the API."""
-        operation_of(handler).refuse(self.principal)
+        await self.call.begin(operation_of(handler), {})
+
+    async def allows(self, handler: Callable[..., Awaitable[Any]], job: JobFacts) -> bool:
+        """Whether the application lets this person do something with a job, which their role allows."""
+        return await self.call.hooks.allows(self.principal, operation_of(handler).name, job)
 
     async def at(self, handler: Callable[P, Awaitable[T]], /, *arguments: Any, **named: Any) -> T:
         """Ask an operation of the API, under its own rules for who may."""
-        operation_of(handler).refuse(self.principal)
         looked: Any = handler
+        given = inspect.signature(looked).bind(self.call, *arguments, **named).arguments
+        await self.call.begin(operation_of(handler), given)
         answer: T = await looked(self.call, *arguments, **named)
         return answer
 
@@ -48,8 +55,9 @@ class Look:
 class Window:
     """Makes looks: the dashboard has connections of its own, so that its readers cost nobody theirs."""
 
-    def __init__(self, app: "Holdfast") -> None:
+    def __init__(self, app: "Holdfast", hooks: Hooks) -> None:
         self._app = app
+        self._hooks = hooks
         self.link = app.link.beside(APPLICATION)
 
     @asynccontextmanager
@@ -68,5 +76,13 @@ class Window:
 
     def _look(self, request: Request, principal: Principal, transaction: "AsyncTransaction") -> Look:
         address = request.client.host if request.client else None
-        call = ApiCall(self._app, principal, address, transaction, request.headers, request.is_disconnected)
+        call = ApiCall(
+            self._app,
+            principal,
+            address,
+            transaction,
+            request.headers,
+            request.is_disconnected,
+            self._hooks,
+        )
         return Look(request, principal, call)

@@ -17,7 +17,6 @@ from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.page import Section
 from holdfast.interfaces.http.dashboard.stretch import WINDOWS, Stretch, Stretched, stretch_of
 from holdfast.interfaces.http.dashboard.terms import again, jobs, term
-from holdfast.interfaces.http.operation import operation_of
 from holdfast.store import figures
 from holdfast.store.access import database_clock
 
@@ -65,7 +64,7 @@ async def tiles(look: Look, asked: Stretched) -> dict[str, Any]:
     now = await look.call.ask(database_clock())
     if look.principal.tenant is not None:
         return {"tiles": await _own_tiles(look, asked), "whole": False, "windows": WINDOWS}
-    operation_of(show_statistics).refuse(look.principal)
+    await look.require(show_statistics)
     stretch = stretch_of(asked, now)
     moved = await _moved(look, stretch)
     there = await look.call.ask(figures.present())
@@ -92,7 +91,7 @@ def _tile(
 
 async def _own_tiles(look: Look, asked: Stretched) -> list[Tile]:
     """Show what the days say about one tenant: minutes are of all tenants together."""
-    operation_of(list_usage).refuse(look.principal)
+    await look.require(list_usage)
     last = (await look.call.ask(database_clock())).date()
     first = last - timedelta(days=6 if asked.window == "7d" else 0)
     days = await look.call.ask(figures.usage_by_day(first, last, look.principal.tenant))
@@ -118,7 +117,7 @@ async def charts(look: Look, asked: Stretched) -> dict[str, Any]:
     """Show throughput and latency over one stretch of time."""
     if look.principal.tenant is not None:
         return {"whole": False}
-    operation_of(show_statistics).refuse(look.principal)
+    await look.require(show_statistics)
     stretch = stretch_of(asked, await look.call.ask(database_clock()))
     moved = await _moved(look, stretch)
     places = stretch.places
@@ -213,7 +212,7 @@ class Group:
 @overview.panel("figures", rest=2)
 async def failing(look: Look, asked: Stretched) -> dict[str, Any]:
     """Group the newest failures by task and error."""
-    operation_of(list_jobs).refuse(look.principal)
+    await look.require(list_jobs)
     if look.principal.tenant is not None:
         return {"groups": [], "whole": False}
     stretch = stretch_of(asked, await look.call.ask(database_clock()))

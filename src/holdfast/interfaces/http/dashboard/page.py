@@ -79,11 +79,17 @@ class Panel:
     reads: Reads
     on: tuple[str, ...]  # names of live events after which it is read anew
     rest: int = 0  # seconds between two such readings, for panels that cost more
+    kind: str = ""  # whose template it has, when not one of its own name
 
     @property
     def place(self) -> str:
         """The id of its element."""
         return self.name.replace("_", "-")
+
+    @property
+    def template(self) -> str:
+        """Where its template is."""
+        return f"panels/{self.kind or self.name}.html"
 
     @property
     def trigger(self) -> str:

@@ -10,6 +10,8 @@ from markupsafe import Markup
 from holdfast.domain.states import Status
 
 _SECONDS_OF_A_DAY = 86_400
+_UNIT = 1024
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 NOTHING = "\N{EN DASH}"
 
 
@@ -54,6 +56,14 @@ def count(number: int | None, cap: int = 10_000) -> str:
     return f"{cap:,}+" if number > cap else f"{number:,}"
 
 
+def size(number: int) -> str:
+    """Write a number of bytes."""
+    amount, unit = float(number), 0
+    while amount >= _UNIT and unit < len(_UNITS) - 1:
+        amount, unit = amount / _UNIT, unit + 1
+    return f"{amount:.0f} {_UNITS[unit]}" if unit == 0 or amount >= 100 else f"{amount:.1f} {_UNITS[unit]}"  # noqa: PLR2004 - three digits say enough
+
+
 def state_class(status: Status | str) -> str:
     """Name a state as the styles do."""
     return f"state-{str(status).lower().replace('_', '-')}"
@@ -84,6 +94,6 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
-        moment=moment, exact=exact, span=span, count=count, state_class=state_class, state_word=state_word, short_id=short_id, as_json=as_json,
+        moment=moment, exact=exact, span=span, count=count, size=size, state_class=state_class, state_word=state_word, short_id=short_id, as_json=as_json,
     )  # fmt: skip
     return made

@@ -83,7 +83,7 @@ def _every(text: str | None) -> float | None:
 
 
 async def _editable(look: Look, name: str) -> ScheduleView:
-    look.require(edit_schedule)
+    await look.require(edit_schedule)
     schedule = await look.at(show_schedule, name)
     if schedule.declared:
         raise Refusal(CONFLICT, f"schedule {name} is declared in code: change it there")

@@ -24,7 +24,6 @@ from holdfast.interfaces.http.api.schedules import (
 from holdfast.interfaces.http.api.words import ReasonBody
 from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.page import Done, Form, Section
-from holdfast.interfaces.http.operation import operation_of
 from holdfast.store import schedule as store
 
 schedules = Section("schedules")
@@ -94,7 +93,7 @@ class Run(NamedTuple):
 @schedules.panel("schedules", "jobs")
 async def schedule_list(look: Look) -> dict[str, Any]:
     """List the schedules with their next times and their last ones."""
-    operation_of(list_schedules).refuse(look.principal)
+    await look.require(list_schedules)
     found = await look.call.ask(store.schedules(limit=LISTED + 1))
     shown = found[:LISTED]
     return {
@@ -129,7 +128,7 @@ async def schedule_runs(look: Look, name: str) -> dict[str, Any]:
 
 
 async def _schedule(look: Look, name: str) -> Schedule:
-    operation_of(show_schedule).refuse(look.principal)
+    await look.require(show_schedule)
     found = await look.call.ask(store.schedules(name))
     if not found:
         raise ScheduleNotFound(f"no schedule is called {name!r}")

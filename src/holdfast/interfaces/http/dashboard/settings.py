@@ -11,14 +11,12 @@ from holdfast.interfaces.http.dashboard import setting_forms as forms
 from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.narrowing import COOKIE, is_narrowed
 from holdfast.interfaces.http.dashboard.page import Done, Kept, Section
+from holdfast.interfaces.http.dashboard.rendering import size
 from holdfast.interfaces.http.dashboard.rule_words import watches
 from holdfast.interfaces.http.problem import FORBIDDEN, Refusal
 from holdfast.store.access import enter
 
 settings = Section("settings")
-
-_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
-_UNIT = 1024
 
 
 @settings.panel()
@@ -75,14 +73,6 @@ settings.page("/settings/system", "System", system_versions)
 settings.page("/settings/doctor", "Doctor", doctor)
 settings.page("/settings/alerts", "Alert rules", rule_list, channel_list)
 settings.page("/settings/tasks", "Flags and retention", flag_list, retention_list)
-
-
-def size(number: int) -> str:
-    """Write a number of bytes."""
-    amount, unit = float(number), 0
-    while amount >= _UNIT and unit < len(_UNITS) - 1:
-        amount, unit = amount / _UNIT, unit + 1
-    return f"{amount:.0f} {_UNITS[unit]}" if unit == 0 or amount >= 100 else f"{amount:.1f} {_UNITS[unit]}"  # noqa: PLR2004 - three digits say enough
 
 
 @settings.action("/settings/alerts/mute")

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import groupby
 from typing import Any, Literal, TypeAlias, get_args
 from uuid import UUID
 
@@ -60,6 +61,7 @@ class Entry:
     job_id: UUID | None = None  # another job that it leads to
     times: int = 1
     gap: timedelta | None = None
+    is_small: bool = False  # its code says so
 
     def fits(self, chosen: Filter) -> bool:
         """Whether a filter lets it through."""
@@ -75,6 +77,23 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Fold:
+    """Entries that follow each other and that nobody has to read, told as one."""
+
+    entries: tuple[Entry, ...]
+
+    @property
+    def gap(self) -> timedelta | None:
+        """How long after the entry before the first of them came."""
+        return self.entries[0].gap
+
+    @property
+    def title(self) -> str:
+        """How many there are."""
+        return "1 small step" if len(self.entries) == 1 else f"{len(self.entries)} small steps"
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
     """Everything that is known about a job, as the API tells it."""
 
@@ -86,6 +105,15 @@ class Told:
     activity: Sequence[HappeningView] = ()
     actions: Sequence[ActionView] = ()
     undoing: JobView | None = None
+
+
+def folded(entries: Iterable[Entry]) -> list[Entry | Fold]:
+    """Fold what is small: where a reader looks for what matters, it is one line."""
+    made: list[Entry | Fold] = []
+    for is_small, some in groupby(entries, lambda entry: entry.is_small):
+        together = tuple(some)
+        made += [Fold(together)] if is_small else together
+    return made
 
 
 def timeline(told: Told, chosen: Filter = "all") -> list[Entry]:
@@ -148,6 +176,7 @@ def _step(step: StepView) -> Entry:
         f"{what} {name}",
         None,
         f"took {span(step.finished_at - step.started_at)}{tries}, attempt {step.attempt}",
+        is_small=step.importance == "low",
     )
 
 

@@ -14,9 +14,12 @@ from holdfast.interfaces.http.api.figures import (
     QuotaBody,
     QuotaQuery,
     QuotaView,
+    StorageQuery,
+    StorageView,
     UsageQuery,
     WeightBody,
     list_quotas,
+    list_storage,
     list_usage,
     set_quota,
     set_weight,
@@ -28,7 +31,6 @@ from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.page import Asked, Done, File, Form, Section
 from holdfast.interfaces.http.dashboard.tables import as_csv
 from holdfast.interfaces.http.dashboard.terms import jobs, term
-from holdfast.interfaces.http.operation import operation_of
 from holdfast.store import figures
 from holdfast.store.access import database_clock
 from holdfast.store.search import count_jobs
@@ -64,7 +66,7 @@ class Kept(Month):
 @usage.panel("figures", rest=5)
 async def usage_bars(look: Look, asked: Month, tenant: str | None = None) -> dict[str, Any]:
     """Show what was used day by day."""
-    whose = _whose(look, tenant)
+    whose = await _whose(look, tenant)
     today = (await look.call.ask(database_clock())).date()
     first, last = asked.days(today)
     days = await look.call.ask(figures.usage_by_day(first, last, whose))
@@ -93,31 +95,34 @@ async def usage_bars(look: Look, asked: Month, tenant: str | None = None) -> dic
 @usage.panel("figures", rest=5)
 async def usage_tenants(look: Look, asked: Month) -> dict[str, Any]:
     """List tenants, those first that ran the most."""
-    whose = _whose(look, None)
+    whose = await _whose(look, None)
     today = (await look.call.ask(database_clock())).date()
     first, last = asked.days(today)
     found = await look.call.ask(figures.usage_by_tenant(first, last, whose, MOST_TENANTS + 1))
     running = await look.call.ask(figures.running_by_tenant())
     quotas = (await look.at(list_quotas, QuotaQuery())).items
     weights = {each.tenant: each.weight for each in await look.call.ask(tenant_weights())}
+    stored = (await look.at(list_storage, StorageQuery(limit=1000))).items
+    by_tenant = {each.tenant: each for each in stored}
     most = max((each.runs for each in found), default=0) or 1
     return {
         "tenants": [
             {
                 "name": each.of, "used": each, "running": running.get(each.of, 0), "weight": weights.get(each.of, 1),
-                "share": round(100 * each.runs / most, 1), "quotas": [_mark(quota) for quota in quotas if quota.tenant == each.of],
+                "stored": by_tenant.get(each.of), "share": round(100 * each.runs / most, 1), "quotas": [_mark(quota) for quota in quotas if quota.tenant == each.of],
                 "leads": None if each.of is None else f"/usage/{quote(each.of, safe='')}?{urlencode({'month': f'{first:%Y-%m}'})}",
             }
             for each in found[:MOST_TENANTS]
         ],
         "is_cut": len(found) > MOST_TENANTS,
+        "measured": _measured(stored),
     }  # fmt: skip
 
 
 @usage.panel("figures", rest=5)
 async def usage_tasks(look: Look, asked: Month, tenant: str) -> dict[str, Any]:
     """List what a tenant's tasks used."""
-    whose = _whose(look, tenant)
+    whose = await _whose(look, tenant)
     first, last = asked.days((await look.call.ask(database_clock())).date())
     found = await look.call.ask(figures.usage_by_task(first, last, whose, MOST_TASKS + 1))
     return {
@@ -137,7 +142,9 @@ async def usage_limits(look: Look, tenant: str) -> dict[str, Any]:
     running = await look.call.ask(figures.running_by_tenant())
     weights = {each.tenant: each.weight for each in await look.call.ask(tenant_weights())}
     every = read_search(look.call, f"{term('tenant', tenant)} since:36500d")
+    stored = (await look.at(list_storage, StorageQuery(tenant=tenant))).items
     return {
+        "stored": stored[0] if stored else None,
         "kept": await look.call.ask(count_jobs(every, MOST_KEPT, looked_at=MOST_KEPT)),
         "sets": look.may(Scope.ADMIN) and look.principal.tenant is None,
         "measures": MEASURES,
@@ -152,7 +159,7 @@ async def usage_limits(look: Look, tenant: str) -> dict[str, Any]:
 @usage.panel()
 async def tenant_keys(look: Look, tenant: str) -> dict[str, Any]:
     """List the keys of a tenant's programs, for admins."""
-    _whose(look, tenant)
+    await _whose(look, tenant)
     if not look.may(Scope.ADMIN):
         return {"keys": None, "is_cut": False}
     found = await look.at(list_keys, KeysQuery(tenant=tenant, limit=MOST_KEYS))
@@ -222,9 +229,14 @@ async def keep_usage(look: Look, asked: Kept) -> File:
     return File(f"usage-{first:%Y-%m}{of}.csv", "text/csv", as_csv(head, rows))
 
 
-def _whose(look: Look, tenant: str | None) -> str | None:
-    operation_of(list_usage).refuse(look.principal)
+async def _whose(look: Look, tenant: str | None) -> str | None:
+    await look.require(list_usage)
     return look.call.require_tenant(tenant)
+
+
+def _measured(stored: Sequence[StorageView]) -> StorageView | None:
+    """Give one of them, to say when all were measured, and how."""
+    return stored[0] if stored else None
 
 
 def _summed(found: Iterable[figures.Used]) -> figures.Used:

@@ -15,9 +15,13 @@ begin
   return v_job;
 end $$;
 
+-- Without p_importance, as before it; dropped here and not by a migration, so that no moment is without a function of this name.
+drop function if exists holdfast.save_step(uuid, int, uuid, text, text, text, jsonb, boolean, int, float8);
+
 -- Saves a step; the same step saved again by the same attempt is a lost answer, and the first value stands.
 create or replace function holdfast.save_step(
-  p_job uuid, p_attempt int, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries int, p_took float8)
+  p_job uuid, p_attempt int, p_claim_id uuid, p_name text, p_kind text, p_after text, p_value jsonb, p_undoable boolean, p_tries int, p_took float8,
+  p_importance text default null)
 returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
@@ -29,8 +33,9 @@ begin
       using errcode = 'HF005', hint = 'Store the data elsewhere and return its id.';
   end if;
   v_now := holdfast.clock();
-  insert into holdfast.step (job_id, name, kind, after, attempt, tries, undoable, started_at, finished_at, value)
-  values (p_job, p_name, p_kind, p_after, p_attempt, p_tries, p_undoable, v_now - make_interval(secs => greatest(p_took, 0)), v_now, p_value)
+  insert into holdfast.step (job_id, name, kind, after, attempt, tries, undoable, started_at, finished_at, value, importance)
+  values (p_job, p_name, p_kind, p_after, p_attempt, p_tries, p_undoable, v_now - make_interval(secs => greatest(p_took, 0)), v_now, p_value,
+          p_importance)
   on conflict do nothing;
 end $$;
 
@@ -91,12 +96,15 @@ end $$;
 
 -- What an attempt logged that ends in a transaction of its own.
 create or replace function holdfast.keep_logs(p_job holdfast.job, p_worker text, p_outcome text, p_logs jsonb) returns void
-language sql set search_path = pg_catalog, holdfast, pg_temp as $$
-  insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
-  select p_job.id, p_job.attempt, p_worker, p_outcome, p_logs
-   where p_logs is not null
-  on conflict do nothing
-$$;
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  if p_logs is not null then
+    insert into holdfast.attempt (job_id, attempt, worker, outcome, logs)
+    values (p_job.id, p_job.attempt, p_worker, p_outcome, p_logs)
+    on conflict do nothing;
+    perform holdfast.forget_log_parts(array[p_job.id::uuid], array[p_job.attempt]);
+  end if;
+end $$;
 
 create or replace function holdfast.is_completed_by(p_job uuid, p_attempt int, p_claim_id uuid) returns boolean
 language sql stable security definer set search_path = pg_catalog, holdfast, pg_temp as $$

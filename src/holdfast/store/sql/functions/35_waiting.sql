@@ -1,5 +1,11 @@
 -- Waiting: an attempt gives its job up until a time, an event or other jobs' ends, and holds no worker meanwhile.
 
+-- Without p_importance, as before it; dropped here and not by a migration, so that no moment is without a function of this name.
+drop function if exists holdfast.sleep_until(uuid, int, uuid, text, text, float8, timestamptz, jsonb);
+drop function if exists holdfast.wait_for_event(uuid, int, uuid, text, text, text, float8, jsonb);
+drop function if exists holdfast.wait_for_jobs(uuid, int, uuid, text, text, uuid[], float8, jsonb);
+drop function if exists holdfast.enqueue_children(uuid, int, uuid, text, text, jsonb, jsonb);
+
 -- A time as people read it in a reason, whatever the session's settings are.
 create or replace function holdfast.moment(p_at timestamptz) returns text
 language sql stable parallel safe
@@ -20,7 +26,8 @@ end $$;
 
 -- Answers whether the job now waits; a time that has come is no wait.
 create or replace function holdfast.sleep_until(
-  p_job uuid, p_attempt int, p_claim_id uuid, p_name text, p_after text, p_seconds float8, p_until timestamptz, p_logs jsonb) returns boolean
+  p_job uuid, p_attempt int, p_claim_id uuid, p_name text, p_after text, p_seconds float8, p_until timestamptz, p_logs jsonb,
+  p_importance text default null) returns boolean
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_job holdfast.job := holdfast.hold_fence(p_job, p_attempt, p_claim_id);
@@ -31,8 +38,8 @@ begin
     return false;   -- the answer to the first call was lost: it still runs, so the time had come
   end if;
   -- Saved at once: whoever claims the job afterwards does so because the time has come.
-  insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
-  values (p_job, p_name, 'sleep', p_after, p_attempt, v_now, greatest(v_now, v_until), to_jsonb(v_until));
+  insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value, importance)
+  values (p_job, p_name, 'sleep', p_after, p_attempt, v_now, greatest(v_now, v_until), to_jsonb(v_until), p_importance);
   if v_until <= v_now then
     return false;
   end if;
@@ -50,6 +57,7 @@ $$;
 -- neither can miss the other. Each wait of a job takes the oldest event of that name that the job has not taken yet.
 create or replace function holdfast.wait_for_event(
   p_job uuid, p_attempt int, p_claim_id uuid, p_name text, p_after text, p_event text, p_timeout float8, p_logs jsonb,
+  p_importance text default null,
   out waits boolean, out timed_out boolean, out payload text)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
@@ -97,9 +105,9 @@ begin
       'waits for event ' || p_event || coalesce(' until ' || holdfast.moment(v_until), ''), p_logs);
   else
     delete from holdfast.wait w where w.job_id = p_job;
-    insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
+    insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value, importance)
     values (p_job, p_name, 'event', p_after, p_attempt, v_since, v_now,
-            jsonb_build_object('event', p_event, 'id', v_event.id, 'payload', v_event.payload, 'timed_out', timed_out));
+            jsonb_build_object('event', p_event, 'id', v_event.id, 'payload', v_event.payload, 'timed_out', timed_out), p_importance);
   end if;
 end $$;
 
@@ -157,7 +165,7 @@ $$;
 
 -- The jobs before the waiting one, in the order of their ids: their ends lock them first and then whoever waits.
 create or replace function holdfast.wait_for_jobs(
-  p_job uuid, p_attempt int, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout float8, p_logs jsonb,
+  p_job uuid, p_attempt int, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout float8, p_logs jsonb, p_importance text default null,
   out waits boolean, out timed_out boolean)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
@@ -211,8 +219,8 @@ begin
   else
     delete from holdfast.wait w where w.job_id = p_job;
     delete from holdfast.dependency d where d.job_id = p_job and d.position < 0;
-    insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
-    values (p_job, p_name, 'jobs', p_after, p_attempt, v_since, v_now, jsonb_build_object('timed_out', timed_out));
+    insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value, importance)
+    values (p_job, p_name, 'jobs', p_after, p_attempt, v_since, v_now, jsonb_build_object('timed_out', timed_out), p_importance);
   end if;
 end $$;
 
@@ -228,7 +236,7 @@ $$;
 
 -- Enqueues the children of an attempt and saves the step that did, in one transaction; a replay finds their ids.
 create or replace function holdfast.enqueue_children(
-  p_job uuid, p_attempt int, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb) returns uuid[]
+  p_job uuid, p_attempt int, p_claim_id uuid, p_name text, p_after text, p_jobs jsonb, p_declared jsonb, p_importance text default null) returns uuid[]
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_ids uuid[];
@@ -245,8 +253,8 @@ begin
     from holdfast.enqueue_many((select coalesce(jsonb_agg(c || jsonb_build_object('parent', p_job) order by n), '[]')
                                   from jsonb_array_elements(p_jobs) with ordinality as j (c, n)), p_declared) as e;
   v_now := holdfast.clock();
-  insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
-  values (p_job, p_name, 'children', p_after, p_attempt, v_now, v_now, to_jsonb(coalesce(v_ids, '{}')));
+  insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value, importance)
+  values (p_job, p_name, 'children', p_after, p_attempt, v_now, v_now, to_jsonb(coalesce(v_ids, '{}')), p_importance);
   return coalesce(v_ids, '{}');
 end $$;
 

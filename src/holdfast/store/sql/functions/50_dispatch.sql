@@ -183,12 +183,16 @@ begin
 end $$;
 
 create or replace function holdfast.keep_attempt(p_run holdfast.dispatch, p_outcome text, p_error jsonb) returns void
-language sql set search_path = pg_catalog, holdfast, pg_temp as $$
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
   insert into holdfast.attempt (job_id, attempt, worker, outcome, error, logs)
   select p_run.job_id, p_run.attempt, 'executor:' || p_run.executor, p_outcome, p_error, p_run.logs
    where p_error is not null or p_run.logs is not null
-  on conflict do nothing
-$$;
+  on conflict do nothing;
+  if p_run.logs is not null then
+    perform holdfast.forget_log_parts(array[p_run.job_id], array[p_run.attempt]);
+  end if;
+end $$;
 
 -- Follow-up of jobs that were cancelled, or failed by other hands: their runs are cancelled too; nobody waits for it.
 create or replace function holdfast.stop_runs(p_ids uuid[]) returns void

@@ -33,6 +33,10 @@ begin
        -- A subquery, not a join: no statistics can talk the planner into reading all COMPLETED jobs.
        and (select j.status = 'COMPLETED' and j.attempt = o.attempt and j.claim_id = o.claim_id from holdfast.job j where j.id = o.id)
     on conflict do nothing;
+    perform holdfast.forget_log_parts(array_agg(o.id), array_agg(o.attempt))
+       from unnest(p_ids, p_attempts, p_logs) as o (id, attempt, logs)
+      where o.logs is not null
+     having count(*) > 0;
   end if;
   if v_done < cardinality(p_ids) then
     return query
@@ -119,6 +123,10 @@ begin
      where d.due_at <= v_now
     having count(*) > 0)
   select array_agg(d.id) into v_moved from moved d left join woken w on true;
+  perform holdfast.forget_log_parts(array_agg(o.id), array_agg(o.attempt))
+     from jsonb_to_recordset(p_settlements) as o (id uuid, attempt int, logs jsonb)
+    where o.logs is not null
+   having count(*) > 0;
   -- A statement of its own: whoever waited for a lock above must see what it waited for.
   return query
   select o.id, j.status,

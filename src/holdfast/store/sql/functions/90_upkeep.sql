@@ -238,6 +238,7 @@ begin
       delete from holdfast.dispatch d where d.job_id = any (v_ids);
       delete from holdfast.callback_nonce n where n.job_id = any (v_ids);
       delete from holdfast.attempt a where a.job_id = any (v_ids);
+      delete from holdfast.log_part l where l.job_id = any (v_ids);
       delete from holdfast.step s where s.job_id = any (v_ids);
       delete from holdfast.checkpoint c where c.job_id = any (v_ids);
       delete from holdfast.progress p where p.job_id = any (v_ids);
@@ -274,6 +275,7 @@ begin
   perform holdfast.forget_alerts(p_limit);
   perform holdfast.forget_webhooks(p_limit);
   perform holdfast.drop_empty_history_partitions();
+  perform holdfast.measure_storage();
   delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
   with gone as (
     delete from holdfast.worker w

@@ -31,12 +31,12 @@ end $$;
 
 select holdfast.bind_to_tenants('holdfast.job', 'tenant = holdfast.seen_tenant() and tenant is not null');   -- as its index says
 select holdfast.bind_to_tenants(('holdfast.' || t)::regclass, format('exists (select from holdfast.job j where j.id = %I.job_id)', t))
-  from unnest(array['job_history', 'attempt', 'step', 'checkpoint', 'progress', 'wait', 'dependency', 'activity', 'dispatch',
+  from unnest(array['job_history', 'attempt', 'log_part', 'step', 'checkpoint', 'progress', 'wait', 'dependency', 'activity', 'dispatch',
                     'callback_nonce', 'slot', 'rate_slot', 'approval', 'left_over']) as t;
 select holdfast.bind_to_tenants(('holdfast.' || t)::regclass, format('exists (select from holdfast.approval a where a.id = %I.approval_id)', t))
   from unnest(array['approval_decision', 'approver']) as t;
 select holdfast.bind_to_tenants(('holdfast.' || t)::regclass, 'tenant = holdfast.seen_tenant()')
-  from unnest(array['event', 'usage', 'quota', 'alert_rule', 'api_key', 'request', 'audit', 'operation', 'webhook_delivery', 'person', 'saved_view']) as t;
+  from unnest(array['event', 'usage', 'storage', 'quota', 'alert_rule', 'api_key', 'request', 'audit', 'operation', 'webhook_delivery', 'person', 'saved_view']) as t;
 select holdfast.bind_to_tenants('holdfast.operation_chunk', 'exists (select from holdfast.operation o where o.id = operation_chunk.operation_id)');
 select holdfast.bind_to_tenants('holdfast.tenant', 'name = holdfast.seen_tenant()');
 select holdfast.bind_to_tenants('holdfast.schedule', 'options ->> ''tenant'' = holdfast.seen_tenant()');

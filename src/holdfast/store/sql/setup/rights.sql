@@ -19,7 +19,7 @@ begin
   grant execute on function
     holdfast.register_tasks, holdfast.register_worker, holdfast.claim, holdfast.claim_suspect, holdfast.recover_claim,
     holdfast.beat, holdfast.fall_asleep, holdfast.stay_awake, holdfast.retire_worker, holdfast.complete, holdfast.settle,
-    holdfast.admit_due, holdfast.sweep, holdfast.upkeep
+    holdfast.save_logs, holdfast.admit_due, holdfast.sweep, holdfast.upkeep
     to holdfast_worker;
   grant execute on function
     holdfast.cancel, holdfast.retry, holdfast.pause_queue, holdfast.resume_queue, holdfast.wish_of_worker
@@ -37,7 +37,7 @@ begin
 
   grant select on holdfast.installed, holdfast.task, holdfast.queue, holdfast.worker
     to holdfast_producer, holdfast_worker, holdfast_api, holdfast_viewer, holdfast_maint;
-  grant select on holdfast.job, holdfast.job_history, holdfast.attempt, holdfast.sleeper, holdfast.upkeep to holdfast_api;
+  grant select on holdfast.job, holdfast.job_history, holdfast.attempt, holdfast.log_part, holdfast.sleeper, holdfast.upkeep to holdfast_api;
   grant select on holdfast.job_overview, holdfast.history_overview to holdfast_viewer, holdfast_api;
 
   grant execute on function
@@ -68,7 +68,7 @@ begin
   grant execute on function holdfast.open_channel, holdfast.set_quota to holdfast_api;
   grant execute on function holdfast.follow_channel, holdfast.read_channels, holdfast.follow_job, holdfast.read_jobs to holdfast_api;
   grant execute on function holdfast.bucket_floor, holdfast.bucket_middle to holdfast_api, holdfast_viewer;
-  grant select on holdfast.statistic, holdfast.timing, holdfast.duration, holdfast.tally, holdfast.usage, holdfast.quota, holdfast.projection
+  grant select on holdfast.statistic, holdfast.timing, holdfast.duration, holdfast.tally, holdfast.usage, holdfast.storage, holdfast.quota, holdfast.projection
     to holdfast_api, holdfast_viewer;
   grant execute on function holdfast.register_alerts, holdfast.begin_delivery, holdfast.end_delivery to holdfast_worker;
   grant execute on function holdfast.evaluate_alerts to holdfast_worker, holdfast_maint;

@@ -12,3 +12,33 @@ document.addEventListener("keydown", (event) => {
     does();
   }
 });
+// -- the log of an attempt that runs: its end stays in sight while it is followed, and nowhere else is anybody pulled to -------
+let follows = !location.hash;
+const followed = () => document.querySelector(".logs[data-runs]");
+const isAtEnd = (list) => list.scrollHeight - list.scrollTop - list.clientHeight < 4;
+function follow() {
+  const [list, button] = [followed(), byId("follow")];
+  if (!list || !button) return;
+  button.hidden = false;
+  button.setAttribute("aria-pressed", String(follows));
+  if (follows) list.scrollTop = list.scrollHeight;
+}
+document.addEventListener("click", (event) => {
+  if (!event.target.closest("#follow")) return;
+  follows = !follows;
+  follow();
+});
+// Who scrolls up reads there; who comes back to the end follows again.
+let seenTo = 0;
+document.addEventListener("scroll", (event) => {
+  const list = followed();
+  if (event.target !== list) return;
+  const wentUp = list.scrollTop < seenTo;
+  seenTo = list.scrollTop;
+  if (follows ? wentUp && !isAtEnd(list) : !wentUp && isAtEnd(list)) {
+    follows = !follows;
+    follow();
+  }
+}, true);
+document.addEventListener("holdfast:swapped", follow);
+follow();
