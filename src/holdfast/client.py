@@ -158,6 +158,18 @@ class Client(_Performing):
         """Retry a FAILED job as a new job."""
         return self._perform(_remote.steer(job_id, "retry", reason))
 
+    def reprioritise(self, job_id: UUID | str, priority: int, *, reason: str | None = None) -> RemoteJob:
+        """Give a job that has not ended another priority, -100 to 100."""
+        return self._perform(_remote.steer(job_id, "reprioritise", reason, priority=priority))
+
+    def move(self, job_id: UUID | str, queue: str, *, reason: str | None = None) -> RemoteJob:
+        """Put a job that waits into another queue."""
+        return self._perform(_remote.steer(job_id, "move", reason, queue=queue))
+
+    def delete(self, job_id: UUID | str, *, reason: str | None = None) -> None:
+        """Delete a job that has ended, with its history."""
+        return self._perform(_remote.delete(job_id, reason))
+
     def decide(
         self,
         approval_id: UUID | str,
@@ -277,6 +289,20 @@ class AsyncClient(_Performing):
     async def retry(self, job_id: UUID | str, *, reason: str | None = None) -> RemoteJob:
         """Retry a FAILED job as a new job."""
         return await self._perform(_remote.steer(job_id, "retry", reason))
+
+    async def reprioritise(
+        self, job_id: UUID | str, priority: int, *, reason: str | None = None
+    ) -> RemoteJob:
+        """Give a job that has not ended another priority, -100 to 100."""
+        return await self._perform(_remote.steer(job_id, "reprioritise", reason, priority=priority))
+
+    async def move(self, job_id: UUID | str, queue: str, *, reason: str | None = None) -> RemoteJob:
+        """Put a job that waits into another queue."""
+        return await self._perform(_remote.steer(job_id, "move", reason, queue=queue))
+
+    async def delete(self, job_id: UUID | str, *, reason: str | None = None) -> None:
+        """Delete a job that has ended, with its history."""
+        return await self._perform(_remote.delete(job_id, reason))
 
     async def decide(
         self,

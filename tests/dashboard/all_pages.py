@@ -23,10 +23,17 @@ PAGES: Mapping[str, tuple[str, ...]] = {
     "/jobs": ("", f"?range=all&columns={_COLUMNS}"),
     "/jobs/{job_id:uuid}": tuple(f"?tab={tab}" for tab in _TABS),
     "/jobs/{job_id:uuid}/log": ("", "?level=error&attempt=1"),
-    "/operations/new": ("?action=retry&q=status:failed", "?action=cancel&pick={job_id}"),
+    "/operations/new": (
+        "?action=retry&q=status:failed",
+        "?action=cancel&pick={job_id}",
+        "?action=reprioritise&pick={job_id}",
+        "?action=move&pick={job_id}",
+        "?action=delete&q=status:failed",
+    ),
     "/operations": ("",),
     "/operations/{operation_id:uuid}": ("",),
     "/approvals": ("",),
+    "/approvals/together": ("?pick={approval_id}.00",),
     "/approvals/{approval_id}": ("",),
     "/queues": ("",),
     "/queues/{name:path}": ("",),
@@ -50,6 +57,7 @@ PAGES: Mapping[str, tuple[str, ...]] = {
 
 
 JOB = "/jobs/{job_id:uuid}"
+APPROVAL = "/approvals/{approval_id}"
 OPERATION = "/operations/{operation_id:uuid}"
 
 
@@ -74,7 +82,9 @@ def addresses(there: Mapping[str, Sequence[Any]]) -> Iterator[str]:
 def addresses_of(path: str, query: str, there: Mapping[str, Sequence[Any]]) -> Iterator[str]:
     """Write the addresses of one page."""
     of_path = next((each for each in there if f"{path}/".startswith(f"{each}/")), path)
-    for value in there.get(JOB if "{job_id}" in query else of_path, [""]):
+    named = {"{job_id}": JOB, "{approval_id}": APPROVAL}
+    of_query = next((shown for name, shown in named.items() if name in query), of_path)
+    for value in there.get(of_query, [""]):
         yield re.sub(r"{.*?}", str(value), path + query)
 
 

@@ -285,3 +285,112 @@ async def test_an_empty_inbox_teaches_how_to_ask(looking: Looking) -> None:
 
     assert "Nothing waits for you." in page.text
     assert "ctx.approval(" in page.text
+
+
+# -- together --------------------------------------------------------------------------------------------------------------
+
+
+def picks_of(page: httpx.Response) -> list[str]:
+    return re.findall(r'name="pick" value="([^"]+)"', page.text)
+
+
+async def test_only_gates_that_say_so_can_be_ticked(machine: Machine, looking: Looking) -> None:
+    bulk = asked(machine, question="Small?", approvers=["ann"], bulk=True)
+    asked(machine, question="Large?", approvers=["ann"])
+    asked(machine, question="Ben's?", approvers=["ben"], bulk=True)
+
+    async with looking(Role.APPROVER, name="ann") as browser:
+        page = await browser.get("/approvals")
+    async with looking(Role.VIEWER, name="dan") as browser:
+        viewer = await browser.get("/approvals")
+
+    assert [pick.partition(".")[0] for pick in picks_of(page)] == [str(bulk.approval_id)]
+    assert picks_of(viewer) == []
+
+
+async def test_what_is_ticked_is_named_once_more_and_approved_with_one_word(
+    machine: Machine, looking: Looking
+) -> None:
+    ones = [asked(machine, question=f"Refund {n} €?", approvers=["ann"], bulk=True) for n in range(3)]
+
+    async with looking(Role.APPROVER, name="ann") as browser:
+        ticked = picks_of(await browser.get("/approvals"))
+        named = await browser.get("/approvals/together", params={"pick": ticked})
+        seen = re.search(r'name="seen" value="([^"]+)"', named.text)
+        assert seen is not None
+        told = await browser.post("/approvals/together", data={"seen": seen[1], "reason": "small"})
+
+    assert "Approve these 3?" in named.text
+    assert [f"Refund {n} €?" in named.text for n in range(3)] == [True] * 3
+    assert "3 approved" in told.text
+    decided = machine.rows("select id, decision, decided_by, reason from holdfast.approval order by id")
+    assert [tuple(row.values()) for row in decided] == [
+        (one.approval_id, "approved", "ann", "small") for one in ones
+    ]
+    audit = machine.rows("select target, reason, data from holdfast.audit order by target")
+    assert [tuple(row.values()) for row in audit] == [
+        (str(one.approval_id), "small", {"together": 3}) for one in ones
+    ]
+
+
+async def test_who_loses_one_of_them_is_told_on_its_card_and_gets_the_others(
+    machine: Machine, looking: Looking
+) -> None:
+    mine, theirs = (asked(machine, question=q, approvers=[], bulk=True) for q in ("Mine?", "Theirs?"))
+
+    async with looking(name="ann") as browser:
+        ticked = picks_of(await browser.get("/approvals"))
+        decide(machine, theirs.approval_id, "ben", "deny", "no")
+        told = await browser.post("/approvals/together", data={"seen": ",".join(ticked)})
+
+    _, _, lost = told.text.partition("Theirs?")
+    assert "1 approved, 1 not" in told.text
+    assert "Already denied by ben" in lost.partition("</li>")[0]
+    decisions = machine.rows("select decision from holdfast.approval order by id")
+    assert [row["decision"] for row in decisions] == ["approved", "denied"]
+    assert mine.approval_id != theirs.approval_id
+
+
+async def test_a_gate_that_does_not_say_so_is_refused_whoever_sends_it(
+    machine: Machine, looking: Looking
+) -> None:
+    alone = asked(machine, question="Large?", approvers=[])
+    version = machine.value("select bound_hash from holdfast.approval")
+
+    async with looking(name="ann") as browser:
+        sent = f"{alone.approval_id}.{version}"
+        named = await browser.get("/approvals/together", params={"pick": sent})
+        told = await browser.post("/approvals/together", data={"seen": sent})
+        nothing = await browser.get("/approvals/together", params={"pick": "x"})
+
+    assert "does not let it be approved with others" in named.text
+    assert 'name="seen"' not in named.text
+    assert "0 approved, 1 not" in told.text
+    assert "Tick 1 to 100 approvals" in nothing.text
+    assert machine.value("select decision from holdfast.approval") is None
+
+
+async def test_what_has_changed_since_it_was_ticked_is_not_approved(
+    machine: Machine, looking: Looking
+) -> None:
+    one = asked(machine, approvers=[], bulk=True)
+
+    async with looking(name="ann") as browser:
+        sent = f"{one.approval_id}.{'0' * 64}"
+        named = await browser.get("/approvals/together", params={"pick": sent})
+        told = await browser.post("/approvals/together", data={"seen": sent})
+
+    assert "It has changed since you looked" in named.text
+    assert "What was shown is not what is asked" in told.text
+    assert machine.value("select decision from holdfast.approval") is None
+
+
+async def test_who_only_looks_on_approves_nothing_together(machine: Machine, looking: Looking) -> None:
+    one = asked(machine, approvers=[], bulk=True)
+    version = machine.value("select bound_hash from holdfast.approval")
+
+    async with looking(Role.VIEWER) as browser:
+        refused = await browser.post("/approvals/together", data={"seen": f"{one.approval_id}.{version}"})
+
+    assert refused.status_code == 303
+    assert machine.value("select decision from holdfast.approval") is None

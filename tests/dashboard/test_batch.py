@@ -15,6 +15,7 @@ from holdfast.domain.states import Status
 from holdfast.testing import adrain
 from service.asking import leave_failed
 from sql.support import Machine
+from sql.test_project import project_all
 
 NEW = "/operations/new"
 
@@ -214,3 +215,88 @@ async def test_forms_that_nobody_could_send_do_nothing(
 
     assert answer.status_code in {303, 422}
     assert machine.count("holdfast.operation") == 0
+
+
+# -- priority, queue, deletion ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def waiting(machine: Machine) -> int:
+    """Leave three jobs waiting, and a second queue."""
+    machine.register("charge")
+    machine.register("other", queue="slow")
+    for _ in range(3):
+        machine.enqueue("charge")
+    return 3
+
+
+async def test_many_jobs_get_another_priority(
+    looking: Looking, app: Holdfast, machine: Machine, waiting: int
+) -> None:
+    async with looking() as browser:
+        page = await previewed(browser, action="reprioritise", q="task:charge")
+        there, said = await sent(browser, **fields(page), priority="-7", reason="not urgent")
+        await adrain(app, queues={"holdfast": 1})
+        after = (await browser.get(there)).text
+
+    assert "Set priority: 3 jobs" in page
+    assert "Type " not in page
+    assert said == "Begun: 3 jobs are given priority -7."
+    assert "Set priority -7: 3 jobs" in after
+    assert "Done: 3 of 3 given priority -7, 0 skipped." in after
+    assert machine.rows("select distinct priority from holdfast.job where task = 'charge'") == [
+        {"priority": -7}
+    ]
+
+
+async def test_many_jobs_are_moved_to_a_queue_that_is_chosen(
+    looking: Looking, app: Holdfast, machine: Machine, waiting: int
+) -> None:
+    async with looking() as browser:
+        page = await previewed(browser, action="move", q="task:charge")
+        _, unknown = await sent(browser, **fields(page), queue="slwo", reason="why not")
+        _, said = await sent(browser, **fields(page), queue="slow", reason="make room")
+        await adrain(app, queues={"holdfast": 1})
+
+    assert "<option >slow</option>" in page
+    assert "<option >holdfast</option>" not in page
+    assert "no task declares this queue" in unknown
+    assert said == "Begun: 3 jobs are moved to slow."
+    assert machine.rows("select distinct queue from holdfast.job where task = 'charge'") == [
+        {"queue": "slow"}
+    ]
+
+
+async def test_deleting_is_for_admins_and_always_confirmed(
+    looking: Looking, app: Holdfast, machine: Machine
+) -> None:
+    machine.register("charge")
+    machine.job_in(Status.FAILED, "charge")
+    machine.enqueue("charge")
+    project_all(machine)
+
+    async with looking(Role.OPERATOR) as browser:
+        operators = await previewed(browser, action="delete", q="task:charge")
+        listed = (await browser.get("/jobs")).text
+        refused = await sent(
+            browser, action="delete", q="task:charge", number="1", counted="1", typed="1", reason="why not"
+        )
+    async with looking(Role.ADMIN, name="ann") as browser:
+        admins = (await browser.get("/jobs")).text
+        page = await previewed(browser, action="delete", q="task:charge")
+        untyped = await sent(browser, **fields(page), reason="the customer asked")
+        _, said = await sent(browser, **fields(page), typed="1", reason="the customer asked")
+        await adrain(app, queues={"holdfast": 1})
+
+    assert "it takes an admin" in operators
+    assert 'value="delete"' not in listed
+    assert 'value="delete"' in admins
+    assert "admin" in refused[1]
+    assert "Delete for ever: 1 job" in page
+    assert untyped[1] == "Nothing was done: type 1 to confirm."
+    assert said == "Begun: 1 job is deleted."
+    assert machine.rows("select status::text from holdfast.job where task = 'charge'") == [
+        {"status": "PENDING"}
+    ]
+    kept = machine.rows("select actor, reason from holdfast.audit where action = 'job.delete'")
+    assert kept == [{"actor": "ann", "reason": "the customer asked"}]

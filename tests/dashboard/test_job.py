@@ -18,6 +18,7 @@ from holdfast.interfaces.http.asgi import asgi
 from holdfast.testing import ScratchDatabase, adrain, drain
 from service.house import MANY, OWN_PAGE, settings
 from sql.support import Machine
+from sql.test_project import project_all
 
 TABS = ("timeline", "steps", "attempts", "payload", "graph", "audit")
 BIG = 12345678901234567890123
@@ -90,7 +91,7 @@ async def test_the_header_says_where_a_job_is_and_why(looking: Looking, failed: 
     assert failed in page
     assert "tenant acme" in page
     assert "after 1 attempt with Fail: no car left" in page
-    assert "Stop: it has ended." in page
+    assert "Stop, Set priority, Move: it has ended." in page
     assert "Undone by" in page
 
 
@@ -448,3 +449,54 @@ async def test_every_address_on_the_page_stands_under_its_prefix(app: Holdfast, 
     addresses = re.findall(r'(?:href|action|src)="(/[^"]*)"', page.text)
     assert addresses
     assert [each for each in addresses if not each.startswith("/ops/jobs/")] == []
+
+
+# -- what can be changed of it ---------------------------------------------------------------------------------------------
+
+
+async def acted(browser: httpx.AsyncClient, path: str, **form: str) -> str:
+    """Send a form of a job's page; give what is said afterwards."""
+    done = await browser.post(path, data=form)
+    assert done.status_code == 303, done.text
+    shown = await browser.get(done.headers["location"])
+    said = re.search(r'<p class="notice" role="status">([^<]*)</p>', shown.text)
+    assert said, shown.text
+    return html.unescape(said[1])
+
+
+async def test_a_job_is_given_a_priority_and_moved_and_its_story_says_so(
+    looking: Looking, machine: Machine
+) -> None:
+    machine.register("t")
+    machine.register("other", queue="slow")
+    job = machine.enqueue("t")
+
+    async with looking(name="ben") as browser:
+        priority = await acted(browser, f"/jobs/{job}/reprioritise", priority="40", reason="a customer waits")
+        moved = await acted(browser, f"/jobs/{job}/move", queue="slow", reason="make room")
+        page = words(await read(browser, str(job)))
+
+    assert (priority, moved) == ("The job has priority 40.", "The job is in queue slow.")
+    assert "Given another priority from 0 to 40; a customer waits" in page
+    assert "Moved to another queue from default to slow; make room" in page
+    assert page.count("a customer waits") == 1
+
+
+async def test_an_admin_deletes_a_job_that_has_ended_by_typing_so(looking: Looking, machine: Machine) -> None:
+    machine.register("t")
+    job = machine.job_in(Status.CANCELLED)
+    project_all(machine)
+
+    async with looking(Role.OPERATOR) as browser:
+        operators = await read(browser, str(job))
+        refused = await acted(browser, f"/jobs/{job}/delete", typed="delete", reason="why not")
+    async with looking(Role.ADMIN, name="ann") as browser:
+        untyped = await acted(browser, f"/jobs/{job}/delete", reason="why not")
+        said = await acted(browser, f"/jobs/{job}/delete", typed="delete", reason="the customer asked")
+        gone = await browser.get(f"/jobs/{job}")
+
+    assert "/delete" not in operators.text
+    assert "admin" in refused
+    assert untyped == "Nothing was done: type delete to confirm."
+    assert "(t) is deleted" in said
+    assert gone.status_code == 404

@@ -14,8 +14,10 @@ from holdfast.domain.states import Status
 from holdfast.interfaces.http import streaming
 from holdfast.interfaces.http.asgi import asgi
 from holdfast.interfaces.http.dashboard import pulse
+from holdfast.store.pulse import read_pulse
 from service.house import HASHED, MANY, PASSWORD, settings
 from sql.support import Machine
+from sql.test_project import project_all
 
 
 class Listener:
@@ -82,3 +84,24 @@ def test_there_are_only_so_many_streams(listener: Listener, monkeypatch: pytest.
         refused = listener.client.get("/live")
 
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "30")
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["reprioritise(%s, 7)", "move_to_queue(%s, 'slow')", "delete_job(%s)"],
+    ids=["priority", "queue", "deletion"],
+)
+async def test_a_change_that_is_no_move_is_told_to_open_pages(
+    app: Holdfast, machine: Machine, change: str
+) -> None:
+    machine.register("other", queue="slow")
+    job = machine.job_in(Status.FAILED) if "delete" in change else machine.enqueue()
+    machine.job_in(Status.CANCELLED)  # its history stays the newest
+    project_all(machine)
+    before = await app.link.aperform_once(read_pulse())
+
+    machine.run(f"select holdfast.{change}", job)
+
+    after = await app.link.aperform_once(read_pulse())
+    assert before["jobs"] != after["jobs"]
+    await app.link.aclose()

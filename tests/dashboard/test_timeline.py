@@ -60,7 +60,7 @@ STEP = StepView(
 )  # fmt: skip
 QUESTION = ApprovalView(
     id=uuid4(), job_id=uuid4(), task="t", name="refund", question="Refund?", facts={}, approvers=[], quorum=1, approvals=0,
-    requester="agent", self_approval=False, version="v", asked_at=at(4), expires_at=None, on_expiry="fail", decided_at=at(6),
+    requester="agent", self_approval=False, bulk=False, version="v", asked_at=at(4), expires_at=None, on_expiry="fail", decided_at=at(6),
     decision="deny", decided_by="ben", reason="no", voices=[VoiceView(who="ben", decision="deny", reason="too much", how="api", at=at(6))],
 )  # fmt: skip
 

@@ -12,21 +12,28 @@ from guarantees import shop as tasks
 from guarantees.conftest import Stage
 from guarantees.waiting import until
 from holdfast import Holdfast
+from holdfast.domain.bulk import Change
 from holdfast.domain.search import parse
 from holdfast.runtime.bulk import asked, creating
 from holdfast.store.access import enter
 from service.asking import leave_failed, times_retried
+from sql.support import Machine
+from sql.test_project import project_all
 
 JOBS = 1100  # three chunks
 ONLY_IT: dict[str, Any] = {"queues": {"holdfast": 1}, "lease": 1.0}
 
 
+def begun(shop: Holdfast, change: Change) -> UUID:
+    with shop.link.transaction() as transaction:
+        transaction.perform(enter("*"))
+        return asked(creating(change, parse("task:note"), "ana", "again"), transaction.perform)
+
+
 def operation(stage: Stage, shop: Holdfast) -> UUID:
     shop.enqueue_many([tasks.note.job(n) for n in range(JOBS)])
     leave_failed(stage.owner, "note")
-    with shop.link.transaction() as transaction:
-        transaction.perform(enter("*"))
-        return asked(creating("retry", parse("task:note"), "ana", "again"), transaction.perform)
+    return begun(shop, Change("retry"))
 
 
 def assert_done_once(stage: Stage, made: UUID) -> None:
@@ -91,4 +98,42 @@ def test_a_zombie_cannot_repeat_a_chunk(stage: Stage, shop: Holdfast) -> None:
     zombie.thaw()
 
     assert_done_once(stage, made)
+    stage.audit()
+
+
+CHANGED = {
+    "reprioritise": "select count(*), count(distinct job_id) from holdfast.activity where kind = 'job.reprioritised'",
+    "move": "select count(*), count(distinct job_id) from holdfast.activity where kind = 'job.moved'",
+    "delete": "select count(*), count(distinct target) from holdfast.audit where action = 'job.delete'",
+}
+LEFT = {
+    "reprioritise": ("select distinct priority::text from holdfast.job where task = 'note'", [("9",)]),
+    "move": ("select distinct queue from holdfast.job where task = 'note'", [("elsewhere",)]),
+    "delete": ("select id::text from holdfast.job where task = 'note'", []),
+}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [Change("reprioritise", priority=9), Change("move", queue="elsewhere"), Change("delete")],
+    ids=lambda change: change.action,
+)
+def test_a_change_of_many_jobs_goes_on_where_its_worker_was_killed(
+    stage: Stage, shop: Holdfast, change: Change
+) -> None:
+    shop.enqueue_many([tasks.note.job(n) for n in range(JOBS)])
+    stage.owner.execute("insert into holdfast.queue (name) values ('elsewhere')")
+    if change.action == "delete":
+        leave_failed(stage.owner, "note")
+        project_all(Machine(stage.owner))
+    made = begun(shop, change)
+    stage.kill_at("step_saved:2", queues={"holdfast": 1})
+
+    stage.worker_after_kills(queues={"holdfast": 1})
+
+    row = stage.until_status(made, "COMPLETED")
+    assert row["result"] == {"done": JOBS, "skipped": 0}
+    assert stage.rows(CHANGED[change.action]) == [(JOBS, JOBS)]
+    statement, left = LEFT[change.action]
+    assert stage.rows(statement) == left
     stage.audit()

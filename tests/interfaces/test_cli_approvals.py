@@ -3,6 +3,7 @@ from uuid import uuid4
 
 import pytest
 
+from holdfast import Context, Holdfast
 from holdfast.testing import ScratchDatabase, drain
 from interfaces.calling import Cli
 from interfaces.shop_app import app as shop
@@ -133,3 +134,29 @@ def test_pages_follow_each_other(cli: Cli, holdfast_db: ScratchDatabase) -> None
     last = first.stderr.split()[-1]
 
     assert len(cli.json("approval", "list", "--before", last)) == 1
+
+
+def test_several_are_approved_together_where_their_gates_allow_it(
+    cli: Cli, holdfast_db: ScratchDatabase
+) -> None:
+    app = holdfast_db.use(Holdfast())
+
+    @app.task()
+    async def pay(ctx: Context, amount: int, bulk: bool) -> None:
+        await ctx.approval("pay", question=f"Pay {amount}?", bulk=bulk)
+
+    for amount in (1, 2):
+        pay.enqueue(amount, bulk=True)
+    pay.enqueue(900, bulk=False)
+    drain(app)
+    app.close()
+    ids = {one["question"]: one["id"] for one in cli.json("approval", "list")}
+
+    both = cli("approval", "approve", ids["Pay 1?"], ids["Pay 2?"], "--as", "ann").stdout
+    late = cli.json("approval", "approve", ids["Pay 1?"], ids["Pay 900?"], "--as", "ben", code=5)
+
+    assert both.count("approved; its job goes on") == 2
+    assert [(one["counts"], one["says"][:15]) for one in late] == [
+        (False, "already approve"),
+        (False, "its gate does n"),
+    ]

@@ -14,7 +14,8 @@ from holdfast.store.search import find_jobs
 from holdfast.testing import ScratchDatabase, TestServer, drain
 from interfaces.calling import APP, Cli
 from interfaces.shop_app import app as shop
-from sql.support import machine_on
+from sql.support import Machine, machine_on
+from sql.test_project import project_all
 
 
 def run(database: ScratchDatabase) -> None:
@@ -305,3 +306,59 @@ def test_what_a_task_redacts_is_not_shown(cli: Cli, holdfast_db: ScratchDatabase
 
     assert not [text for text in told if "4111" in text]
     assert all("[redacted] refused" in text for text in told[:2])
+
+
+# -- priority, queue, deletion ---------------------------------------------------------------------------------------------
+
+
+def test_a_job_is_given_a_priority_and_a_queue_and_says_who_and_why(
+    cli: Cli, holdfast_db: ScratchDatabase
+) -> None:
+    job_id = cli.enqueue("charge", '{"amount": 1}')
+    with psycopg.connect(holdfast_db.owner_url, autocommit=True) as owner:
+        owner.execute("insert into holdfast.queue (name) values ('slow')")
+
+    first = cli("job", "reprioritise", job_id, "--to", "20", "--actor", "ana", "--reason", "urgent").stdout
+    second = cli("job", "move", job_id, "--to", "slow", "--actor", "ana").stdout
+
+    shown = cli.json("job", "show", job_id)
+    assert (shown["priority"], shown["queue"]) == (20, "slow")
+    assert (first.strip(), second.strip()) == (f"{job_id} has priority 20", f"{job_id} is in queue slow")
+    assert "no task declares this queue" in cli("job", "move", job_id, "--to", "slwo", code=2).stderr
+    cli("job", "reprioritise", job_id, "--to", "101", code=2)
+    cli("job", "cancel", job_id)
+    assert "cannot be moved: it is CANCELLED" in cli("job", "move", job_id, "--to", "slow", code=5).stderr
+
+
+def test_what_has_ended_is_deleted_by_whoever_says_yes(cli: Cli, holdfast_db: ScratchDatabase) -> None:
+    job_id = cli.enqueue("charge", '{"amount": 1}')
+    assert "only what has ended" in cli("job", "delete", job_id, "--yes", code=5).stderr
+    cli("job", "cancel", job_id)
+    with psycopg.connect(holdfast_db.owner_url, autocommit=True) as owner:
+        project_all(Machine(owner))
+
+    unsaid = cli("job", "delete", job_id, code=2).stderr
+    many = cli("job", "delete", "--all-matching", "-q", "task:charge", code=2).stderr
+    cli("job", "delete", job_id, "--yes", "--actor", "ana", "--reason", "asked to")
+
+    assert "say --yes" in unsaid
+    assert "Delete 1 job? Nobody can answer here: say --yes" in many
+    cli("job", "show", job_id, code=4)
+    with psycopg.connect(holdfast_db.owner_url) as owner:
+        kept = owner.execute("select actor, action, target, reason from holdfast.audit").fetchall()
+    assert kept == [("ana", "job.delete", job_id, "asked to")]
+
+
+def test_all_jobs_that_match_get_a_priority(cli: Cli, holdfast_db: ScratchDatabase) -> None:
+    jobs = [cli.enqueue("charge", '{"amount": 1}', "--tag", "slow") for _ in range(2)]
+    matching = ("job", "reprioritise", "--to", "-50", "--all-matching", "-q", "tag:slow")
+
+    dry = cli(*matching, "--dry-run").stdout
+    made = cli(*matching).stdout
+    app = holdfast_db.use(shop)
+    drain(app, queues={"holdfast": 1})
+    app.close()
+
+    assert "2 jobs would be given their priority" in dry
+    assert "they will be given their priority" in made
+    assert [cli.json("job", "show", job_id)["priority"] for job_id in jobs] == [-50, -50]

@@ -18,6 +18,7 @@ from executors.stage import SECRET as SIGNED_WITH
 from executors.stage import body_of
 from holdfast import Cancel, Context, Executor, Holdfast, Retry
 from holdfast.domain.access import Scope
+from holdfast.domain.bulk import Change
 from holdfast.domain.callback import Token
 from holdfast.domain.signature import sign
 from holdfast.interfaces.cli import main
@@ -141,7 +142,7 @@ class Story:
 
     async def things(self) -> dict[str, list[Any]]:
         """Give what pages show one of, by their paths; an operation on many jobs is made for them."""
-        begin = creating_of("retry", [self.jobs["failed"]], None, "tests", "again")
+        begin = creating_of(Change("retry"), [self.jobs["failed"]], None, "tests", "again")
         async with self.app.link.atransaction() as transaction:
             operation = await aasked(begin, transaction.perform)
         return {
@@ -225,12 +226,13 @@ async def _report(app: Holdfast, owner: "psycopg.Connection[Any]", jobs: dict[st
 
 _BODIES: dict[str, Any] = {
     "decision": "approve", "reason": "because", "tenant": "acme", "enabled": True, "period": "day", "hard": 1000, "limit": 3,
-    "weight": 2, "role": "viewer", "password": "a kettle over quiet marshes",
+    "weight": 2, "priority": 1, "queue": "default", "role": "viewer", "password": "a kettle over quiet marshes",
 }  # fmt: skip
 _POSTED: dict[str, dict[str, Any]] = {
     "/jobs": {"task": "tell", "payload": {"token": WORD, "pin": PIN, "how": "completed"}},
     "/jobs/batch": {"jobs": [{"task": "tell", "payload": {"token": WORD, "pin": PIN, "how": "completed"}}]},
     "/operations": {"action": "retry", "q": "status:failed"},
+    "/approvals/approve": {"approvals": [{"id": "01a1e5cf-6d71-7999-8d52-10df872b5e22", "version": "00"}]},
     "/schedules": {"name": "daily", "task": "tell", "every": 86400, "payload": {"token": WORD, "pin": PIN, "how": "completed"}},
     "/schedules/{name}": {"every": 86400},
     "/keys": {"name": "another", "scopes": ["read"]},
@@ -273,7 +275,8 @@ async def _page(story: Story) -> str:
 def _paths(story: Story, operation: Operation) -> Iterator[str]:
     """Give the paths of an operation, for all jobs and for one of everything else."""
     places: dict[str, list[Any]] = {
-        "job_id": list(story.jobs.values()),
+        # Others tell of the same story: what is deleted, and answered with its id alone, is nobody's.
+        "job_id": [uuid4()] if operation.path.endswith("/delete") else list(story.jobs.values()),
         "approval_id": [story.approval],
         "operation_id": [row[0] for row in story.owner.execute("select id from holdfast.operation")] or [uuid4()],
         "delivery_id": [uuid4()],
@@ -331,10 +334,10 @@ COMMANDS: dict[str, list[str] | None] = {
     "events": ["subject:order"], "schedule list": [], "schedule show": ["nightly"], "schedule next": ["nightly"],
     "stats": [], "usage": [], "queue list": [], "task list": [], "worker list": [], "alert list": [], "alert rules": [], "webhook list": [],
     "flag list": [], "tenant list": [], "quota list": [], "key list": [], "doctor": [], "db status": [], "db check": [],
-    "job retry": ["FAILED"], "job cancel": ["RETRYING", "--yes"], "approval deny": ["APPROVAL", "--reason", "no", "--actor", "bo"],
+    "job retry": ["FAILED"], "job reprioritise": ["RETRYING", "--to", "1"], "job move": ["RETRYING", "--to", "nowhere"], "job cancel": ["RETRYING", "--yes"], "approval deny": ["APPROVAL", "--reason", "no", "--actor", "bo"],
     **dict.fromkeys(
         ["alert mute", "alert show", "alert test", "alert unmute", "approval approve", "config", "db migrate", "db sql", "demo", "dev",
-         "enqueue", "executor key", "executor list", "flag set", "key create", "key revoke", "key rotate", "openapi", "queue limit",
+         "enqueue", "executor key", "executor list", "flag set", "job delete", "key create", "key revoke", "key rotate", "openapi", "queue limit",
          "queue pause", "queue resume", "quota set", "schedule delete", "schedule pause", "schedule resume", "schedule run", "server",
          "task pause", "task resume", "tenant weight", "up", "user add", "user disable", "user enable", "user list", "user password",
          "user role", "version", "webhook replay", "webhook show", "worker quiet", "worker resume", "worker stop"],

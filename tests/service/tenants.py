@@ -20,6 +20,7 @@ from holdfast.testing import ScratchDatabase
 from service.house import HASHED
 from sql.asking import ask
 from sql.support import Machine
+from sql.test_project import project_all
 
 KINDS = ("job", "failed", "approval", "operation", "delivery", "key", "view", "worker")
 # Stands in everything that globex has: no answer to anybody else may contain it.
@@ -43,8 +44,10 @@ class Things:
 
     @cached_property
     def failed(self) -> UUID:
-        """A job that a person may retry."""
-        return self._machine.job_in(Status.FAILED, "greet", **self._given)
+        """A job that a person may retry, or delete: its end is counted."""
+        failed = self._machine.job_in(Status.FAILED, "greet", **self._given)
+        project_all(self._machine)
+        return failed
 
     @cached_property
     def approval(self) -> UUID:

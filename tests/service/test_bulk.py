@@ -11,6 +11,8 @@ from holdfast import Fail, Holdfast
 from holdfast.testing import adrain
 from service.asking import leave_failed, problem, times_retried, walk
 from service.conftest import Calling
+from sql.support import Machine
+from sql.test_project import project_all
 
 OPERATIONS = "/api/v1/operations"
 
@@ -259,3 +261,171 @@ async def test_named_jobs_of_another_tenant_are_skipped(
 
     assert [one["why"] for one in skipped] == ["it is not there any more"]
     assert times_retried(owner, "refuse") == [(0, failed)]
+
+
+# -- priority, queue, deletion ---------------------------------------------------------------------------------------------
+
+
+async def test_many_jobs_get_a_priority_and_a_queue_and_each_says_who_and_why(
+    calling: Calling, shop: Holdfast, owner: psycopg.Connection
+) -> None:
+    @shop.task(queue="slow")
+    async def other() -> None: ...
+
+    shop.enqueue_many([shop.tasks["greet"].job(f"n{n}") for n in range(600)])
+    other.enqueue()
+    async with calling("operate", "read") as client:
+        first = await begin(client, "reprioritise", q="task:greet", priority=30, reason="first")
+        await adrain(shop, queues={"holdfast": 1})
+        second = await begin(client, "move", q="task:greet", queue="slow", reason="make room")
+        await adrain(shop, queues={"holdfast": 1})
+        shown = [(await client.get(f"{OPERATIONS}/{made['id']}")).json() for made in (first, second)]
+
+    assert [(one["status"], one["done"], one["skipped"]) for one in shown] == [("COMPLETED", 601, 0)] * 2
+    assert [(one["priority"], one["queue"]) for one in shown] == [(30, None), (None, "slow")]
+    left = owner.execute("select distinct priority, queue from holdfast.job where task = 'greet'").fetchall()
+    assert left == [(30, "slow")]
+    said = owner.execute(
+        "select kind, actor, data ->> 'reason', count(*) from holdfast.activity where kind like 'job.%' group by 1, 2, 3 order by 1"
+    ).fetchall()
+    assert said == [
+        ("job.moved", "key:test", f"make room (operation {second['id']})", 601),
+        ("job.reprioritised", "key:test", f"first (operation {first['id']})", 601),
+    ]
+    audit = owner.execute("select action, data from holdfast.audit order by id").fetchall()
+    assert audit == [
+        ("operation.reprioritise", {"q": "task:greet", "jobs": 601, "priority": 30}),
+        ("operation.move", {"q": "task:greet", "jobs": 601, "queue": "slow"}),
+    ]
+
+
+async def test_a_move_skips_what_runs_and_takes_the_rest(
+    calling: Calling, shop: Holdfast, owner: psycopg.Connection
+) -> None:
+    @shop.task(queue="slow")
+    async def other() -> None: ...
+
+    other.enqueue()
+    waits, runs = (shop.tasks["greet"].using(tags=["two"]).enqueue(f"n{n}") for n in range(2))
+    async with calling("operate", "read") as client:
+        made = await begin(client, "move", q="tag:two", queue="slow")
+        owner.execute(
+            "update holdfast.job set status = 'RUNNING', claim_id = gen_random_uuid(), holder = gen_random_uuid(),"
+            " claim_order = null where id = %s",
+            [runs.id],
+        )
+        await adrain(shop, queues={"holdfast": 1})
+        shown = (await client.get(f"{OPERATIONS}/{made['id']}")).json()
+        skipped = await walk(client, f"{OPERATIONS}/{made['id']}/skipped")
+
+    assert (shown["done"], shown["skipped"]) == (1, 1)
+    assert [(one["job_id"], one["why"][:13]) for one in skipped] == [(str(runs.id), "it is RUNNING")]
+    assert owner.execute("select queue from holdfast.job where id = %s", [waits.id]).fetchone() == ("slow",)
+
+
+async def test_only_admins_delete_and_each_deletion_stays_in_the_audit(
+    calling: Calling, shop: Holdfast, failed: int, owner: psycopg.Connection
+) -> None:
+    project_all(Machine(owner))
+    body = {"action": "delete", "q": "task:refuse", "reason": "r" * 500}
+    async with calling("operate", "read") as client:
+        refused = await client.post(OPERATIONS, json=body)
+    async with calling("admin") as client:
+        made = (await client.post(OPERATIONS, json=body)).json()
+        await adrain(shop, queues={"holdfast": 1})
+        shown = (await client.get(f"{OPERATIONS}/{made['id']}")).json()
+
+    assert problem(refused) == (403, "forbidden")
+    assert (shown["done"], shown["skipped"]) == (failed, 0)
+    assert owner.execute("select count(*) from holdfast.job where task = 'refuse'").fetchone() == (0,)
+    kept = owner.execute(
+        "select actor, reason, data ->> 'operation', count(distinct target) from holdfast.audit where action = 'job.delete' group by 1, 2, 3"
+    ).fetchall()
+    assert kept == [("key:test1", "r" * 500, made["id"], failed)]
+
+
+@pytest.mark.parametrize(
+    ("said", "detail"),
+    [
+        ({"action": "reprioritise"}, "reprioritise needs a priority"),
+        ({"action": "reprioritise", "priority": 101}, ""),
+        ({"action": "move"}, "move needs a queue"),
+        ({"action": "move", "queue": "slwo"}, "no task declares this queue"),
+        ({"action": "move", "queue": "holdfast"}, "Holdfast's own queue"),
+        ({"action": "cancel", "queue": "default"}, "move needs a queue, and nothing else takes one"),
+        ({"action": "delete", "q": "status:pending"}, "jobs that are PENDING cannot be deleted"),
+        ({"action": "move", "queue": "default", "q": "status:running"}, "jobs that are RUNNING cannot be moved"),
+    ],
+)  # fmt: skip
+async def test_a_change_that_makes_no_sense_is_refused_in_words(
+    calling: Calling, owner: psycopg.Connection, said: dict[str, Any], detail: str
+) -> None:
+    async with calling("admin") as client:
+        answer = await client.post(OPERATIONS, json={"q": "task:greet", **said})
+
+    assert problem(answer) == (422, "invalid")
+    assert detail in answer.json().get("detail", "")
+    assert owner.execute("select count(*) from holdfast.operation").fetchone() == (0,)
+
+
+async def test_one_job_is_changed_as_many_are(
+    calling: Calling, shop: Holdfast, owner: psycopg.Connection
+) -> None:
+    @shop.task(queue="slow")
+    async def other() -> None: ...
+
+    other.enqueue()
+    job = shop.tasks["greet"].enqueue("n")
+    path = f"/api/v1/jobs/{job.id}"
+    async with calling("admin") as client:
+        first = await client.post(f"{path}/reprioritise", json={"priority": -3, "reason": "later"})
+        second = await client.post(f"{path}/move", json={"queue": "slow"})
+        early = await client.post(f"{path}/delete", json={})
+        await client.post(f"{path}/cancel", json={})
+        late = await client.post(f"{path}/reprioritise", json={"priority": 1})
+        project_all(Machine(owner))
+        deleted = await client.post(f"{path}/delete", json={"reason": "asked to"})
+        gone = [await client.get(path), await client.post(f"{path}/delete", json={})]
+
+    assert (first.json()["priority"], second.json()["queue"]) == (-3, "slow")
+    assert problem(early) == problem(late) == (409, "conflict")
+    assert deleted.json() == {"id": str(job.id), "task": "greet", "status": "CANCELLED"}
+    assert [problem(one) for one in gone] == [(404, "not-found")] * 2
+    audit = owner.execute("select action, reason, data from holdfast.audit order by id").fetchall()
+    assert audit[:2] == [
+        ("job.reprioritise", "later", {"before": 0, "after": -3}),
+        ("job.move", None, {"before": "default", "after": "slow"}),
+    ]
+    assert [row[0] for row in audit[2:]] == ["job.cancel", "job.delete"]
+
+
+CHANGES: list[tuple[str, dict[str, Any]]] = [
+    ("reprioritise", {"priority": 1}),
+    ("move", {"queue": "default"}),
+    ("delete", {}),
+]
+
+
+@pytest.mark.parametrize(
+    ("scopes", "statuses"),
+    [
+        (("read", "approve", "enqueue"), [403, 403, 403]),
+        (("operate",), [200, 200, 403]),
+    ],
+)
+async def test_who_may_change_a_job(
+    calling: Calling, shop: Holdfast, scopes: tuple[str, ...], statuses: list[int]
+) -> None:
+    job = shop.tasks["greet"].enqueue("n")
+    async with calling(*scopes) as client:
+        answers = [await client.post(f"/api/v1/jobs/{job.id}/{verb}", json=body) for verb, body in CHANGES]
+
+    assert [answer.status_code for answer in answers] == statuses
+
+
+async def test_another_tenants_job_is_not_there_to_be_changed(calling: Calling, shop: Holdfast) -> None:
+    job = shop.tasks["greet"].using(tenant="globex").enqueue("n")
+    async with calling("admin", tenant="acme") as client:
+        answers = [await client.post(f"/api/v1/jobs/{job.id}/{verb}", json=body) for verb, body in CHANGES]
+
+    assert [problem(answer) for answer in answers] == [(404, "not-found")] * 3

@@ -11,6 +11,8 @@ from holdfast import Context, Holdfast
 from holdfast.testing import ScratchDatabase
 from service.asking import audited, problem
 from service.conftest import Calling
+from sql.asking import asked as asking
+from sql.support import Machine
 
 
 @pytest.fixture
@@ -237,3 +239,49 @@ async def test_the_audit_is_listed_in_parts_and_append_only(
     assert (len(ids), ids, rest["next"]) == (3, sorted(ids, reverse=True), None)
     with pytest.raises(psycopg.Error, match="append-only"):
         owner.execute("delete from holdfast.audit")
+
+
+async def test_several_are_approved_together_and_each_is_told_what_came_of_it(
+    operator: httpx.AsyncClient, calling: Calling, shop: Holdfast, owner: psycopg.Connection
+) -> None:
+    machine = Machine(owner)
+    machine.register("t")
+    small = [asking(machine, question=f"Pay {n}?", approvers=[], bulk=True) for n in range(2)]
+    large = asking(machine, question="Pay 900?", approvers=[])
+    two = asking(machine, question="Both?", approvers=[], quorum=2, bulk=True)
+    shown = (await operator.get("approvals")).json()["items"]
+    seen = [{"id": one["id"], "version": one["version"]} for one in shown]
+    unknown = {"id": "01a1e5cf-6d71-7999-8d52-10df872b5e22", "version": "00"}
+
+    answer = await operator.post("approvals/approve", json={"approvals": [*seen, unknown], "reason": "small"})
+    again = await operator.post("approvals/approve", json={"approvals": seen[:1]})
+    async with calling("read", "operate") as client:
+        refused = await client.post("/api/v1/approvals/approve", json={"approvals": seen})
+
+    told = {one["id"]: (one["counts"], one["says"]) for one in answer.json()["items"]}
+    assert [one["bulk"] for one in shown] == [True, False, True, True]
+    assert {told[str(one.approval_id)] for one in small} == {(True, "approved; its job goes on")}
+    assert told[str(two.approval_id)] == (True, "counted: 1 of 2 approvals so far")
+    assert told[str(large.approval_id)][0] is False
+    assert "decide it alone" in told[str(large.approval_id)][1]
+    assert told[unknown["id"]] == (False, "it is not there any more")
+    assert again.json()["items"][0]["says"] == "counted: 1 of 2 approvals so far"
+    assert problem(refused) == (403, "forbidden")
+    approved = [row[2] for row in audited(owner) if row[1] == "approval.approve" and row[3] == "small"]
+    assert sorted(approved) == sorted(str(one.approval_id) for one in (*small, two))
+
+
+async def test_another_tenants_approval_is_not_there_to_be_given_together(
+    calling: Calling, owner: psycopg.Connection
+) -> None:
+    machine = Machine(owner)
+    machine.register("t")
+    theirs = asking(machine, enqueued={"tenant": "globex"}, approvers=[], bulk=True)
+    version = machine.value("select bound_hash from holdfast.approval")
+
+    async with calling("approve", tenant="acme") as client:
+        body = {"approvals": [{"id": str(theirs.approval_id), "version": version}]}
+        answer = await client.post("/api/v1/approvals/approve", json=body)
+
+    assert [one["counts"] for one in answer.json()["items"]] == [False]
+    assert machine.value("select decision from holdfast.approval") is None

@@ -73,6 +73,9 @@ CASES: dict[str, Case] = {
     "wait_for_job": Case(lambda things: {"job_id": things.failed}),
     "cancel_job": _JOB,
     "retry_job": Case(lambda things: {"job_id": things.failed}),
+    "reprioritise_job": Case(lambda things: {"job_id": things.job}, body=lambda _: {"priority": 1}),
+    "move_job": Case(lambda things: {"job_id": things.job}, body=lambda _: {"queue": "default"}),
+    "delete_job": Case(lambda things: {"job_id": things.failed}),
     "preview_operation": Case(query=lambda things: {"action": "cancel", "q": f"id:{things.job}"}),
     "create_operation": Case(body=lambda things: {"action": "cancel", "q": f"id:{things.job}"}),
     "list_operations": Case(),
@@ -88,6 +91,9 @@ CASES: dict[str, Case] = {
     "show_approval": Case(lambda things: {"approval_id": things.approval}),
     "decide_approval": Case(
         lambda things: {"approval_id": things.approval}, body=lambda _: {"decision": "deny", "reason": "no"}
+    ),
+    "approve_together": Case(
+        body=lambda things: {"approvals": [{"id": str(things.approval), "version": "00"}]}
     ),
     "list_usage": Case(),
     "list_storage": Case(),

@@ -37,7 +37,7 @@ UNGUARDED = {
 # The last ones look, and give only what is the caller's business.
 _GUARDS = re.compile(
     r"holdfast\.(may_touch|may_see|require_own|require_unbound|bound_tenant"
-    r"|lock_job|lock_key|find_schedule|open_approval|open_channel|enqueue_many)\("
+    r"|lock_job|lock_key|find_schedule|open_approval|open_channel|enqueue_many|begin_operation)\("
 )
 
 
@@ -122,6 +122,8 @@ def test_a_bound_caller_decides_what_its_own_jobs_ask(lasting: Machine, bound: M
 
     decide = "select (holdfast.decide(%s, 'ann', 'approve')).result"
     assert bound.value(decide, asked["globex"]) == "unknown"
+    together = "select result from holdfast.approve_together(array[%s]::uuid[], '{h}', 'ann')"
+    assert bound.value(together, asked["globex"]) == "unknown"
     mint = "select holdfast.mint_token(%s, 'ann', sha256('x'))"
     assert refused(bound, mint, asked["acme"]) is None
     assert refused(bound, mint, asked["globex"]) == NO_APPROVAL
@@ -162,6 +164,7 @@ EVERYBODYS = (
     "select holdfast.mute_rule('r', true)",
     "select holdfast.notify('[]')",
     "select holdfast.create_operation(gen_random_uuid(), 'globex', 'cancel', 'q', 'a', null, '{}', '[]')",
+    "select holdfast.begin_operation(gen_random_uuid(), 'globex', 'delete', null, null, 'q', 'a', null, '{}', '[]')",
     "select holdfast.save_view('globex', null, 'v', '', '', '7d', 'a')",
     "select holdfast.save_view(null, 'a', 'v', '', '', '7d', 'a')",
     "select holdfast.delete_view('globex', null, 'v')",
@@ -231,7 +234,8 @@ def test_what_a_bound_caller_sets_in_motion_goes_through(lasting: Machine, bound
 
 def test_ids_are_never_guessed_from_errors(bound: Machine, lasting: Machine) -> None:
     foreign: UUID = lasting.enqueue(tenant="globex")
-    answers = {refused(bound, "select holdfast.cancel(%s)", job) for job in (foreign, uuid4())}
+    calls = ("cancel(%s)", "reprioritise(%s, 1)", "move_to_queue(%s, 'default')", "delete_job(%s)")
+    answers = {refused(bound, f"select holdfast.{call}", job) for call in calls for job in (foreign, uuid4())}
 
     assert answers == {NO_JOB}
 

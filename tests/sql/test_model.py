@@ -292,7 +292,7 @@ def lives(connection: psycopg.Connection) -> Iterator[type[Lives]]:
 # A failure is cut down to the fewest calls that show it, which takes a while.
 @pytest.mark.timeout(600)
 def test_whatever_happens_to_jobs_the_machine_does_what_its_model_does(lives: type[Lives]) -> None:
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(
         lives,
         settings=settings(
             max_examples=times(25, 10_000), stateful_step_count=40, deadline=None, derandomize=True

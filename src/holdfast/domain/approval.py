@@ -28,6 +28,7 @@ class Gate:
     expires_in: float | None
     on_expiry: OnExpiry
     self_approval: bool
+    bulk: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Write it as holdfast.ask reads it."""
@@ -96,6 +97,7 @@ class Approval:
     quorum: int
     requester: str | None
     self_approval: bool
+    bulk: bool
     bound_hash: str
     asked_at: datetime
     expires_at: datetime | None
@@ -161,6 +163,33 @@ def accepted(approval_id: UUID, answer: Answer, actor: str, verdict: Verdict) ->
             if (answer.decision, answer.decided_by) == (wanted, actor.strip()):
                 return answer
             raise ApprovalClosed(approval_id, str(answer.decision), str(answer.decided_by), answer.decided_at)
+
+
+class Told(NamedTuple):
+    """What came of one of several approvals that were given together."""
+
+    approval_id: UUID
+    counts: bool  # whether the voice was taken
+    says: str
+    answer: Answer
+
+
+def told_of(approval_id: UUID, answer: Answer, actor: str) -> Told:
+    """Say what came of an approval that was given together with others."""
+    match answer.result:
+        case "decided":
+            return Told(approval_id, counts=True, says="approved; its job goes on", answer=answer)
+        case "counted":
+            says = f"counted: {answer.approvals} of {answer.quorum} approvals so far"
+            return Told(approval_id, counts=True, says=says, answer=answer)
+        case "refused":
+            return Told(approval_id, counts=False, says=str(answer.problem), answer=answer)
+        case "unknown":
+            return Told(approval_id, counts=False, says="it is not there any more", answer=answer)
+        case "already":
+            is_own = (answer.decision, answer.decided_by) == ("approved", actor.strip())
+            says = f"already {answer.decision} by {'you' if is_own else answer.decided_by}"
+            return Told(approval_id, counts=is_own, says=says, answer=answer)
 
 
 @dataclass(frozen=True, slots=True)

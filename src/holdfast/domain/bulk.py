@@ -9,7 +9,7 @@ from holdfast.domain.errors import BadInput
 from holdfast.domain.search import Search, StatusTerm
 from holdfast.domain.states import Status
 
-Action: TypeAlias = Literal["retry", "cancel"]
+Action: TypeAlias = Literal["retry", "cancel", "reprioritise", "move", "delete"]
 
 CHUNK = 500
 # An operation knows its jobs from the beginning: more than these are several operations.
@@ -18,8 +18,32 @@ MOST_JOBS = 100_000
 _FITS: dict[Action, tuple[Status, ...]] = {
     "retry": (Status.FAILED,),
     "cancel": tuple(status for status in Status if not status.is_terminal),
+    "reprioritise": tuple(status for status in Status if not status.is_terminal),
+    "move": tuple(status for status in Status if not status.is_terminal and status is not Status.RUNNING),
+    "delete": tuple(status for status in Status if status.is_terminal),
 }
-_CAN_BE: dict[Action, str] = {"retry": "retried", "cancel": "cancelled"}
+_CAN_BE: dict[Action, str] = {
+    "retry": "retried",
+    "cancel": "cancelled",
+    "reprioritise": "given another priority",
+    "move": "moved",
+    "delete": "deleted",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is done to each of the jobs: an action, and what it sets."""
+
+    action: Action
+    priority: int | None = None
+    queue: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse an action that lacks what it sets, or brings what it does not."""
+        for name, action in (("priority", "reprioritise"), ("queue", "move")):
+            if (getattr(self, name) is not None) is not (self.action == action):
+                raise BadInput(f"{action} needs a {name}, and nothing else takes one")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +55,8 @@ class Operation:
     created_at: datetime
     tenant: str | None
     action: Action
+    priority: int | None
+    queue: str | None
     search: str
     actor: str
     reason: str | None

@@ -143,9 +143,19 @@ def _part(told: Any) -> JobsPart:
     return JobsPart([RemoteJob.read(one) for one in told["items"]], told["next"])
 
 
-def steer(job_id: UUID | str, verb: str, reason: str | None) -> Ask[RemoteJob]:
-    """Cancel or retry a job."""
-    return Ask("POST", f"/jobs/{job_id}/{verb}", RemoteJob.read, body={"reason": reason} if reason else {})
+def steer(job_id: UUID | str, verb: str, reason: str | None, **said: Any) -> Ask[RemoteJob]:
+    """Cancel, retry or change a job."""
+    body = {**said, **({"reason": reason} if reason else {})}
+    return Ask("POST", f"/jobs/{job_id}/{verb}", RemoteJob.read, body=body)
+
+
+def delete(job_id: UUID | str, reason: str | None) -> Ask[None]:
+    """Delete a job that has ended."""
+    return Ask("POST", f"/jobs/{job_id}/delete", _nothing, body={"reason": reason} if reason else {})
+
+
+def _nothing(_told: Any) -> None:
+    """Read an answer that says nothing new."""
 
 
 def decide(

@@ -121,7 +121,7 @@ class Search:
     tenant: str | None = None  # whoever asks sees only this tenant's jobs; None sees all
     text: str = field(default="", compare=False)
     # Only those that this can be done to, and none of Holdfast's own.
-    action: Literal["retry", "cancel"] | None = None
+    action: Literal["retry", "cancel", "reprioritise", "move", "delete"] | None = None
     windowed: bool | None = None  # when it is known already
 
     @property

@@ -2,11 +2,11 @@
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias, get_args
 from uuid import UUID
 
-from holdfast.domain.approval import TOKEN_PREFIX, Answer, Approval, Invitation, Verdict, accepted
+from holdfast.domain.approval import TOKEN_PREFIX, Answer, Approval, Invitation, Told, Verdict, accepted
 from holdfast.domain.errors import ApprovalNotFound, BadInput, Configuration
 from holdfast.runtime.handle import as_uuid
 from holdfast.store import approval as store
@@ -81,6 +81,31 @@ class Approvals:
     ) -> Answer:
         """Deny for a person; see deny."""
         return await self._adecided(as_uuid(approval_id), actor, "deny", reason, origin, seen_hash)
+
+    def approve_together(
+        self,
+        seen: Mapping[UUID, str],
+        *,
+        actor: str,
+        reason: str | None = None,
+        origin: str | None = None,
+    ) -> list[Told]:
+        """Approve several for a person: ids, each with the bound_hash that was seen. Says of each what came of it.
+
+        Only gates that say bulk=True are decided like this; the others are refused, and change nothing for the rest.
+        """
+        return self._link.perform(store.approve_together(list(seen.items()), actor, reason, origin))
+
+    async def aapprove_together(
+        self,
+        seen: Mapping[UUID, str],
+        *,
+        actor: str,
+        reason: str | None = None,
+        origin: str | None = None,
+    ) -> list[Told]:
+        """Approve several for a person; see approve_together."""
+        return await self._link.aperform(store.approve_together(list(seen.items()), actor, reason, origin))
 
     def _decided(
         self,

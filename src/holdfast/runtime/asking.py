@@ -27,6 +27,7 @@ def gate(
     expires_in: timedelta | float | None,
     on_expiry: OnExpiry,
     self_approval: bool,
+    bulk: bool,
 ) -> Gate:
     """Put together what is asked; facts are written as a payload is, so dates and amounts may stand in them.
 
@@ -34,7 +35,9 @@ def gate(
     """
     told = hidden.value(json.loads(encode_result(dict(facts or {}))))
     names = approver_names(approvers)
-    return Gate(hidden.text(question), told, names, quorum, seconds(expires_in), on_expiry, self_approval)
+    return Gate(
+        hidden.text(question), told, names, quorum, seconds(expires_in), on_expiry, self_approval, bulk
+    )
 
 
 def approval(durable: Durable, place: Place, asked: Gate) -> Plan[Decision]:

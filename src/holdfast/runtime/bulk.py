@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from uuid import UUID
 
 from holdfast.domain.backoff import Backoff
-from holdfast.domain.bulk import MOST_JOBS, Action, search_for
+from holdfast.domain.bulk import MOST_JOBS, Change, search_for
 from holdfast.domain.errors import BadInput, TooManyJobs
 from holdfast.domain.payload import PayloadCodec
 from holdfast.domain.search import Search
@@ -56,27 +56,27 @@ async def _run_chunk(connection: Any, operation_id: UUID, nth: int) -> list[int]
 
 
 def creating(
-    action: Action, search: Search, actor: str, reason: str | None, at_most: int | None = None
+    change: Change, search: Search, actor: str, reason: str | None, at_most: int | None = None
 ) -> Asking[UUID]:
     """Find the jobs and make the operation; to be carried out in one transaction, by `asked` or `aasked`."""
-    jobs = yield from _gathering(search_for(action, search))
+    jobs = yield from _gathering(search_for(change.action, search))
     if at_most is not None and len(jobs) > at_most:
         raise TooManyJobs(f"{len(jobs):,} jobs fit, more than the {at_most:,} that were expected: look again")
     operation_id = new_id()
-    yield bulk.create_operation(
-        operation_id, search.tenant, action, search.text, actor, reason, jobs, SETTINGS.definition()
+    yield bulk.begin_operation(
+        operation_id, search.tenant, change, search.text, actor, reason, jobs, SETTINGS.definition()
     )
     return operation_id
 
 
 def creating_of(
-    action: Action, jobs: Sequence[UUID], tenant: str | None, actor: str, reason: str | None
+    change: Change, jobs: Sequence[UUID], tenant: str | None, actor: str, reason: str | None
 ) -> Asking[UUID]:
     """Make an operation on these jobs; what it cannot be done to, or is another tenant's, is skipped."""
     chosen = list(dict.fromkeys(jobs))
     operation_id = new_id()
-    yield bulk.create_operation(
-        operation_id, tenant, action, _written(chosen), actor, reason, chosen, SETTINGS.definition()
+    yield bulk.begin_operation(
+        operation_id, tenant, change, _written(chosen), actor, reason, chosen, SETTINGS.definition()
     )
     return operation_id
 

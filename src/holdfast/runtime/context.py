@@ -137,13 +137,15 @@ class Context(JobContext):
         expires_in: timedelta | float | None = None,
         on_expiry: OnExpiry = "fail",
         self_approval: bool = False,
+        bulk: bool = False,
     ) -> Coroutine[Any, Any, Decision]:
         """Ask people, without a worker, and go on once they have approved; denied or expired, the job is FAILED.
 
         Question and facts must be the same in every attempt: make them from the payload and from saved steps.
+        With bulk=True people may approve it together with others, in one go; the others are read one by one.
         """
         asked = asking.gate(
-            self.hidden, question, facts, approvers, quorum, expires_in, on_expiry, self_approval
+            self.hidden, question, facts, approvers, quorum, expires_in, on_expiry, self_approval, bulk
         )
         return self.carry_out(asking.approval(self.durable, self.durable.begin(name, "approval"), asked))
 
@@ -262,10 +264,11 @@ class SyncContext(JobContext):
         expires_in: timedelta | float | None = None,
         on_expiry: OnExpiry = "fail",
         self_approval: bool = False,
+        bulk: bool = False,
     ) -> Decision:
         """Ask people, without a worker, and go on once they have approved; see Context.approval."""
         asked = asking.gate(
-            self.hidden, question, facts, approvers, quorum, expires_in, on_expiry, self_approval
+            self.hidden, question, facts, approvers, quorum, expires_in, on_expiry, self_approval, bulk
         )
         return self.carry_out(asking.approval(self.durable, self.durable.begin(name, "approval"), asked))
 

@@ -10,7 +10,7 @@ from holdfast.domain.search import parse, quoted
 from holdfast.domain.states import Status
 from holdfast.runtime.handle import AsyncHandle, Handle, as_uuid
 from holdfast.runtime.link import Link
-from holdfast.store import finish
+from holdfast.store import change, finish
 from holdfast.store.call import Call
 from holdfast.store.foreign import aask_through, ask_through
 from holdfast.store.ids import new_id
@@ -66,6 +66,40 @@ class Steering:
         """Retry a FAILED job as a new job that names it."""
         new = self.link.perform(finish.retry(as_uuid(job_id), actor, reason, new_id()))
         return Handle(self.link, new, created=True, decode=json.loads)
+
+    def reprioritise(
+        self, job_id: UUID | str, priority: int, *, actor: str | None = None, reason: str | None = None
+    ) -> None:
+        """Give a job that has not ended another priority, -100 to 100; one that runs has it from its next attempt on."""
+        self.link.perform(change.reprioritise(as_uuid(job_id), priority, actor, reason))
+
+    def move(
+        self, job_id: UUID | str, queue: str, *, actor: str | None = None, reason: str | None = None
+    ) -> None:
+        """Put a job that waits into another queue."""
+        self.link.perform(change.move_to_queue(as_uuid(job_id), queue, actor, reason))
+
+    def delete(self, job_id: UUID | str, *, actor: str | None = None, reason: str | None = None) -> None:
+        """Delete a job that has ended, with its history; the audit keeps who did it."""
+        self.link.perform(change.delete_job(as_uuid(job_id), actor, reason))
+
+    async def areprioritise(
+        self, job_id: UUID | str, priority: int, *, actor: str | None = None, reason: str | None = None
+    ) -> None:
+        """Give a job another priority; see reprioritise."""
+        await self.link.aperform(change.reprioritise(as_uuid(job_id), priority, actor, reason))
+
+    async def amove(
+        self, job_id: UUID | str, queue: str, *, actor: str | None = None, reason: str | None = None
+    ) -> None:
+        """Put a job that waits into another queue."""
+        await self.link.aperform(change.move_to_queue(as_uuid(job_id), queue, actor, reason))
+
+    async def adelete(
+        self, job_id: UUID | str, *, actor: str | None = None, reason: str | None = None
+    ) -> None:
+        """Delete a job that has ended; see delete."""
+        await self.link.aperform(change.delete_job(as_uuid(job_id), actor, reason))
 
     def set_tenant_weight(self, tenant: str, weight: int) -> None:
         """Give a tenant that many jobs, 1 to 1000, for every one that another tenant gets."""

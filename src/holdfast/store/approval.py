@@ -1,7 +1,7 @@
 """Approvals: asking with the attempt's fence, deciding, and reading how they stand. A token never comes here, only its hash."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
@@ -12,10 +12,12 @@ from holdfast.domain.approval import (
     Gate,
     Invitation,
     Seen,
+    Told,
     Verdict,
     Voice,
     check_words,
     token_hash,
+    told_of,
 )
 from holdfast.domain.job import ClaimedJob
 from holdfast.domain.redaction import Hidden
@@ -57,6 +59,23 @@ def decide(
     return function(
         "decide", approval_id, actor, verdict, reason, origin, seen_hash,
         read=_read_answer, types=("uuid", "text", "text", "text", "text", "text"),
+    )  # fmt: skip
+
+
+def approve_together(
+    seen: Sequence[tuple[UUID, str]], actor: str, reason: str | None, origin: str | None
+) -> Call[list[Told]]:
+    """Approve several for a person, each bound to what was seen of it; those whose gates do not allow it are refused."""
+    ids, hashes = [approval_id for approval_id, _ in seen], [version for _, version in seen]
+    check_words(actor=actor, reason=reason, origin=origin, seen_hash="".join(hashes))
+
+    def read(rows: list[Row]) -> list[Told]:
+        answers = {approval_id: told_of(approval_id, Answer(*answer), actor) for approval_id, *answer in rows}
+        return [answers[approval_id] for approval_id in dict.fromkeys(ids)]
+
+    return function(
+        "approve_together", ids, hashes, actor, reason, origin,
+        read=read, types=("uuid[]", "text[]", "text", "text", "text"),
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from holdfast.domain.bulk import Action, Operation, Refusal
+from holdfast.domain.bulk import Change, Operation, Refusal
 from holdfast.domain.states import Status
 from holdfast.store.call import Call, Row, function, nothing, query
 
@@ -17,10 +17,10 @@ class ChunkOutcome(NamedTuple):
     skipped: int
 
 
-def create_operation(
+def begin_operation(
     operation_id: UUID,
     tenant: str | None,
-    action: Action,
+    change: Change,
     search: str,
     actor: str,
     reason: str | None,
@@ -29,8 +29,9 @@ def create_operation(
 ) -> Call[None]:
     """Make an operation, and the job that carries it out."""
     return function(
-        "create_operation", operation_id, tenant, action, search, actor, reason, list(jobs), json.dumps([definition]),
-        read=nothing, types=("", "text", "text", "text", "text", "text", "uuid[]", "jsonb"),
+        "begin_operation", operation_id, tenant, change.action, change.priority, change.queue, search, actor, reason, list(jobs),
+        json.dumps([definition]),
+        read=nothing, types=("", "text", "text", "int", "text", "text", "text", "text", "uuid[]", "jsonb"),
     )  # fmt: skip
 
 

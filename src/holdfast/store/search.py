@@ -213,6 +213,9 @@ class _Statement(Conditions):
 _HALVES = ("j.holder is not null", "j.status <> 'RUNNING'")
 _TOUCHED: dict[str, LiteralString] = {
     "cancel": "not holdfast.is_own_task(j.task)",
+    "reprioritise": "not holdfast.is_own_task(j.task)",
+    "move": "not holdfast.is_own_task(j.task)",
+    "delete": "not holdfast.is_own_task(j.task)",
     # A FAILED job stays FAILED: only that nobody has retried it tells that it can be.
     "retry": "not holdfast.is_own_task(j.task) and not exists (select from holdfast.job r where r.retry_of = j.id)",
 }
@@ -300,7 +303,7 @@ def _read_statuses(rows: list[Row]) -> dict[Status, Counted]:
 
 
 def search_names(limit: int = 500) -> Call[list[tuple[str, str]]]:
-    """Name what searches can name: declared tasks and queues, each after its field."""
+    """Name what people look for by its name, each after its kind: declared tasks and queues, tenants with usage, schedules."""
     return query("search_names", lambda rows: [(field, name) for field, name in rows], limit=limit)
 
 

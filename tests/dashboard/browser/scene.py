@@ -156,7 +156,7 @@ def _declare_what_asks(app: Holdfast) -> None:
     async def refund(ctx: Context, order_id: int, amount: int) -> str:
         decision = await ctx.approval(
             "large refund", question=f"Refund {amount} € of order {order_id}?",
-            facts={"amount": amount, "customer": "ana@example.com", "risk": "low"}, approvers=["ann", "cleo"],
+            facts={"amount": amount, "customer": "ana@example.com", "risk": "low"}, approvers=["ann", "cleo"], bulk=True,
         )  # fmt: skip
         return str(decision.decided_by)
 

@@ -79,7 +79,7 @@ def test_the_list_of_keys_the_search_the_theme_and_the_pause_have_keys(page: Pag
 
 def test_a_key_opens_a_box_that_jumps_anywhere(page: Page) -> None:
     press(page, "Control+k")
-    box = page.get_by_role("dialog", name="Go to")
+    box = page.get_by_role("dialog", name="Go to, or do")
     expect(box).to_be_visible()
     box.get_by_label("A page, a job's id").fill("sched")
     press(page, "Enter")

@@ -162,12 +162,12 @@ def test_five_thousand_failed_jobs_are_run_again_at_once(chromium: Browser, plac
         expect(page.locator("#operation-preview tbody tr")).to_have_count(5)
         page.get_by_label("Reason").fill("the bank is back")
         page.get_by_label("Type 5000 to confirm").fill("500")
-        page.get_by_role("button", name="Run again", exact=True).click()
+        page.get_by_role("button", name="Run again: 5,000 jobs").click()
         expect(page).to_have_url(
             re.compile("/operations/new")
         )  # the browser does not let another number pass
         page.get_by_label("Type 5000 to confirm").fill("5000")
-        page.get_by_role("button", name="Run again", exact=True).click()
+        page.get_by_role("button", name="Run again: 5,000 jobs").click()
         expect(page.get_by_role("status").first).to_have_text("Begun: 5,000 jobs are run again.")
         expect(page.locator("#operation-progress")).to_contain_text("0 of 5,000 run again")
         seen = watch_progress(page)

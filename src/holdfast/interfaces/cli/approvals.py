@@ -9,7 +9,7 @@ from uuid import UUID
 import click
 
 from holdfast.domain.errors import ApprovalNotFound
-from holdfast.interfaces.cli.commands import Command, Group
+from holdfast.interfaces.cli.commands import CONFLICT, Command, Group
 from holdfast.interfaces.cli.invocation import actor, current, say
 from holdfast.interfaces.cli.job_ids import find_by_beginning
 from holdfast.interfaces.cli.output import Column, as_json, clock_time, dim, emit, emit_one, plain
@@ -73,12 +73,18 @@ def show(approval_id: str) -> None:
 
 
 @approval.command(cls=Command)
-@click.argument("approval_id", metavar="ID")
+@click.argument("approval_ids", metavar="ID…", nargs=-1, required=True)
 @click.option("--reason", help="Why, for the history.")
 @click.option("--as", "--actor", "who", metavar="NAME", help="Who decides [your user name].")
-def approve(approval_id: str, reason: str | None, who: str | None) -> None:
-    """Approve; with the last approval that its quorum needs, the job goes on. Exit code 5: somebody else decided first."""
-    found = _find(approval_id)
+def approve(approval_ids: tuple[str, ...], reason: str | None, who: str | None) -> None:
+    """Approve; with the last approval that its quorum needs, the job goes on. Exit code 5: somebody else decided first.
+
+    Several at once only where their gates say bulk=True; each is told what came of it.
+    """
+    if len(approval_ids) > 1:
+        _approve_together([_find(each) for each in approval_ids], actor(who), reason)
+        return
+    found = _find(approval_ids[0])
     _tell(found, _approvals().approve(found, actor=actor(who), reason=reason, origin=_origin()))
 
 
@@ -90,6 +96,20 @@ def deny(approval_id: str, reason: str, who: str | None) -> None:
     """Deny: the job is FAILED. Exit code 5: somebody else decided first."""
     found = _find(approval_id)
     _tell(found, _approvals().deny(found, actor=actor(who), reason=reason, origin=_origin()))
+
+
+def _approve_together(approval_ids: list[UUID], who: str, reason: str | None) -> None:
+    approvals = _approvals()
+    seen = {each: approvals.get(each).bound_hash for each in approval_ids}
+    told = approvals.approve_together(seen, actor=who, reason=reason, origin=_origin())
+    emit(
+        [{"id": one.approval_id, "counts": one.counts, "says": one.says} for one in told],
+        [Column("ID"), Column("WHAT CAME OF IT")],
+        [[str(one.approval_id), ("" if one.counts else "NOT DECIDED: ") + plain(one.says)] for one in told],
+        "nothing was asked",
+    )
+    if not all(one.counts for one in told):
+        raise click.exceptions.Exit(CONFLICT)
 
 
 def _approvals() -> "Approvals":

@@ -1,4 +1,4 @@
-"""Retrying and cancelling many jobs at once: `--all-matching`, with `--dry-run` to look first."""
+"""Doing something to many jobs at once: `--all-matching`, with `--dry-run` to look first."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,15 +7,21 @@ from typing import Any
 
 import click
 
-from holdfast.domain.bulk import Action, search_for
+from holdfast.domain.bulk import Action, Change, search_for
 from holdfast.domain.search import Search
-from holdfast.interfaces.cli.invocation import confirm, current, say
+from holdfast.interfaces.cli.invocation import confirm, confirm_by_typing, current, say
 from holdfast.interfaces.cli.output import clock_time, emit_one, plain
 from holdfast.interfaces.cli.searching import read_search, taken, with_options
 
 _SAMPLES = 5
 _COUNTED = 10_000
-_DONE: dict[Action, str] = {"retry": "retried", "cancel": "cancelled"}
+_DONE: dict[Action, str] = {
+    "retry": "retried",
+    "cancel": "cancelled",
+    "reprioritise": "given their priority",
+    "move": "moved",
+    "delete": "deleted",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,7 @@ def many(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def operate(
-    action: Action, job_id: str | None, which: Many, actor: str, reason: str | None, *, then_wait: bool
+    change: Change, job_id: str | None, which: Many, actor: str, reason: str | None, *, then_wait: bool
 ) -> None:
     """Do something to all jobs that match, by a job that a worker carries out."""
     from holdfast.interfaces.cli.waiting import wait_for
@@ -61,6 +67,7 @@ def operate(
         raise click.UsageError("give an ID, or --all-matching with -q, not both")
     if not which.all_matching:
         raise click.UsageError("give an ID, or --all-matching with a search: -q 'task:charge error:Timeout'")
+    action = change.action
     if which.dry_run:
         _preview(action, which.search)
         return
@@ -68,16 +75,25 @@ def operate(
     if counted.number == 0 and counted.is_all:
         say(f"no job that can be {_DONE[action]} fits")
         return
-    confirm(f"{action.capitalize()} {_number(counted.number, counted.is_all)}?")
+    question = f"{action.capitalize()} {_number(counted.number, counted.is_all)}{_to(change)}?"
+    if action == "delete":
+        confirm_by_typing(question, str(counted.number) if counted.is_all else "all")
+    else:
+        confirm(question)
     with current().link.transaction() as transaction:
         transaction.perform(enter("*"))
-        made = asked(creating(action, which.search, actor, reason), transaction.perform)
+        made = asked(creating(change, which.search, actor, reason), transaction.perform)
     if then_wait:
         say(f"operation {made}")
         wait_for(made, None)
         return
     line = f"operation {made}: they will be {_DONE[action]} by a worker; holdfast job show {made} says how far it is"
     emit_one({"id": made, "action": action}, [line])
+
+
+def _to(change: Change) -> str:
+    set_to = change.queue if change.priority is None else change.priority
+    return "" if set_to is None else f" to {set_to}"
 
 
 def _preview(action: Action, search: Search) -> None:

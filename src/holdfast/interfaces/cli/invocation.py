@@ -145,6 +145,16 @@ def confirm(question: str) -> None:
     click.confirm(question, abort=True, err=True)
 
 
+def confirm_by_typing(question: str, word: str) -> None:
+    """Ask before something that cannot be undone; where nobody can answer, --yes has to say it."""
+    if current().yes:
+        return
+    if not sys.stdin.isatty():
+        raise click.UsageError(f"{question} Nobody can answer here: say --yes")
+    if click.prompt(f"{question} Type {word} to confirm", err=True) != word:
+        raise click.Abort
+
+
 @contextmanager
 def progress(what: str, steps: int) -> Iterator[Callable[[], None]]:
     """Show a progress bar on stderr while somebody watches; give the function that advances it."""

@@ -1,4 +1,4 @@
-"""`holdfast job`: list, show, follow, wait for, retry and cancel jobs."""
+"""`holdfast job`: list, show, follow, wait for, retry, cancel and change jobs."""
 
 from dataclasses import asdict
 from datetime import timedelta
@@ -7,10 +7,11 @@ from uuid import UUID
 
 import click
 
+from holdfast.domain.bulk import Change
 from holdfast.domain.states import Status
 from holdfast.interfaces.cli.bulk import many, operate
 from holdfast.interfaces.cli.commands import Command, Group
-from holdfast.interfaces.cli.invocation import actor, confirm, current, say
+from holdfast.interfaces.cli.invocation import actor, confirm, confirm_by_typing, current, say
 from holdfast.interfaces.cli.job_ids import find_id
 from holdfast.interfaces.cli.moments import Duration
 from holdfast.interfaces.cli.output import Column, badge, clock_time, emit, emit_one, plain
@@ -26,7 +27,7 @@ _WORTH_A_QUESTION = Status.RUNNING
 
 @click.group(cls=Group)
 def job() -> None:
-    """List, show, follow, wait for, retry and cancel jobs. IDs may be shortened where the beginning is unique."""
+    """List, show, follow, wait for, retry, cancel and change jobs. IDs may be shortened where the beginning is unique."""
 
 
 @job.command("list", cls=Command)
@@ -115,6 +116,9 @@ def wait(job_id: str, timeout: timedelta | None) -> None:
 
 _REASON = click.option("--reason", help="Why, for the history.")
 _ACTOR = click.option("--actor", "who", help="Who, for the history [your user name].")
+_WAIT = click.option(
+    "--wait", "then_wait", is_flag=True, help="With --all-matching: wait until all are dealt with."
+)
 
 
 @job.command(cls=Command)
@@ -130,7 +134,7 @@ def retry(job_id: str | None, which: "Many", reason: str | None, who: str | None
     from holdfast.store.ids import new_id
 
     if job_id is None or which.is_asked_for:
-        operate("retry", job_id, which, actor(who), reason, then_wait=then_wait)
+        operate(Change("retry"), job_id, which, actor(who), reason, then_wait=then_wait)
         return
     old = find_id(job_id)
     new = current().link.perform(make_retry(old, actor(who), reason, new_id()))
@@ -146,7 +150,7 @@ def retry(job_id: str | None, which: "Many", reason: str | None, who: str | None
 @many
 @_REASON
 @_ACTOR
-@click.option("--wait", "then_wait", is_flag=True, help="With --all-matching: wait until all are dealt with.")
+@_WAIT
 def cancel(job_id: str | None, which: "Many", reason: str | None, who: str | None, then_wait: bool) -> None:
     """Cancel a job that has not ended, or all that match a search.
 
@@ -155,12 +159,80 @@ def cancel(job_id: str | None, which: "Many", reason: str | None, who: str | Non
     from holdfast.store.finish import cancel as make_cancel
 
     if job_id is None or which.is_asked_for:
-        operate("cancel", job_id, which, actor(who), reason, then_wait=then_wait)
+        operate(Change("cancel"), job_id, which, actor(who), reason, then_wait=then_wait)
         return
     found = find_id(job_id)
     _ask_if_running(found)
     status = current().link.perform(make_cancel(found, actor(who), reason))
     emit_one({"id": found, "status": str(status)}, [f"{badge(str(status))} {found}"])
+
+
+@job.command(cls=Command)
+@click.argument("job_id", metavar="[ID]", required=False)
+@click.option(
+    "--to", "priority", type=click.IntRange(-100, 100), required=True, help="-100 to 100, larger first."
+)
+@many
+@_REASON
+@_ACTOR
+@_WAIT
+def reprioritise(
+    job_id: str | None, priority: int, which: "Many", reason: str | None, who: str | None, then_wait: bool
+) -> None:
+    """Give a job that has not ended another priority, or all that match a search.
+
+    A point is 36 seconds in line. One that runs has it from its next attempt on.
+    """
+    from holdfast.store.change import reprioritise as make_reprioritise
+
+    if job_id is None or which.is_asked_for:
+        operate(
+            Change("reprioritise", priority=priority), job_id, which, actor(who), reason, then_wait=then_wait
+        )
+        return
+    found = find_id(job_id)
+    current().link.perform(make_reprioritise(found, priority, actor(who), reason))
+    emit_one({"id": found, "priority": priority}, [f"{found} has priority {priority}"])
+
+
+@job.command(cls=Command)
+@click.argument("job_id", metavar="[ID]", required=False)
+@click.option("--to", "to_queue", required=True, metavar="QUEUE", help="The queue that it goes to.")
+@many
+@_REASON
+@_ACTOR
+@_WAIT
+def move(
+    job_id: str | None, to_queue: str, which: "Many", reason: str | None, who: str | None, then_wait: bool
+) -> None:
+    """Put a job that waits into another queue, or all that match a search. One that runs is not moved."""
+    from holdfast.store.change import move_to_queue
+
+    if job_id is None or which.is_asked_for:
+        operate(Change("move", queue=to_queue), job_id, which, actor(who), reason, then_wait=then_wait)
+        return
+    found = find_id(job_id)
+    current().link.perform(move_to_queue(found, to_queue, actor(who), reason))
+    emit_one({"id": found, "queue": to_queue}, [f"{found} is in queue {plain(to_queue)}"])
+
+
+@job.command(cls=Command)
+@click.argument("job_id", metavar="[ID]", required=False)
+@many
+@_REASON
+@_ACTOR
+@_WAIT
+def delete(job_id: str | None, which: "Many", reason: str | None, who: str | None, then_wait: bool) -> None:
+    """Delete a job that has ended, with its history, or all that match a search. The audit keeps who did it."""
+    from holdfast.store.change import delete_job
+
+    if job_id is None or which.is_asked_for:
+        operate(Change("delete"), job_id, which, actor(who), reason, then_wait=then_wait)
+        return
+    found = find_id(job_id)
+    confirm_by_typing(f"Delete {found} and its history for ever?", "delete")
+    current().link.perform(delete_job(found, actor(who), reason))
+    emit_one({"id": found, "deleted": True}, [f"deleted {found}"])
 
 
 def _ask_if_running(job_id: UUID) -> None:

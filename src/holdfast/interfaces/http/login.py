@@ -28,6 +28,7 @@ _LINK_FIELDS = frozenset({"code"})
 _HTML = headers("style-src 'self'; form-action 'self'")
 _LINK_HTML = headers("script-src 'self'; style-src 'self'; form-action 'self'")
 _WRONG = "Name or password is wrong."
+_LONGEST_NAME = 200  # of a person; more is nobody's
 _TOO_MANY = "Too many tries. Wait a while, then try again."
 
 
@@ -48,14 +49,15 @@ class Door:
         self._access.require_own_page(request)
         form = await read_form(request, _FIELDS)
         next_to = next_path(form.get("next"))
-        match await self._sessions.log_in(_arrival(request, form.get("name", "")), form.get("password", "")):
+        name = form.get("name", "")
+        match await self._sessions.log_in(_arrival(request, name), form.get("password", "")):
             case LoggedIn() as made:
                 return _inside(request, made, next_to)
             case Refused():
-                return _page(request, next_to, HTTPStatus.UNAUTHORIZED, _WRONG)
+                return _page(request, next_to, HTTPStatus.UNAUTHORIZED, _WRONG, name=name)
             case TooManyTries() as turned_away:
                 wait = {"Retry-After": str(math.ceil(turned_away.wait.total_seconds()))}
-                return _page(request, next_to, HTTPStatus.TOO_MANY_REQUESTS, _TOO_MANY, wait)
+                return _page(request, next_to, HTTPStatus.TOO_MANY_REQUESTS, _TOO_MANY, wait, name=name)
             case other:
                 assert_never(other)
 
@@ -115,10 +117,13 @@ def _page(
     status: HTTPStatus = HTTPStatus.OK,
     says: str | None = None,
     more: Mapping[str, str] | None = None,
+    *,
+    name: str = "",
 ) -> Response:
     text = pages.get_template("login.html").render(
-        action=_within(request, "/login"), style=_within(request, "/login.css"), next=next_to, says=says
-    )
+        action=_within(request, "/login"), style=_within(request, "/login.css"), next=next_to, says=says,
+        name=name[:_LONGEST_NAME],
+    )  # fmt: skip
     return Response(text, status, {**_HTML, **(more or {})}, media_type="text/html")
 
 

@@ -495,19 +495,7 @@ begin
              limit p_limit - v_count
                for update skip locked) as old;
     if v_ids is not null then
-      delete from holdfast.dispatch d where d.job_id = any (v_ids);
-      delete from holdfast.callback_nonce n where n.job_id = any (v_ids);
-      delete from holdfast.attempt a where a.job_id = any (v_ids);
-      delete from holdfast.log_part l where l.job_id = any (v_ids);
-      delete from holdfast.step s where s.job_id = any (v_ids);
-      delete from holdfast.checkpoint c where c.job_id = any (v_ids);
-      delete from holdfast.progress p where p.job_id = any (v_ids);
-      delete from holdfast.activity a where a.job_id = any (v_ids);
-      delete from holdfast.wait w where w.job_id = any (v_ids);
-      delete from holdfast.dependency d where d.job_id = any (v_ids) or d.needs = any (v_ids);
-      delete from holdfast.job_history h where h.job_id = any (v_ids);
-      perform holdfast.remove_approvals(v_ids);
-      delete from holdfast.job j where j.id = any (v_ids);
+      perform holdfast.remove_jobs(v_ids);
       v_count := v_count + cardinality(v_ids);
     end if;
     exit when v_count >= p_limit;
@@ -523,6 +511,43 @@ end $$;
 CREATE FUNCTION holdfast.approval_error(p_type text, p_message text) RETURNS jsonb
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN jsonb_build_object('type', p_type, 'kind', 'approval', 'recoverable', false, 'message', p_message);
+
+--
+-- Name: approve_together(uuid[], text[], text, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.approve_together(p_approvals uuid[], p_seen_hashes text[], p_actor text, p_reason text DEFAULT NULL::text, p_origin text DEFAULT NULL::text) RETURNS TABLE(approval_id uuid, result text, job_id uuid, decision text, decided_by text, decided_at timestamp with time zone, reason text, approvals integer, quorum integer, problem text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_id uuid;
+  v_seen_hash text;
+  v_gate holdfast.approval;
+  v_answer holdfast.answer;
+begin
+  perform holdfast.check_words('approve', p_reason, p_origin);
+  perform holdfast.check_voter(p_actor);
+  if cardinality(p_approvals) > 100 or cardinality(p_approvals) is distinct from cardinality(p_seen_hashes) or array_position(p_seen_hashes, null) is not null then
+    raise exception 'at most 100 approvals are given together, each with what was seen of it' using errcode = 'HF005', hint = 'Nothing was decided.';
+  end if;
+  for v_id, v_seen_hash in
+    select u.id, u.seen
+      from unnest(p_approvals, p_seen_hashes) as u (id, seen)
+     order by (select a.job_id from holdfast.approval a where a.id = u.id), u.id
+  loop
+    v_gate := holdfast.open_approval(v_id);
+    if v_gate.id is null then
+      v_answer := holdfast.unknown_approval();
+    elsif v_gate.decided_at is null and not v_gate.bulk then
+      v_answer := holdfast.how_it_stands(v_id, 'refused');
+      v_answer.problem := 'its gate does not let it be approved together with others: decide it alone';
+    else
+      v_answer := holdfast.vote(v_gate, btrim(p_actor), 'person', 'approve', p_reason, p_origin, v_seen_hash);
+    end if;
+    return query select v_id, (v_answer).*;
+  end loop;
+end $$;
 
 --
 -- Name: are_strings(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -700,6 +725,40 @@ begin
 end $$;
 
 --
+-- Name: begin_operation(uuid, text, text, integer, text, text, text, text, uuid[], jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.begin_operation(p_id uuid, p_tenant text, p_action text, p_priority integer, p_queue text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_chunks int := (cardinality(p_jobs) + 499) / 500;
+begin
+  perform holdfast.require_own(p_tenant, 'an operation');
+  if p_action = 'reprioritise' then
+    perform holdfast.check_priority(p_priority);
+  elsif p_action = 'move' then
+    perform holdfast.check_queue(p_queue);
+  end if;
+  insert into holdfast.operation (id, tenant, action, priority, queue, search, actor, reason, total)
+  values (p_id, p_tenant, p_action, p_priority, p_queue, p_search, p_actor, p_reason, cardinality(p_jobs))
+  on conflict (id) do nothing;
+  if not found then
+    return;
+  end if;
+  insert into holdfast.operation_chunk (operation_id, nth, jobs)
+  select p_id, n, p_jobs[(n - 1) * 500 + 1 : n * 500]
+    from generate_series(1, v_chunks) as n;
+  perform holdfast.enqueue_many(
+    jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
+      'id', p_id, 'task', 'holdfast.bulk', 'payload', jsonb_build_object('chunks', v_chunks, 'total', cardinality(p_jobs)),
+      'tenant', p_tenant, 'requested_by', p_actor,
+      'label', left(format('%s %s jobs%s: %s', p_action, cardinality(p_jobs), ' to ' || coalesce(p_priority::text, p_queue), p_search), 500)))),
+    p_declared);
+end $$;
+
+--
 -- Name: begin_replay(uuid, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -794,6 +853,7 @@ CREATE TABLE holdfast.approval (
     decided_by text,
     decided_from text,
     reason text,
+    bulk boolean DEFAULT false NOT NULL,
     CONSTRAINT approval_decision_has_a_time_and_a_name CHECK ((((decision IS NULL) = (decided_at IS NULL)) AND ((decision IS NULL) = (decided_by IS NULL)))),
     CONSTRAINT approval_decision_is_known CHECK ((decision = ANY (ARRAY['approved'::text, 'denied'::text, 'expired'::text, 'cancelled'::text]))),
     CONSTRAINT approval_facts_are_an_object CHECK ((jsonb_typeof(facts) = 'object'::text)),
@@ -815,10 +875,10 @@ declare
   v_name text := holdfast.holder_name(p_job.holder);
   v_actor text := current_setting('holdfast.actor', true);
 begin
-  insert into holdfast.approval (id, job_id, attempt, name, question, facts, approvers, quorum, requester, self_approval, bound_hash,
+  insert into holdfast.approval (id, job_id, attempt, name, question, facts, approvers, quorum, requester, self_approval, bulk, bound_hash,
                                  asked_at, expires_at, on_expiry)
   values (p_gate.id, p_gate.job_id, p_gate.attempt, p_gate.name, p_gate.question, p_gate.facts, p_gate.approvers, p_gate.quorum,
-          p_gate.requester, p_gate.self_approval, p_gate.bound_hash, p_gate.asked_at, p_gate.expires_at, p_gate.on_expiry);
+          p_gate.requester, p_gate.self_approval, p_gate.bulk, p_gate.bound_hash, p_gate.asked_at, p_gate.expires_at, p_gate.on_expiry);
   perform set_config('holdfast.actor', v_name, true);
   update holdfast.job j
      set status = 'WAITING_FOR_APPROVAL', approval_id = p_gate.id, holder = null, deadline_at = null, claim_order = null, due_at = null,
@@ -1070,6 +1130,38 @@ CREATE FUNCTION holdfast.channel_tenant(p_channel text) RETURNS text
     RETURN CASE WHEN starts_with(p_channel, 'tenant:'::text) THEN substr(p_channel, 8) ELSE NULL::text END;
 
 --
+-- Name: check_priority(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.check_priority(p_priority integer) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if p_priority is null or p_priority not between -100 and 100 then
+    raise exception 'a priority is -100 to 100, not %', coalesce(p_priority::text, 'null') using errcode = 'HF005';
+  end if;
+end $$;
+
+--
+-- Name: check_queue(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.check_queue(p_queue text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if p_queue is null or p_queue = 'holdfast'
+     or not (exists (select from holdfast.queue q where q.name = p_queue)
+             or exists (select from holdfast.worker w where w.died_at is null and w.queues ? p_queue)) then
+    raise exception 'jobs cannot be moved to %: %', quote_nullable(left(p_queue, 200)),
+        case when p_queue = 'holdfast' then 'it is Holdfast''s own queue' else 'no task declares this queue, and no worker serves it' end
+      using errcode = 'HF005', hint = 'holdfast queue list shows the queues.';
+  end if;
+end $$;
+
+--
 -- Name: check_run(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -1120,6 +1212,20 @@ begin
     v_ended := v_ended + holdfast.check_run(v_job)::int;
   end loop;
   return v_ended;
+end $$;
+
+--
+-- Name: check_voter(text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.check_voter(p_actor text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if coalesce(length(btrim(p_actor)), 0) not between 1 and 200 or holdfast.person(p_actor) = 'system' then
+    raise exception 'an approval is decided by somebody: % is nobody''s name', quote_nullable(left(p_actor, 200)) using errcode = 'HF005';
+  end if;
 end $$;
 
 --
@@ -1729,28 +1835,11 @@ end $$;
 --
 
 CREATE FUNCTION holdfast.create_operation(p_id uuid, p_tenant text, p_action text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
-declare
-  v_chunks int := (cardinality(p_jobs) + 499) / 500;
-begin
-  perform holdfast.require_own(p_tenant, 'an operation');
-  insert into holdfast.operation (id, tenant, action, search, actor, reason, total)
-  values (p_id, p_tenant, p_action, p_search, p_actor, p_reason, cardinality(p_jobs))
-  on conflict (id) do nothing;
-  if not found then
-    return;
-  end if;
-  insert into holdfast.operation_chunk (operation_id, nth, jobs)
-  select p_id, n, p_jobs[(n - 1) * 500 + 1 : n * 500]
-    from generate_series(1, v_chunks) as n;
-  perform holdfast.enqueue_many(
-    jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
-      'id', p_id, 'task', 'holdfast.bulk', 'payload', jsonb_build_object('chunks', v_chunks, 'total', cardinality(p_jobs)),
-      'tenant', p_tenant, 'requested_by', p_actor, 'label', left(format('%s %s jobs: %s', p_action, cardinality(p_jobs), p_search), 500)))),
-    p_declared);
-end $$;
+  select holdfast.begin_operation(p_id, p_tenant, p_action, null, null, p_search, p_actor, p_reason, p_jobs, p_declared)
+$$;
 
 --
 -- Name: create_person(text, text, text, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1813,9 +1902,7 @@ declare
   v_gate holdfast.approval;
 begin
   perform holdfast.check_words(p_decision, p_reason, p_origin);
-  if coalesce(length(btrim(p_actor)), 0) not between 1 and 200 or holdfast.person(p_actor) = 'system' then
-    raise exception 'an approval is decided by somebody: % is nobody''s name', quote_nullable(left(p_actor, 200)) using errcode = 'HF005';
-  end if;
+  perform holdfast.check_voter(p_actor);
   v_gate := holdfast.open_approval(p_approval);
   if v_gate.id is null then
     return holdfast.unknown_approval();
@@ -1912,6 +1999,21 @@ CREATE FUNCTION holdfast.definitions(p_tasks jsonb) RETURNS TABLE(name text, que
      COALESCE(t.options, '{}'::jsonb) AS "coalesce"
     FROM jsonb_to_recordset(definitions.p_tasks) t(name text, queue text, priority smallint, max_retries smallint, crash_cap smallint, timeout double precision, retention double precision, unique_by jsonb, key_scope text, manual_retries smallint, manual_retries_per text, options jsonb);
 END;
+
+--
+-- Name: delete_job(uuid, text, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.delete_job(p_id uuid, p_actor text DEFAULT NULL::text, p_reason text DEFAULT NULL::text, p_address text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_job holdfast.job := holdfast.lock_job(p_id);
+begin
+  perform holdfast.require_changeable('delete', v_job);
+  perform holdfast.take_away(v_job, p_actor, p_address, p_reason, null);
+end $$;
 
 --
 -- Name: delete_schedule(text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -4825,6 +4927,22 @@ CREATE FUNCTION holdfast.moment(p_at timestamp with time zone) RETURNS text
     RETURN to_char((p_at AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD HH24:MI:SS "UTC"'::text);
 
 --
+-- Name: move_to_queue(uuid, text, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.move_to_queue(p_id uuid, p_queue text, p_actor text DEFAULT NULL::text, p_reason text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_job holdfast.job := holdfast.lock_job(p_id);
+begin
+  perform holdfast.check_queue(p_queue);
+  perform holdfast.require_changeable('move', v_job);
+  perform holdfast.put_into_queue(v_job, p_queue, p_actor, p_reason);
+end $$;
+
+--
 -- Name: mute_rule(text, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5206,8 +5324,11 @@ CREATE TABLE holdfast.operation (
     actor text NOT NULL,
     reason text,
     total integer NOT NULL,
-    CONSTRAINT operation_action_is_known CHECK ((action = ANY (ARRAY['retry'::text, 'cancel'::text]))),
-    CONSTRAINT operation_reason_has_500_characters_at_most CHECK ((length(reason) <= 500))
+    priority smallint,
+    queue text,
+    CONSTRAINT operation_action_is_known CHECK ((action = ANY (ARRAY['retry'::text, 'cancel'::text, 'reprioritise'::text, 'move'::text, 'delete'::text]))),
+    CONSTRAINT operation_reason_has_500_characters_at_most CHECK ((length(reason) <= 500)),
+    CONSTRAINT operation_says_what_its_jobs_get CHECK ((((action = 'reprioritise'::text) = (priority IS NOT NULL)) AND ((action = 'move'::text) = (queue IS NOT NULL))))
 );
 
 --
@@ -5220,28 +5341,35 @@ CREATE FUNCTION holdfast.operate(p_operation holdfast.operation, p_job uuid) RET
     AS $$
 declare
   v_reason text := concat_ws(' ', p_operation.reason, format('(operation %s)', p_operation.id));
-  v_status holdfast.job_status;
+  v_job holdfast.job;
+  v_problem text;
 begin
-  select j.status into v_status
+  select * into v_job
     from holdfast.job j
    where j.id = p_job and (p_operation.tenant is null or j.tenant = p_operation.tenant)
      for no key update;
   if not found then
     return 'it is not there any more';
   end if;
-  if p_operation.action = 'cancel' then
-    if holdfast.is_terminal(v_status) then
-      return format('it is %s', v_status);
-    end if;
-    perform holdfast.cancel(p_job, p_operation.actor, v_reason);
-    return null;
+  if p_operation.action = 'retry' then
+    begin
+      perform holdfast.retry(p_job, p_operation.actor, v_reason);
+      return null;
+    exception when sqlstate 'HF008' then
+      return sqlerrm;
+    end;
   end if;
-  begin
-    perform holdfast.retry(p_job, p_operation.actor, v_reason);
-    return null;
-  exception when sqlstate 'HF008' then
-    return sqlerrm;
-  end;
+  v_problem := holdfast.why_unchanged(p_operation.action, v_job);
+  if v_problem is not null then
+    return v_problem;
+  end if;
+  case p_operation.action
+    when 'cancel' then perform holdfast.cancel(p_job, p_operation.actor, v_reason);
+    when 'reprioritise' then perform holdfast.put_at(v_job, p_operation.priority, p_operation.actor, v_reason);
+    when 'move' then perform holdfast.put_into_queue(v_job, p_operation.queue, p_operation.actor, v_reason);
+    when 'delete' then perform holdfast.take_away(v_job, p_operation.actor, null, p_operation.reason, p_operation.id);
+  end case;
+  return null;
 end $$;
 
 --
@@ -5527,7 +5655,8 @@ begin
       join holdfast.job_history h on h.job_id = taken.job_id and h.seq = taken.seq),
   moves as materialized (
     select f.job_id, f.seq, f.from_status, f.to_status, f.attempt, f.at, f.metadata,
-           j.queue::text, j.task::text, j.tenant::text, j.subject::text, j.retry_count, j.compensates is not null as undoes,
+           case when j.ties & 16 = 0 then j.queue::text else holdfast.queue_at(j.id, f.seq, j.queue) end as queue,
+           j.task::text, j.tenant::text, j.subject::text, j.retry_count, j.compensates is not null as undoes,
            case when f.from_status = 'RUNNING' then f.at - f.began end as ran,
            case when f.from_status = 'RUNNING' and o.since is not null then f.at - greatest(o.since, f.began) end as ran_outside,
            case when f.to_status = 'RUNNING' then greatest(f.at - f.since, interval '0') end as waited
@@ -5607,7 +5736,12 @@ begin
     select e.queue, e.task, e.status, sum(e.entered), sum(e.departed)
       from (select l.queue, l.task, l.to_status as status, l.n as entered, 0 as departed from lots l
             union all
-            select l.queue, l.task, l.from_status, 0, l.n from lots l where l.from_status is not null) as e
+            select l.queue, l.task, l.from_status, 0, l.n from lots l where l.from_status is not null
+            union all
+            select q.name, h.task, (h.data ->> 'status')::holdfast.job_status, q.entered, 1 - q.entered
+              from happenings h
+              cross join lateral (values (h.data ->> 'to', 1), (h.data ->> 'from', 0)) as q (name, entered)
+             where h.kind = 'job.moved') as e
      group by e.queue, e.task, e.status
     on conflict (queue, task, status) do update set entered = t.entered + excluded.entered, departed = t.departed + excluded.departed),
   used as (
@@ -5640,7 +5774,8 @@ begin
          where t.name = m.task and jsonb_typeof(t.options -> 'feed_fields') = 'array') as fields on true
      where m.subject is not null or m.tenant is not null
     union all
-    select h.job_id, h.at, 1, h.id, h.subject, h.tenant, h.kind, jsonb_build_object('task', h.task) || coalesce(h.data, '{}')
+    select h.job_id, h.at, 1, h.id, h.subject, h.tenant, h.kind,
+           jsonb_build_object('task', h.task) || coalesce(h.data, '{}') - 'reason'   -- a person's words are for the history
       from happenings h
      where h.subject is not null or h.tenant is not null),
   addressed as materialized (
@@ -5726,6 +5861,65 @@ begin
 end $$;
 
 --
+-- Name: put_at(holdfast.job, integer, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.put_at(p_job holdfast.job, p_priority integer, p_actor text, p_reason text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  if p_job.priority = p_priority then
+    return;
+  end if;
+  update holdfast.job j
+     set priority = p_priority, claim_order = holdfast.place_in_line(holdfast.ready_since(j.claim_order, j.priority), p_priority)
+   where j.id = p_job.id;
+  perform holdfast.note(p_job.id, 'job.reprioritised', p_actor,
+            jsonb_strip_nulls(jsonb_build_object('from', p_job.priority, 'to', p_priority, 'reason', p_reason)));
+  if p_job.claim_order is not null then
+    perform holdfast.wake(array[p_job.queue::text]);   -- a claim may have passed it over while it was locked
+  end if;
+end $$;
+
+--
+-- Name: put_into_queue(holdfast.job, text, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.put_into_queue(p_job holdfast.job, p_queue text, p_actor text, p_reason text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_old_key text := 'queue:' || p_job.queue;
+  v_is_limited boolean := exists (select from holdfast.queue q where q.name = p_queue and q.job_limit is not null);
+  v_freed text[];
+begin
+  if p_job.queue = p_queue then
+    return;
+  end if;
+  update holdfast.job j
+     set queue = p_queue,
+         ties = j.ties | 16 | v_is_limited::int,
+         due_at = case when j.held_by = 'limit:' || v_old_key then coalesce(j.due_at, holdfast.clock()) else j.due_at end,
+         held_by = nullif(j.held_by, 'limit:' || v_old_key)
+   where j.id = p_job.id
+  returning j.* into p_job;
+  if v_is_limited and p_job.claim_order is not null then
+    perform holdfast.leave_line(p_job, null);
+  end if;
+  with given as (
+    delete from holdfast.slot s where s.job_id = p_job.id and s.key = v_old_key returning s.key, s.n)
+  select array_agg(g.key) filter (where g.n is not null) into v_freed from given g;
+  perform holdfast.note(p_job.id, 'job.moved', p_actor, jsonb_strip_nulls(jsonb_build_object(
+            'from', substr(v_old_key, 7), 'to', p_queue, 'status', p_job.status, 'seq', p_job.seq, 'reason', p_reason)));
+  if v_freed is not null then
+    perform holdfast.offer_slots(v_freed);
+  end if;
+  perform holdfast.wake(array[p_queue]);
+end $$;
+
+--
 -- Name: put_notification(uuid, text, text, text, uuid, uuid, text, text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5784,6 +5978,21 @@ begin
              is distinct from
              (excluded.task, excluded.payload, excluded.options, excluded.missed, excluded.overlap, excluded.cron, excluded.every, excluded.tz, excluded.declared));
 end $$;
+
+--
+-- Name: queue_at(uuid, integer, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.queue_at(p_job uuid, p_seq integer, p_queue text) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select coalesce((select a.data ->> 'from'
+                     from holdfast.activity a
+                    where a.job_id = p_job and a.kind = 'job.moved' and (a.data ->> 'seq')::int >= p_seq
+                    order by a.id
+                    limit 1), p_queue)
+$$;
 
 --
 -- Name: queue; Type: TABLE; Schema: holdfast; Owner: -
@@ -5946,6 +6155,7 @@ begin
   v_gate.quorum := coalesce((p_gate ->> 'quorum')::int, 1);
   v_gate.requester := p_job.requested_by;
   v_gate.self_approval := coalesce((p_gate ->> 'self_approval')::boolean, false);
+  v_gate.bulk := coalesce((p_gate ->> 'bulk')::boolean, false);
   v_gate.asked_at := holdfast.clock();
   v_gate.expires_at := v_gate.asked_at + make_interval(secs => (p_gate ->> 'expires_in')::float8);
   v_gate.on_expiry := coalesce(p_gate ->> 'on_expiry', 'fail');
@@ -6414,6 +6624,30 @@ CREATE FUNCTION holdfast.remove_approvals(p_ids uuid[]) RETURNS void
 $$;
 
 --
+-- Name: remove_jobs(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.remove_jobs(p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  delete from holdfast.dispatch d where d.job_id = any (p_ids);
+  delete from holdfast.callback_nonce n where n.job_id = any (p_ids);
+  delete from holdfast.attempt a where a.job_id = any (p_ids);
+  delete from holdfast.log_part l where l.job_id = any (p_ids);
+  delete from holdfast.step s where s.job_id = any (p_ids);
+  delete from holdfast.checkpoint c where c.job_id = any (p_ids);
+  delete from holdfast.progress p where p.job_id = any (p_ids);
+  delete from holdfast.activity a where a.job_id = any (p_ids);
+  delete from holdfast.wait w where w.job_id = any (p_ids);
+  delete from holdfast.dependency d where d.job_id = any (p_ids) or d.needs = any (p_ids);
+  delete from holdfast.job_history h where h.job_id = any (p_ids);
+  perform holdfast.remove_approvals(p_ids);
+  delete from holdfast.job j where j.id = any (p_ids);
+end $$;
+
+--
 -- Name: report_progress(uuid, integer, uuid, double precision, double precision, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -6431,6 +6665,22 @@ begin
 end $$;
 
 --
+-- Name: reprioritise(uuid, integer, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.reprioritise(p_id uuid, p_priority integer, p_actor text DEFAULT NULL::text, p_reason text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_job holdfast.job := holdfast.lock_job(p_id);
+begin
+  perform holdfast.check_priority(p_priority);
+  perform holdfast.require_changeable('reprioritise', v_job);
+  perform holdfast.put_at(v_job, p_priority, p_actor, p_reason);
+end $$;
+
+--
 -- Name: require_bounds(text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -6445,6 +6695,24 @@ begin
   if p_tenant is not null and not holdfast.has_roles() then
     raise exception 'this database has a single role, and cannot keep tenants apart: nobody can be bound to one'
       using errcode = 'HF016', hint = 'Migrate it once by a login that may create roles.';
+  end if;
+end $$;
+
+--
+-- Name: require_changeable(text, holdfast.job); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.require_changeable(p_action text, p_job holdfast.job) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_problem text := holdfast.why_unchanged(p_action, p_job);
+begin
+  if v_problem is not null then
+    raise exception 'job % cannot be %: %', p_job.id,
+        case p_action when 'move' then 'moved' when 'delete' then 'deleted' else 'given another priority' end, v_problem
+      using errcode = 'HF001';
   end if;
 end $$;
 
@@ -6805,6 +7073,10 @@ begin
     raise exception 'operation % has no chunk %', p_operation, p_nth using errcode = 'HF005';
   end if;
   if v_chunk.finished_at is null then
+    perform from holdfast.job j
+      where j.id = any (v_chunk.jobs) and (v_operation.tenant is null or j.tenant = v_operation.tenant)
+      order by j.id
+        for no key update;
     select coalesce(jsonb_agg(jsonb_build_object('job', t.job, 'why', t.why)) filter (where t.why is not null), '[]')
       into v_refusals
       from (select u.job, holdfast.operate(v_operation, u.job) as why
@@ -7461,6 +7733,24 @@ begin
   perform holdfast.clear_line(p_limit);
   perform holdfast.heal(p_limit);
   expired := holdfast.expire_approvals(p_limit);
+end $$;
+
+--
+-- Name: take_away(holdfast.job, text, text, text, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.take_away(p_job holdfast.job, p_actor text, p_address text, p_reason text, p_operation uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  insert into holdfast.audit (actor, address, action, target, tenant, reason, data)
+  values (coalesce(p_actor, holdfast.actor()), p_address, 'job.delete', p_job.id::text, p_job.tenant, p_reason, jsonb_strip_nulls(jsonb_build_object(
+            'task', p_job.task, 'queue', p_job.queue, 'status', p_job.status, 'attempt', p_job.attempt, 'created_at', p_job.created_at,
+            'finished_at', p_job.finished_at, 'operation', p_operation)));
+  perform set_config('holdfast.retention', pg_current_xact_id()::text, true);
+  perform holdfast.remove_jobs(array[p_job.id::uuid]);
+  perform set_config('holdfast.retention', '', true);
 end $$;
 
 --
@@ -8254,6 +8544,25 @@ CREATE FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time zone) RE
              ELSE true
          END;
 END;
+
+--
+-- Name: why_unchanged(text, holdfast.job); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.why_unchanged(p_action text, p_job holdfast.job) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  return case
+    when p_action = 'delete' and not holdfast.is_terminal(p_job.status) then format('it is %s: only what has ended can be deleted', p_job.status)
+    when p_action <> 'delete' and holdfast.is_terminal(p_job.status) then format('it is %s', p_job.status)
+    when p_action = 'move' and p_job.status = 'RUNNING' then 'it is RUNNING: stop it, or wait for the end of its attempt'
+    when p_action = 'move' and holdfast.is_own_task(p_job.task) then 'it is Holdfast''s own, and stays in its queue'
+    when p_action = 'delete' and holdfast.is_needed(p_job.id, p_job.parent_id) then 'a job that has not ended needs it, or what undoes it has not ended'
+    when p_action = 'delete' and holdfast.awaits_projection(p_job.id) then 'its end has not been counted yet: try again in a moment'
+  end;
+end $$;
 
 --
 -- Name: wish_of_worker(uuid, text, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -9557,6 +9866,12 @@ ALTER TABLE ONLY holdfast.worker
 CREATE INDEX activity_by_xid ON holdfast.activity USING btree (xid);
 
 --
+-- Name: activity_of_changes; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX activity_of_changes ON holdfast.activity USING btree (xid) WHERE (kind = ANY (ARRAY['job.reprioritised'::text, 'job.moved'::text]));
+
+--
 -- Name: activity_of_job; Type: INDEX; Schema: holdfast; Owner: -
 --
 
@@ -9992,7 +10307,7 @@ ALTER TABLE holdfast.approval ENABLE ALWAYS TRIGGER approval_is_not_truncated;
 -- Name: approval approval_question_is_immutable; Type: TRIGGER; Schema: holdfast; Owner: -
 --
 
-CREATE TRIGGER approval_question_is_immutable BEFORE UPDATE OF id, job_id, attempt, name, question, facts, approvers, quorum, requester, self_approval, bound_hash, asked_at, expires_at, on_expiry ON holdfast.approval FOR EACH ROW WHEN (((((((((((((((old.id IS DISTINCT FROM new.id) OR (old.job_id IS DISTINCT FROM new.job_id)) OR (old.attempt IS DISTINCT FROM new.attempt)) OR ((old.name)::text IS DISTINCT FROM (new.name)::text)) OR (old.question IS DISTINCT FROM new.question)) OR ((old.facts)::text IS DISTINCT FROM (new.facts)::text)) OR (old.approvers IS DISTINCT FROM new.approvers)) OR (old.quorum IS DISTINCT FROM new.quorum)) OR (old.requester IS DISTINCT FROM new.requester)) OR (old.self_approval IS DISTINCT FROM new.self_approval)) OR (old.bound_hash IS DISTINCT FROM new.bound_hash)) OR (old.asked_at IS DISTINCT FROM new.asked_at)) OR (old.expires_at IS DISTINCT FROM new.expires_at)) OR (old.on_expiry IS DISTINCT FROM new.on_expiry))) EXECUTE FUNCTION holdfast.refuse('what an approval asks never changes: a decision is about what was asked');
+CREATE TRIGGER approval_question_is_immutable BEFORE UPDATE OF id, job_id, attempt, name, question, facts, approvers, quorum, requester, self_approval, bulk, bound_hash, asked_at, expires_at, on_expiry ON holdfast.approval FOR EACH ROW WHEN ((((((((((((((((old.id IS DISTINCT FROM new.id) OR (old.job_id IS DISTINCT FROM new.job_id)) OR (old.attempt IS DISTINCT FROM new.attempt)) OR ((old.name)::text IS DISTINCT FROM (new.name)::text)) OR (old.question IS DISTINCT FROM new.question)) OR ((old.facts)::text IS DISTINCT FROM (new.facts)::text)) OR (old.approvers IS DISTINCT FROM new.approvers)) OR (old.quorum IS DISTINCT FROM new.quorum)) OR (old.requester IS DISTINCT FROM new.requester)) OR (old.self_approval IS DISTINCT FROM new.self_approval)) OR (old.bulk IS DISTINCT FROM new.bulk)) OR (old.bound_hash IS DISTINCT FROM new.bound_hash)) OR (old.asked_at IS DISTINCT FROM new.asked_at)) OR (old.expires_at IS DISTINCT FROM new.expires_at)) OR (old.on_expiry IS DISTINCT FROM new.on_expiry))) EXECUTE FUNCTION holdfast.refuse('what an approval asks never changes: a decision is about what was asked');
 
 ALTER TABLE holdfast.approval ENABLE ALWAYS TRIGGER approval_question_is_immutable;
 
@@ -11958,6 +12273,14 @@ REVOKE ALL ON FUNCTION holdfast.apply_retention(p_limit integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.approval_error(p_type text, p_message text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION approve_together(p_approvals uuid[], p_seen_hashes text[], p_actor text, p_reason text, p_origin text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.approve_together(p_approvals uuid[], p_seen_hashes text[], p_actor text, p_reason text, p_origin text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.approve_together(p_approvals uuid[], p_seen_hashes text[], p_actor text, p_reason text, p_origin text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.approve_together(p_approvals uuid[], p_seen_hashes text[], p_actor text, p_reason text, p_origin text) TO holdfast_unbound;
+
+--
 -- Name: FUNCTION are_strings(p_list jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -12007,6 +12330,14 @@ GRANT ALL ON FUNCTION holdfast.beat(p_worker uuid, p_ids uuid[], p_claim_ids uui
 
 REVOKE ALL ON FUNCTION holdfast.begin_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid, p_token_hash bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.begin_delivery(p_job uuid, p_attempt integer, p_claim_id uuid, p_notification uuid, p_token_hash bytea) TO holdfast_worker;
+
+--
+-- Name: FUNCTION begin_operation(p_id uuid, p_tenant text, p_action text, p_priority integer, p_queue text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.begin_operation(p_id uuid, p_tenant text, p_action text, p_priority integer, p_queue text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.begin_operation(p_id uuid, p_tenant text, p_action text, p_priority integer, p_queue text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.begin_operation(p_id uuid, p_tenant text, p_action text, p_priority integer, p_queue text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION begin_replay(p_id uuid, p_actor text); Type: ACL; Schema: holdfast; Owner: -
@@ -12144,6 +12475,18 @@ REVOKE ALL ON FUNCTION holdfast.causes(p_rule holdfast.alert_rule, p_now timesta
 REVOKE ALL ON FUNCTION holdfast.channel_tenant(p_channel text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION check_priority(p_priority integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.check_priority(p_priority integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION check_queue(p_queue text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.check_queue(p_queue text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION check_run(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -12158,6 +12501,12 @@ GRANT ALL ON FUNCTION holdfast.check_run(p_job uuid) TO holdfast_unbound;
 --
 
 REVOKE ALL ON FUNCTION holdfast.check_runs(p_limit integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION check_voter(p_actor text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.check_voter(p_actor text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION check_words(p_decision text, p_reason text, p_origin text); Type: ACL; Schema: holdfast; Owner: -
@@ -12342,6 +12691,14 @@ GRANT ALL ON FUNCTION holdfast.declare_tasks(p_tasks jsonb) TO holdfast_unbound;
 --
 
 REVOKE ALL ON FUNCTION holdfast.definitions(p_tasks jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION delete_job(p_id uuid, p_actor text, p_reason text, p_address text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.delete_job(p_id uuid, p_actor text, p_reason text, p_address text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.delete_job(p_id uuid, p_actor text, p_reason text, p_address text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.delete_job(p_id uuid, p_actor text, p_reason text, p_address text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION delete_schedule(p_name text); Type: ACL; Schema: holdfast; Owner: -
@@ -13240,6 +13597,14 @@ REVOKE ALL ON FUNCTION holdfast.missed_schedules(p_rule holdfast.alert_rule, p_n
 REVOKE ALL ON FUNCTION holdfast.moment(p_at timestamp with time zone) FROM PUBLIC;
 
 --
+-- Name: FUNCTION move_to_queue(p_id uuid, p_queue text, p_actor text, p_reason text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.move_to_queue(p_id uuid, p_queue text, p_actor text, p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.move_to_queue(p_id uuid, p_queue text, p_actor text, p_reason text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.move_to_queue(p_id uuid, p_queue text, p_actor text, p_reason text) TO holdfast_unbound;
+
+--
 -- Name: FUNCTION mute_rule(p_rule text, p_muted boolean); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -13447,6 +13812,18 @@ GRANT ALL ON FUNCTION holdfast.publish(p_channel text, p_kind text, p_data jsonb
 REVOKE ALL ON FUNCTION holdfast.put_aside(p_job holdfast.job, p_due_at timestamp with time zone, p_held_by text, p_reason text, p_logs jsonb) FROM PUBLIC;
 
 --
+-- Name: FUNCTION put_at(p_job holdfast.job, p_priority integer, p_actor text, p_reason text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.put_at(p_job holdfast.job, p_priority integer, p_actor text, p_reason text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION put_into_queue(p_job holdfast.job, p_queue text, p_actor text, p_reason text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.put_into_queue(p_job holdfast.job, p_queue text, p_actor text, p_reason text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION put_notification(p_id uuid, p_kind text, p_channel text, p_recipient text, p_alert uuid, p_approval uuid, p_subject text, p_body text, p_priority integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -13457,6 +13834,12 @@ REVOKE ALL ON FUNCTION holdfast.put_notification(p_id uuid, p_kind text, p_chann
 --
 
 REVOKE ALL ON FUNCTION holdfast.put_schedule(p_definition jsonb, p_declared boolean, p_replace boolean) FROM PUBLIC;
+
+--
+-- Name: FUNCTION queue_at(p_job uuid, p_seq integer, p_queue text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.queue_at(p_job uuid, p_seq integer, p_queue text) FROM PUBLIC;
 
 --
 -- Name: TABLE queue; Type: ACL; Schema: holdfast; Owner: -
@@ -13634,6 +14017,12 @@ REVOKE ALL ON FUNCTION holdfast.release_slots(p_ids uuid[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.remove_approvals(p_ids uuid[]) FROM PUBLIC;
 
 --
+-- Name: FUNCTION remove_jobs(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.remove_jobs(p_ids uuid[]) FROM PUBLIC;
+
+--
 -- Name: FUNCTION report_progress(p_job uuid, p_attempt integer, p_claim_id uuid, p_done double precision, p_total double precision, p_note text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -13641,10 +14030,24 @@ REVOKE ALL ON FUNCTION holdfast.report_progress(p_job uuid, p_attempt integer, p
 GRANT ALL ON FUNCTION holdfast.report_progress(p_job uuid, p_attempt integer, p_claim_id uuid, p_done double precision, p_total double precision, p_note text) TO holdfast_worker;
 
 --
+-- Name: FUNCTION reprioritise(p_id uuid, p_priority integer, p_actor text, p_reason text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.reprioritise(p_id uuid, p_priority integer, p_actor text, p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.reprioritise(p_id uuid, p_priority integer, p_actor text, p_reason text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.reprioritise(p_id uuid, p_priority integer, p_actor text, p_reason text) TO holdfast_unbound;
+
+--
 -- Name: FUNCTION require_bounds(p_tenant text); Type: ACL; Schema: holdfast; Owner: -
 --
 
 REVOKE ALL ON FUNCTION holdfast.require_bounds(p_tenant text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION require_changeable(p_action text, p_job holdfast.job); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.require_changeable(p_action text, p_job holdfast.job) FROM PUBLIC;
 
 --
 -- Name: FUNCTION require_own(p_tenant text, p_what text); Type: ACL; Schema: holdfast; Owner: -
@@ -13929,6 +14332,12 @@ GRANT ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT retur
 GRANT ALL ON FUNCTION holdfast.sweep(p_limit integer, OUT died bigint, OUT returned bigint, OUT overdue bigint, OUT expired bigint) TO holdfast_maint;
 
 --
+-- Name: FUNCTION take_away(p_job holdfast.job, p_actor text, p_address text, p_reason text, p_operation uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.take_away(p_job holdfast.job, p_actor text, p_address text, p_reason text, p_operation uuid) FROM PUBLIC;
+
+--
 -- Name: FUNCTION take_dispatches(p_worker uuid, p_executors text[], p_limit integer, p_lease double precision); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -14121,6 +14530,12 @@ GRANT SELECT ON TABLE holdfast.quota TO holdfast_unbound;
 --
 
 REVOKE ALL ON FUNCTION holdfast.wanted(p_jobs jsonb, p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION why_unchanged(p_action text, p_job holdfast.job); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.why_unchanged(p_action text, p_job holdfast.job) FROM PUBLIC;
 
 --
 -- Name: FUNCTION wish_of_worker(p_worker uuid, p_wish text, p_actor text, p_reason text); Type: ACL; Schema: holdfast; Owner: -

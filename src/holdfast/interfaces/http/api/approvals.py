@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import Field
 
 from holdfast.domain.access import Scope
-from holdfast.domain.approval import Approval, accepted
+from holdfast.domain.approval import Approval, Told, accepted
 from holdfast.domain.errors import ApprovalNotFound
 from holdfast.interfaces.http.api.words import Limit, Name, Reason
 from holdfast.interfaces.http.operation import ApiCall, Body, Operations, Page, Query, View
@@ -15,6 +15,8 @@ from holdfast.interfaces.http.problem import CHANGED, CONFLICT, FORBIDDEN, INVAL
 from holdfast.store import approval as store
 
 approvals = Operations("approvals")
+
+MOST_TOGETHER = 100
 
 
 class VoiceView(View):
@@ -41,6 +43,7 @@ class ApprovalView(View):
     approvals: int
     requester: str | None
     self_approval: bool
+    bulk: Annotated[bool, Field(description="Whether it may be approved together with others")]
     version: Annotated[str, Field(description="What a decision is bound to; the ETag")]
     asked_at: datetime
     expires_at: datetime | None
@@ -96,6 +99,59 @@ async def list_approvals(call: ApiCall, query: ApprovalsQuery) -> ApprovalsView:
     found = await call.ask(wanted)
     further = str(found[-1].id) if len(found) == query.limit else None
     return ApprovalsView(items=[ApprovalView.of(each) for each in found], next=further)
+
+
+class SeenApproval(Body):
+    """An approval, and the version of it that was seen."""
+
+    id: UUID
+    version: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[0-9a-f]+$")]
+
+
+class TogetherBody(Body):
+    """Approvals that are given in one go; each gate must allow it."""
+
+    approvals: Annotated[list[SeenApproval], Field(min_length=1, max_length=MOST_TOGETHER)]
+    reason: Reason | None = None
+
+
+class ToldView(View):
+    """What came of one of them; `counts` is whether the voice was taken."""
+
+    id: UUID
+    counts: bool
+    says: str
+    decision: str | None
+    decided_by: str | None
+    decided_at: datetime | None
+
+
+class TogetherView(View):
+    """What came of each, in the order in which they were named."""
+
+    items: list[ToldView]
+
+
+# Before the path of one approval, which would be asked for by the id "approve".
+@approvals.post("/approvals/approve", scope=Scope.APPROVE)
+async def approve_together(call: ApiCall, body: TogetherBody) -> TogetherView:
+    """Approve several whose gates allow it. Each is a decision of its own: who loses one of them gets the others."""
+    seen = {each.id: each.version for each in body.approvals}
+    answered = await call.ask(
+        store.approve_together(list(seen.items()), call.principal.name, body.reason, call.address)
+    )
+    for one in answered:
+        if one.counts:
+            await call.record("approval.approve", str(one.approval_id), body.reason, together=len(seen))
+    return TogetherView(items=[_told(one) for one in answered])
+
+
+def _told(one: Told) -> ToldView:
+    answer = one.answer
+    return ToldView(
+        id=one.approval_id, counts=one.counts, says=one.says, decision=answer.decision,
+        decided_by=answer.decided_by, decided_at=answer.decided_at,
+    )  # fmt: skip
 
 
 @approvals.get("/approvals/{approval_id}", problems=(NOT_FOUND,))

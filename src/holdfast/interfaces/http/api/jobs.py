@@ -32,9 +32,9 @@ from holdfast.interfaces.http.api.job_views import (
     TransitionView,
 )
 from holdfast.interfaces.http.api.payloads import may_see
-from holdfast.interfaces.http.api.words import ReasonBody
+from holdfast.interfaces.http.api.words import Name, Priority, ReasonBody
 from holdfast.interfaces.http.cursor import bad_cursor, link_next, read_cursor, read_id, write_cursor
-from holdfast.interfaces.http.operation import ApiCall, ListQuery, Operations, Query
+from holdfast.interfaces.http.operation import ApiCall, ListQuery, Operations, Query, View
 from holdfast.interfaces.http.problem import (
     CONFLICT,
     DUPLICATE_KEY,
@@ -46,7 +46,7 @@ from holdfast.interfaces.http.problem import (
 )
 from holdfast.runtime.alerts import OWN_PREFIX
 from holdfast.runtime.handle import pauses
-from holdfast.store import finish, inspect
+from holdfast.store import change, finish, inspect
 from holdfast.store.enqueue import enqueue_many
 from holdfast.store.ids import new_id
 from holdfast.store.outcome import job_outcome
@@ -260,6 +260,56 @@ async def wait_for_job(call: ApiCall, job_id: UUID, query: WaitQuery) -> JobView
         if outcome is None or outcome.status is not job.status:
             job = await find_own(call, job_id)
     return await _shown(call, job)
+
+
+# -- change ----------------------------------------------------------------------------------------------------------------
+
+
+class PriorityBody(ReasonBody):
+    """A place in the line: a point is 36 seconds."""
+
+    priority: Priority
+
+
+class QueueBody(ReasonBody):
+    """The queue that a job goes to."""
+
+    queue: Name
+
+
+class DeletedJobView(View):
+    """What was deleted; its payload is not told any more, and kept nowhere."""
+
+    id: UUID
+    task: str
+    status: Status
+
+
+@jobs.post("/jobs/{job_id}/reprioritise", scope=Scope.OPERATE, problems=(NOT_FOUND, CONFLICT))
+async def reprioritise_job(call: ApiCall, job_id: UUID, body: PriorityBody) -> JobView:
+    """Give a job that has not ended another priority; one that runs has it from its next attempt on."""
+    old = await find_own(call, job_id)
+    await call.ask(change.reprioritise(job_id, body.priority, call.principal.name, body.reason))
+    await call.record("job.reprioritise", str(job_id), body.reason, before=old.priority, after=body.priority)
+    return await show_job(call, job_id)
+
+
+@jobs.post("/jobs/{job_id}/move", scope=Scope.OPERATE, problems=(NOT_FOUND, CONFLICT))
+async def move_job(call: ApiCall, job_id: UUID, body: QueueBody) -> JobView:
+    """Put a job that waits into another queue, at the place in line that it has."""
+    old = await find_own(call, job_id)
+    await call.ask(change.move_to_queue(job_id, body.queue, call.principal.name, body.reason))
+    await call.record("job.move", str(job_id), body.reason, before=old.queue, after=body.queue)
+    return await show_job(call, job_id)
+
+
+@jobs.post("/jobs/{job_id}/delete", scope=Scope.ADMIN, problems=(NOT_FOUND, CONFLICT))
+async def delete_job(call: ApiCall, job_id: UUID, body: ReasonBody) -> DeletedJobView:
+    """Delete a job that has ended, with its history; that it was there, and who deleted it, stays in the audit."""
+    old = await find_own(call, job_id)
+    # The database writes the audit, whoever deletes.
+    await call.ask(change.delete_job(job_id, call.principal.name, body.reason, call.address))
+    return DeletedJobView.model_validate(old)
 
 
 # -- steer -----------------------------------------------------------------------------------------------------------------

@@ -1,23 +1,23 @@
-"""/operations: retry or cancel many jobs at once, after a look at what that would be."""
+"""/operations: do something to many jobs at once, after a look at what that would be."""
 
 from datetime import datetime
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import Field
 
 from holdfast.domain.access import Scope
-from holdfast.domain.bulk import Action, Operation, search_for
+from holdfast.domain.bulk import Action, Change, Operation, search_for
 from holdfast.domain.errors import OperationNotFound
 from holdfast.domain.search import LONGEST
 from holdfast.domain.states import Status
 from holdfast.interfaces.http.api.job_views import ListedJobView
 from holdfast.interfaces.http.api.jobs import read_search
-from holdfast.interfaces.http.api.words import ReasonBody
+from holdfast.interfaces.http.api.words import Name, Priority, ReasonBody
 from holdfast.interfaces.http.cursor import link_next, read_cursor, read_id, write_cursor
 from holdfast.interfaces.http.operation import ApiCall, Body, ListQuery, Operations, Page, Query, View
-from holdfast.interfaces.http.problem import CONFLICT, INVALID, NOT_FOUND, Refusal
+from holdfast.interfaces.http.problem import CONFLICT, FORBIDDEN, INVALID, NOT_FOUND, Refusal
 from holdfast.runtime.bulk import Asking, aasked, creating, creating_of
 from holdfast.store import bulk, finish
 from holdfast.store.search import count_jobs, find_jobs
@@ -49,9 +49,14 @@ class PreviewView(View):
 
 
 class NewOperationBody(Body):
-    """What is to be done, and to which jobs: those that fit q, or the named ones; nothing is done when more than at_most fit."""
+    """What is to be done, and to which jobs: those that fit q, or the named ones; nothing is done when more than at_most fit.
+
+    `reprioritise` needs a priority, `move` a queue; `delete` is for admins.
+    """
 
     action: Action
+    priority: Priority | None = None
+    queue: Name | None = None
     q: Annotated[str, Field(min_length=1, max_length=LONGEST)] | None = None
     jobs: Annotated[list[UUID], Field(min_length=1, max_length=MOST_NAMED)] | None = None
     reason: Annotated[str, Field(max_length=500)] | None = None
@@ -63,6 +68,8 @@ class OperationView(View):
 
     id: UUID
     action: Action
+    priority: int | None
+    queue: str | None
     q: str
     tenant: str | None
     actor: str
@@ -114,22 +121,35 @@ async def preview_operation(call: ApiCall, query: PreviewQuery) -> PreviewView:
 
 @operations.post("/operations", scope=Scope.OPERATE, status=HTTPStatus.CREATED, problems=(CONFLICT,))
 async def create_operation(call: ApiCall, body: NewOperationBody) -> OperationView:
-    """Retry or cancel all jobs that fit now, or those that are named; a job of Holdfast's own does it, 500 at a time."""
+    """Do something to all jobs that fit now, or to those that are named; a job of Holdfast's own does it, 500 at a time."""
+    if body.action == "delete" and not call.principal.may(Scope.ADMIN):
+        raise Refusal(FORBIDDEN, f"deleting jobs needs the scope {Scope.ADMIN}")
     operation_id = await aasked(_asking(call, body), call.ask)
     made = await _find(call, operation_id)
     await call.record(
-        f"operation.{body.action}", str(operation_id), body.reason, q=made.search, jobs=made.total
+        f"operation.{body.action}",
+        str(operation_id),
+        body.reason,
+        q=made.search,
+        jobs=made.total,
+        **_set_by(made),
     )
     return OperationView.of(made)
+
+
+def _set_by(made: Operation) -> dict[str, Any]:
+    told = {"priority": made.priority, "queue": made.queue}
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def _asking(call: ApiCall, body: NewOperationBody) -> Asking[UUID]:
     who = call.principal
     if (body.q is None) is (body.jobs is None):
         raise Refusal(INVALID, "say which jobs: either q or jobs")
+    change = Change(body.action, body.priority, body.queue)
     if body.jobs is not None:
-        return creating_of(body.action, body.jobs, who.tenant, who.name, body.reason)
-    return creating(body.action, read_search(call, body.q or ""), who.name, body.reason, body.at_most)
+        return creating_of(change, body.jobs, who.tenant, who.name, body.reason)
+    return creating(change, read_search(call, body.q or ""), who.name, body.reason, body.at_most)
 
 
 @operations.get("/operations")

@@ -24,6 +24,7 @@ INTEGRAL = BeforeValidator(_integral)
 Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 Reason: TypeAlias = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\x00]+$")]
 Seconds: TypeAlias = Annotated[float, Field(gt=0, le=31_536_000)]
+Priority: TypeAlias = Annotated[int, Field(ge=-100, le=100), INTEGRAL]
 Limit: TypeAlias = Annotated[int, Field(ge=1, le=200)]
 
 

@@ -28,6 +28,7 @@ from holdfast.interfaces.http.dashboard.page import (
     Asked,
     Done,
     Download,
+    NothingDone,
     Page,
     Panel,
     Section,
@@ -157,6 +158,8 @@ class Dashboard:
         try:
             async with self._window.acting(request, principal) as look:
                 done: Done | Shown = await action.acts(look=look, form=form, **request.path_params)
+        except NothingDone as nothing:
+            done = nothing.done
         except Refusal as refusal:
             done = Done(_said(refusal), _back(request))
         except Exception as error:  # noqa: BLE001 - a person is told in words

@@ -25,7 +25,7 @@ from holdfast.store.approval import count_waiting
 approvals = Section("approvals")
 
 MOST = 99  # on the badge
-_LISTED = 200
+LISTED = 200
 _LOOKED_AT = 50  # of those that are decided
 _RECENT = timedelta(days=7)
 _SIMILAR = 3
@@ -49,16 +49,17 @@ async def approval_badge(look: Look) -> dict[str, Any]:
 @approvals.panel("approvals", "jobs")
 async def approval_list(look: Look) -> dict[str, Any]:
     """List what waits for this person, what waits for others, and what was decided lately."""
-    waiting = (await look.at(list_approvals, ApprovalsQuery(limit=_LISTED))).items
+    waiting = (await look.at(list_approvals, ApprovalsQuery(limit=LISTED))).items
     now = await look.call.ask(database_clock())
     yours, others = _parted(waiting, look.principal)
     decided = (await look.at(list_approvals, ApprovalsQuery(status="decided", limit=_LOOKED_AT))).items
     recent = [each for each in decided if each.decided_at and each.decided_at > now - _RECENT]
     return {
         "sections": (("Yours", yours), ("Others'", others), ("Decided", _newest_decision_first(recent))),
-        "is_cut": len(waiting) == _LISTED,
+        "is_cut": len(waiting) == LISTED,
         "last": _newest_decision_first(decided)[:1],
         "decides": look.may(Scope.APPROVE),
+        "together": {each.id for each in yours if each.bulk},
     }
 
 
@@ -85,7 +86,7 @@ async def first_card(look: Look, asked: InboxAsked) -> dict[str, Any]:
 
 
 async def _first(look: Look) -> UUID | None:
-    waiting = (await look.at(list_approvals, ApprovalsQuery(limit=_LISTED))).items
+    waiting = (await look.at(list_approvals, ApprovalsQuery(limit=LISTED))).items
     yours, others = _parted(waiting, look.principal)
     return next((one.id for one in [*yours, *others]), None)
 

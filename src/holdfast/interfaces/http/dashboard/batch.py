@@ -26,21 +26,45 @@ from holdfast.interfaces.http.api.operations import (
     show_operation,
 )
 from holdfast.interfaces.http.api.words import ReasonBody
-from holdfast.interfaces.http.dashboard.jobs import going_on
+from holdfast.interfaces.http.dashboard.jobs import going_on, other_queues
 from holdfast.interfaces.http.dashboard.look import Look
-from holdfast.interfaces.http.dashboard.page import Asked, Done, Form, Section
+from holdfast.interfaces.http.dashboard.page import Asked, Done, Form, NothingDone, Section
 from holdfast.interfaces.http.operation import ListQuery
 from holdfast.interfaces.http.problem import INVALID, Refusal
 from holdfast.runtime.bulk import CHOSEN
 
 batch = Section("jobs")
 
-LABELS: dict[Action, str] = {"retry": "Run again", "cancel": "Stop"}
+LABELS: dict[Action, str] = {
+    "retry": "Run again",
+    "cancel": "Stop",
+    "reprioritise": "Set priority",
+    "move": "Move to another queue",
+    "delete": "Delete for ever",
+}
+HEADINGS: dict[Action, str] = {
+    "retry": "Run many jobs again",
+    "cancel": "Stop many jobs",
+    "reprioritise": "Give many jobs another priority",
+    "move": "Move many jobs to another queue",
+    "delete": "Delete many jobs",
+}
 EFFECTS: dict[Action, str] = {
     "retry": "Each failed job runs again as a new job with the same payload; the failed one stays as it is.",
     "cancel": "Each job that has not ended is cancelled; one that runs is told to stop. This cannot be undone.",
+    "reprioritise": "Each job that has not ended moves in its line by 36 seconds a point: larger is earlier. One that runs has it from its next attempt on.",
+    "move": "Each job that waits goes to the other queue, at the place in line that it has; that queue's pause and limit then count for it. One that runs is not moved.",
+    "delete": "Each job that has ended is taken away with its history, attempts, steps and approvals. The audit keeps that it was there, and who deleted it. This cannot be undone.",
 }
-DONE: dict[Action, str] = {"retry": "run again", "cancel": "stopped"}
+# Why nothing that fits can be dealt with so.
+NOTHING: dict[Action, str] = {
+    "retry": "run again: only failed jobs that nobody has run again can",
+    "cancel": "stopped: all have ended",
+    "reprioritise": "given another priority: all have ended",
+    "move": "moved: all run, or have ended",
+    "delete": "deleted: none has ended",
+}
+_DANGEROUS: frozenset[Action] = frozenset({"cancel", "delete"})
 # More than these are confirmed by typing how many they are; so is whatever cannot be undone.
 MANY = 100
 _EVERYTHING = "all"
@@ -60,6 +84,13 @@ class NewOperationAsked(Asked):
     q: Annotated[str, Field(max_length=LONGEST)] = ""
     pick: str = ""
     all: str = ""
+    priority: str = ""
+    queue: str = ""
+
+    @property
+    def heading(self) -> str:
+        """What the page is about."""
+        return HEADINGS[self.action]
 
     @property
     def several(self) -> Several:
@@ -82,9 +113,40 @@ def read_ids(text: str) -> tuple[UUID, ...]:
 
 def word_to_type(action: Action, count: int, *, is_all: bool) -> str | None:
     """Say what is typed to confirm: how many jobs there are, where that is many or cannot be undone."""
-    if action != "cancel" and count <= MANY and is_all:
+    if action not in _DANGEROUS and count <= MANY and is_all:
         return None
     return str(count) if is_all else _EVERYTHING
+
+
+def done_to(operation: OperationView) -> str:
+    """Say what became of each job that an operation was done to."""
+    match operation.action:
+        case "retry":
+            return "run again"
+        case "cancel":
+            return "stopped"
+        case "reprioritise":
+            return f"given priority {operation.priority}"
+        case "move":
+            return f"moved to {operation.queue}"
+        case "delete":
+            return "deleted"
+
+
+def label_of(operation: OperationView) -> str:
+    """Say what an operation does."""
+    match operation.action:
+        case "reprioritise":
+            return f"Set priority {operation.priority}"
+        case "move":
+            return f"Move to {operation.queue}"
+        case _:
+            return LABELS[operation.action]
+
+
+def may_do(look: Look, action: Action) -> bool:
+    """Whether this person may do it; the API says so again."""
+    return look.may(Scope.ADMIN if action == "delete" else Scope.OPERATE)
 
 
 def amount(number: int, *, is_all: bool = True) -> str:
@@ -124,7 +186,10 @@ async def operation_preview(look: Look, asked: NewOperationAsked) -> dict[str, A
         "label": LABELS[asked.action],
         "effect": EFFECTS[asked.action],
         "word": word_to_type(asked.action, number, is_all=is_all),
-        "may_operate": look.may(Scope.OPERATE),
+        "may_operate": may_do(look, asked.action),
+        "is_dangerous": asked.action in _DANGEROUS,
+        "nothing": NOTHING[asked.action],
+        "queues": await other_queues(look) if asked.action == "move" else [],
     }
 
 
@@ -147,12 +212,17 @@ class NewOperationForm(Form):
     number: Annotated[int, Field(ge=0)]
     counted: bool = False
     typed: str | None = None
+    priority: Annotated[int, Field(ge=-100, le=100)] | None = None
+    queue: Annotated[str, Field(max_length=200)] | None = None
     reason: Annotated[str, Field(min_length=1, max_length=500)]
 
     @property
     def preview(self) -> str:
         """Where it was looked at."""
-        told = {"action": self.action, "q": self.q, "pick": self.jobs}
+        told = {
+            "action": self.action, "q": self.q, "pick": self.jobs, "queue": self.queue,
+            "priority": None if self.priority is None else str(self.priority),
+        }  # fmt: skip
         return f"/operations/new?{urlencode({name: value for name, value in told.items() if value})}"
 
 
@@ -164,6 +234,8 @@ async def begin(look: Look, form: NewOperationForm) -> Done:
         return Done(f"Nothing was done: type {word} to confirm.", form.preview)
     body = NewOperationBody(
         action=form.action,
+        priority=form.priority,
+        queue=form.queue,
         q=None if form.jobs else form.q,
         jobs=list(read_ids(form.jobs)) if form.jobs else None,
         reason=form.reason,
@@ -172,9 +244,9 @@ async def begin(look: Look, form: NewOperationForm) -> Done:
     try:
         made = await look.at(create_operation, body)
     except (TooManyJobs, BadInput) as refused:
-        return Done(f"Nothing was done: {refused}", form.preview)
+        raise NothingDone(str(refused), form.preview) from refused
     are = "is" if made.total == 1 else "are"
-    return Done(f"Begun: {amount(made.total)} {are} {DONE[form.action]}.", f"/operations/{made.id}")
+    return Done(f"Begun: {amount(made.total)} {are} {done_to(made)}.", f"/operations/{made.id}")
 
 
 batch.page(
@@ -194,9 +266,7 @@ class ListAsked(Asked):
 def told_of(operation: OperationView) -> str:
     """Say in a sentence how far an operation has come."""
     dealt = operation.done + operation.skipped
-    left = (
-        f"{operation.done:,} of {operation.total:,} {DONE[operation.action]}, {operation.skipped:,} skipped"
-    )
+    left = f"{operation.done:,} of {operation.total:,} {done_to(operation)}, {operation.skipped:,} skipped"
     if operation.finished_at is None and operation.status is not None:
         return f"{left}. It goes on by itself; you may leave this page."
     if dealt < operation.total:
@@ -210,7 +280,7 @@ async def operation_progress(look: Look, operation_id: UUID) -> dict[str, Any]:
     operation = await look.at(show_operation, operation_id)
     return {
         "operation": operation,
-        "label": LABELS[operation.action],
+        "label": label_of(operation),
         "amount": amount(operation.total),
         "says": told_of(operation),
         "is_search": not operation.q.endswith(CHOSEN),
@@ -243,7 +313,7 @@ async def stop(look: Look, form: StopForm, operation_id: UUID) -> Done:
 async def operation_list(look: Look, asked: ListAsked) -> dict[str, Any]:
     """List operations, the newest first."""
     found = await look.at(list_operations, ListQuery(after=asked.after))
-    told = [(operation, LABELS[operation.action], amount(operation.total)) for operation in found.items]
+    told = [(operation, label_of(operation), amount(operation.total)) for operation in found.items]
     return {"operations": told, "next": found.next}
 
 

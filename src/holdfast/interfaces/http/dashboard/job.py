@@ -18,22 +18,21 @@ from holdfast.interfaces.http.api.job_story import (
     reveal_job,
     show_flow,
 )
-from holdfast.interfaces.http.api.job_views import JobView, StepView
+from holdfast.interfaces.http.api.job_views import StepView
 from holdfast.interfaces.http.api.jobs import (
-    cancel_job,
     list_attempts,
     list_history,
     list_steps,
-    retry_job,
     show_job,
 )
 from holdfast.interfaces.http.api.payloads import REVEALED_FOR
-from holdfast.interfaces.http.api.words import ReasonBody
 from holdfast.interfaces.http.dashboard.attempts import LEVELS, as_lines, attempts_of
 from holdfast.interfaces.http.dashboard.copying import as_curl, as_python, is_partly_hidden
 from holdfast.interfaces.http.dashboard.flow_graph import MOST_DRAWN, Edge, Node, flow_graph, grouped, outline
+from holdfast.interfaces.http.dashboard.job_actions import ReasonForm, together, why_not
+from holdfast.interfaces.http.dashboard.jobs import other_queues
 from holdfast.interfaces.http.dashboard.look import Look
-from holdfast.interfaces.http.dashboard.page import Asked, Done, File, Form, Section
+from holdfast.interfaces.http.dashboard.page import Asked, Done, File, Section
 from holdfast.interfaces.http.dashboard.rendering import as_json, short_id
 from holdfast.interfaces.http.dashboard.state_picture import state_picture
 from holdfast.interfaces.http.dashboard.timeline import FILTERS, Filter, Told, folded, timeline
@@ -50,7 +49,6 @@ ZOOMS: dict[Zoom, str] = {"fit": "Fit", "50": "50 %", "100": "100 %", "200": "20
 MOST_EDGES = 1500
 _MOST_LINES = 600  # of the graph as a list
 _PART, _MOST_PARTS = 200, 5
-Reason = Annotated[str, Field(min_length=1, max_length=500)]
 Values: TypeAlias = dict[str, Any]
 
 
@@ -83,22 +81,18 @@ async def job_header(look: Look, job_id: UUID) -> Values:
     shown = await look.at(show_job, job_id)
     activity = await look.at(list_activity, job_id, ListQuery(limit=1))
     facts, hooks = JobFacts.of(shown), look.call.hooks
+    cannot = await why_not(shown, look)
     return {
         "job": shown,
         "progress": None if shown.status.is_terminal else activity.progress,
         "why": shown.why.partition("; decide: holdfast approval")[0],  # here, there is a button
-        "not_again": why_not_again(shown, may=look.may(Scope.OPERATE))
-        or await _unless_allowed(look, retry_job, facts),
-        "not_stopped": why_not_stopped(shown, may=look.may(Scope.OPERATE))
-        or await _unless_allowed(look, cancel_job, facts),
+        "cannot": cannot,
+        "refusals": together(cannot),
+        "queues": [] if cannot["Move"] else await other_queues(look, shown.queue),
         "given": hooks.words_for(facts) if hooks.format_args is not None else None,
         "links": hooks.links_for(facts),
         "may_approve": look.may(Scope.APPROVE),
     }
-
-
-async def _unless_allowed(look: Look, action: Callable[..., Awaitable[Any]], facts: JobFacts) -> str | None:
-    return None if await look.allows(action, facts) else "this application does not let you"
 
 
 @job.panel("jobs")
@@ -108,24 +102,6 @@ async def job_tab(look: Look, asked: JobAsked, job_id: UUID) -> Values:
 
 
 JOB_PAGE = job.page("/jobs/{job_id:uuid}", "Job", job_header, job_tab, name="job", asked=JobAsked)
-
-
-def why_not_again(shown: JobView, *, may: bool) -> str | None:
-    """Say why a job cannot be run again; None when it can."""
-    if not may:
-        return "your role may not: ask an operator"
-    if shown.retried_as is not None:
-        return f"it was run again already, as {short_id(shown.retried_as)}"
-    if shown.status is not Status.FAILED:
-        return "only a job that has failed is run again"
-    return None
-
-
-def why_not_stopped(shown: JobView, *, may: bool) -> str | None:
-    """Say why a job cannot be stopped; None when it can."""
-    if not may:
-        return "your role may not: ask an operator"
-    return "it has ended" if shown.status.is_terminal else None
 
 
 # -- tabs ------------------------------------------------------------------------------------------------------------------
@@ -304,26 +280,6 @@ async def keep_log(look: Look, asked: LogAsked, job_id: UUID) -> File:
 
 
 # -- forms -----------------------------------------------------------------------------------------------------------------
-
-
-class ReasonForm(Form):
-    """Why."""
-
-    reason: Reason
-
-
-@job.action("/jobs/{job_id:uuid}/retry")
-async def run_again(look: Look, form: ReasonForm, job_id: UUID) -> Done:
-    """Run a failed job again, as a new one, which is shown."""
-    made = await look.at(retry_job, job_id, ReasonBody(reason=form.reason))
-    return Done(f"Job {short_id(job_id)} runs again as this one.", f"/jobs/{made.id}")
-
-
-@job.action("/jobs/{job_id:uuid}/cancel")
-async def stop(look: Look, form: ReasonForm, job_id: UUID) -> Done:
-    """Stop a job."""
-    await look.at(cancel_job, job_id, ReasonBody(reason=form.reason))
-    return Done("The job is stopped.", f"/jobs/{job_id}")
 
 
 @job.action("/jobs/{job_id:uuid}/reveal")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 from uuid import UUID
 
 from pydantic import Field, field_validator
@@ -17,11 +17,12 @@ from holdfast.interfaces.http.api.job_views import JobPage, ListedJobView
 from holdfast.interfaces.http.api.jobs import SearchQuery, cursor_at, list_jobs, read_search
 from holdfast.interfaces.http.api.queues import list_tasks
 from holdfast.interfaces.http.dashboard import columns as chosen
-from holdfast.interfaces.http.dashboard import searching
+from holdfast.interfaces.http.dashboard import searching, terms
 from holdfast.interfaces.http.dashboard.columns import Column
 from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.page import Asked, Section
 from holdfast.interfaces.http.hooks import JobFacts
+from holdfast.runtime.alerts import OWN_QUEUE
 from holdfast.store import inspect
 from holdfast.store.access import database_clock
 from holdfast.store.inspect import Given
@@ -35,6 +36,7 @@ MOST = 10_000
 MOST_OF_A_STATE = 2_500  # there are eight of them, and each is counted
 MOST_NEW = 100
 _LAST = UUID(int=2**128 - 1)
+_PLACES = {"queue": "queues", "tenant": "usage", "schedule": "schedules"}  # the pages of what has a name
 
 
 class JobsAsked(Asked):
@@ -161,6 +163,7 @@ async def job_list(look: Look, asked: JobsAsked) -> dict[str, Any]:
         "columns": chosen.read_columns(asked.columns, usual),
         "titles": chosen.TITLES,
         "may_operate": look.may(Scope.OPERATE),
+        "may_delete": look.may(Scope.ADMIN),
         "may_see_payloads": look.principal.sees_payloads_of_jobs,
         "bad": None,
     }
@@ -257,20 +260,40 @@ def _took(job: ListedJobView, now: datetime) -> float | None:
     return (job.finished_at - job.started_at).total_seconds() if job.finished_at else None
 
 
+async def other_queues(look: Look, than: str | None = None) -> list[str]:
+    """Name the queues that jobs can be moved to; whoever sees one tenant alone knows their names or does not."""
+    if look.principal.tenant is not None:
+        return []
+    await look.require(list_tasks)
+    names = await look.call.ask(search_names())
+    return [name for kind, name in names if kind == "queue" and name not in {than, OWN_QUEUE}]
+
+
 # -- what can be searched for ----------------------------------------------------------------------------------------------
 
 
 @jobs.panel()
 async def search_words(look: Look) -> dict[str, Any]:
-    """Give the search box what can be written in it; names of tasks and queues to whoever sees all of them."""
+    """Give the search box and the palette what can be written in them; names to whoever sees all of them."""
     names: list[tuple[str, str]] = []
     if look.principal.tenant is None:
         await look.require(list_tasks)
         names = await look.call.ask(search_names())
     words = [f"status:{status.lower()}" for status in Status]
-    words += [f"{field}:{_quoted(name)}" for field, name in names]
+    words += [f"{field}:{_quoted(name)}" for field, name in names if field != "schedule"]
     fields = [example.partition(":")[0] + ":" for example, _ in searching.FIELDS]
-    return {"known": words, "fields": [field for field in fields if field != "status:"]}
+    return {
+        "known": words,
+        "fields": [field for field in fields if field != "status:"],
+        "places": [(kind, name, _place(kind, name)) for kind, name in names if name != OWN_QUEUE],
+    }
+
+
+def _place(kind: str, name: str) -> str:
+    """Give the page of what has this name."""
+    if kind == "task":
+        return terms.jobs(terms.term("task", name))
+    return f"/{_PLACES[kind]}/{quote(name)}"
 
 
 def _quoted(name: str) -> str:

@@ -56,6 +56,14 @@ class Done(NamedTuple):
     keeps: Kept | None = None
 
 
+class NothingDone(Exception):
+    """A form was refused: its transaction is rolled back, and the person is told where they can go on."""
+
+    def __init__(self, says: str, to: str) -> None:
+        super().__init__(says)
+        self.done = Done(f"Nothing was done: {says}", to)
+
+
 class Shown(NamedTuple):
     """What a form has done and is shown in the answer itself, because it is kept nowhere: a secret that is told once."""
 

@@ -39,10 +39,14 @@ _HAPPENINGS = {
     "dispatch.failed": "Could not be handed over",
     "dispatch.cancelled": "Its run was told to stop",
     "event": "The event that it waited for came",
+    "job.reprioritised": "Given another priority",
+    "job.moved": "Moved to another queue",
 }
+# What a person changed of it: the facts in words.
+_CHANGES = {"job.reprioritised", "job.moved"}
 _ACTIONS = {"job.retry": "Ran it again", "job.reveal": "Looked at its payload"}
 # What they did is a row of its own already: the move, the decision.
-_TOLD_ELSEWHERE = {"job.cancel"}
+_TOLD_ELSEWHERE = {"job.cancel", "job.reprioritise", "job.move"}
 _REPEATED = {"callback.heartbeat", "callback.progress"}
 _LONGEST_DETAIL = 500
 
@@ -209,6 +213,9 @@ def _happenings(activity: Sequence[HappeningView]) -> Iterable[Entry]:
     for each in activity:
         if each.kind.startswith("approval."):
             continue  # the approvals tell it with their words
+        if each.kind in _CHANGES:
+            yield _changed(each)
+            continue
         facts = ", ".join(f"{key} {value}" for key, value in (each.data or {}).items() if value is not None)
         yield Entry(
             each.at,
@@ -218,6 +225,12 @@ def _happenings(activity: Sequence[HappeningView]) -> Iterable[Entry]:
             facts[:_LONGEST_DETAIL] or None,
             is_failure=each.kind.endswith(".failed"),
         )
+
+
+def _changed(each: HappeningView) -> Entry:
+    told = each.data or {}
+    detail = _joined(f"from {told.get('from')} to {told.get('to')}", told.get("reason"))
+    return Entry(each.at, "operator", _HAPPENINGS[each.kind], each.actor, detail)
 
 
 def _operators(actions: Sequence[ActionView]) -> Iterable[Entry]:

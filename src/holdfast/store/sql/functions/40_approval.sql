@@ -2,13 +2,13 @@
 -- Lock the job before its approval, everywhere; an approval's tokens and votes are written by whoever locked the approval.
 
 create or replace trigger approval_question_is_immutable
-  before update of id, job_id, attempt, name, question, facts, approvers, quorum, requester, self_approval, bound_hash, asked_at, expires_at, on_expiry
+  before update of id, job_id, attempt, name, question, facts, approvers, quorum, requester, self_approval, bulk, bound_hash, asked_at, expires_at, on_expiry
   on holdfast.approval
   for each row when ((old.id, old.job_id, old.attempt, old.name, old.question, old.facts::text, old.approvers, old.quorum, old.requester,
-                      old.self_approval, old.bound_hash, old.asked_at, old.expires_at, old.on_expiry)
+                      old.self_approval, old.bulk, old.bound_hash, old.asked_at, old.expires_at, old.on_expiry)
                      is distinct from
                      (new.id, new.job_id, new.attempt, new.name, new.question, new.facts::text, new.approvers, new.quorum, new.requester,
-                      new.self_approval, new.bound_hash, new.asked_at, new.expires_at, new.on_expiry))
+                      new.self_approval, new.bulk, new.bound_hash, new.asked_at, new.expires_at, new.on_expiry))
   execute function holdfast.refuse('what an approval asks never changes: a decision is about what was asked');
 create or replace trigger approval_is_decided_once
   before update of decided_at, decision, decided_by, decided_from, reason on holdfast.approval
@@ -81,7 +81,7 @@ $$;
 
 -- -- asking --------------------------------------------------------------------------------------------------------------
 
--- What a gate says, checked. p_gate is {"question", "facts", "approvers", "quorum", "expires_in" (seconds), "on_expiry", "self_approval"}.
+-- What a gate says, checked. p_gate is {"question", "facts", "approvers", "quorum", "expires_in" (seconds), "on_expiry", "self_approval", "bulk"}.
 create or replace function holdfast.read_gate(p_job holdfast.job, p_attempt int, p_name text, p_gate jsonb) returns holdfast.approval
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
@@ -104,6 +104,7 @@ begin
   v_gate.quorum := coalesce((p_gate ->> 'quorum')::int, 1);
   v_gate.requester := p_job.requested_by;
   v_gate.self_approval := coalesce((p_gate ->> 'self_approval')::boolean, false);
+  v_gate.bulk := coalesce((p_gate ->> 'bulk')::boolean, false);
   v_gate.asked_at := holdfast.clock();
   v_gate.expires_at := v_gate.asked_at + make_interval(secs => (p_gate ->> 'expires_in')::float8);
   v_gate.on_expiry := coalesce(p_gate ->> 'on_expiry', 'fail');
@@ -174,10 +175,10 @@ declare
   v_name text := holdfast.holder_name(p_job.holder);
   v_actor text := current_setting('holdfast.actor', true);
 begin
-  insert into holdfast.approval (id, job_id, attempt, name, question, facts, approvers, quorum, requester, self_approval, bound_hash,
+  insert into holdfast.approval (id, job_id, attempt, name, question, facts, approvers, quorum, requester, self_approval, bulk, bound_hash,
                                  asked_at, expires_at, on_expiry)
   values (p_gate.id, p_gate.job_id, p_gate.attempt, p_gate.name, p_gate.question, p_gate.facts, p_gate.approvers, p_gate.quorum,
-          p_gate.requester, p_gate.self_approval, p_gate.bound_hash, p_gate.asked_at, p_gate.expires_at, p_gate.on_expiry);
+          p_gate.requester, p_gate.self_approval, p_gate.bulk, p_gate.bound_hash, p_gate.asked_at, p_gate.expires_at, p_gate.on_expiry);
   perform set_config('holdfast.actor', v_name, true);
   update holdfast.job j
      set status = 'WAITING_FOR_APPROVAL', approval_id = p_gate.id, holder = null, deadline_at = null, claim_order = null, due_at = null,
@@ -370,6 +371,14 @@ begin
   end if;
 end $$;
 
+create or replace function holdfast.check_voter(p_actor text) returns void
+language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  if coalesce(length(btrim(p_actor)), 0) not between 1 and 200 or holdfast.person(p_actor) = 'system' then
+    raise exception 'an approval is decided by somebody: % is nobody''s name', quote_nullable(left(p_actor, 200)) using errcode = 'HF005';
+  end if;
+end $$;
+
 create or replace function holdfast.unknown_approval() returns holdfast.answer
 language sql immutable parallel safe
 return row('unknown', null, null, null, null, null, null, null, null)::holdfast.answer;
@@ -383,14 +392,48 @@ declare
   v_gate holdfast.approval;
 begin
   perform holdfast.check_words(p_decision, p_reason, p_origin);
-  if coalesce(length(btrim(p_actor)), 0) not between 1 and 200 or holdfast.person(p_actor) = 'system' then
-    raise exception 'an approval is decided by somebody: % is nobody''s name', quote_nullable(left(p_actor, 200)) using errcode = 'HF005';
-  end if;
+  perform holdfast.check_voter(p_actor);
   v_gate := holdfast.open_approval(p_approval);
   if v_gate.id is null then
     return holdfast.unknown_approval();
   end if;
   return holdfast.vote(v_gate, btrim(p_actor), 'person', p_decision, p_reason, p_origin, p_seen_hash);
+end $$;
+
+-- Approves several for a person, each as if it were alone: with its own voice, bound to what was seen of it, and its own answer. Only
+-- gates that say so are decided like this. Their jobs are locked in the order of their ids, as everywhere.
+create or replace function holdfast.approve_together(
+  p_approvals uuid[], p_seen_hashes text[], p_actor text, p_reason text default null, p_origin text default null)
+returns table (approval_id uuid, result text, job_id uuid, decision text, decided_by text, decided_at timestamptz, reason text, approvals int,
+               quorum int, problem text)
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_id uuid;
+  v_seen_hash text;
+  v_gate holdfast.approval;
+  v_answer holdfast.answer;
+begin
+  perform holdfast.check_words('approve', p_reason, p_origin);
+  perform holdfast.check_voter(p_actor);
+  if cardinality(p_approvals) > 100 or cardinality(p_approvals) is distinct from cardinality(p_seen_hashes) or array_position(p_seen_hashes, null) is not null then
+    raise exception 'at most 100 approvals are given together, each with what was seen of it' using errcode = 'HF005', hint = 'Nothing was decided.';
+  end if;
+  for v_id, v_seen_hash in
+    select u.id, u.seen
+      from unnest(p_approvals, p_seen_hashes) as u (id, seen)
+     order by (select a.job_id from holdfast.approval a where a.id = u.id), u.id
+  loop
+    v_gate := holdfast.open_approval(v_id);
+    if v_gate.id is null then
+      v_answer := holdfast.unknown_approval();
+    elsif v_gate.decided_at is null and not v_gate.bulk then
+      v_answer := holdfast.how_it_stands(v_id, 'refused');
+      v_answer.problem := 'its gate does not let it be approved together with others: decide it alone';
+    else
+      v_answer := holdfast.vote(v_gate, btrim(p_actor), 'person', 'approve', p_reason, p_origin, v_seen_hash);
+    end if;
+    return query select v_id, (v_answer).*;
+  end loop;
 end $$;
 
 -- Whose newest token this is, or null. Without a right token every answer is the same, and after five wrong ones within a minute no

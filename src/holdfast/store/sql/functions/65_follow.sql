@@ -1,7 +1,7 @@
 -- Follow up: what a job's move sets in motion, in the same transaction. Called only for jobs with ties, and for those that failed or were cancelled.
 
 -- The ties of a job, as bits: 1 gated (enters the line through admission), 2 followed (somebody waits for its end),
--- 4 slotted (holds a limit's slot), 8 rated (its claims are counted).
+-- 4 slotted (holds a limit's slot), 8 rated (its claims are counted), 16 moved (it was in other queues: holdfast.queue_at).
 create or replace function holdfast.follow_up(p_ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$

@@ -48,6 +48,16 @@ create or replace function holdfast.listed_fields(p_fields jsonb, p_payload json
 language sql immutable parallel safe
 return (select jsonb_object_agg(f, p_payload -> f) from jsonb_array_elements_text(p_fields) as f where p_payload ? f);
 
+-- The queue that a job was in when it made this move: counts that began in one queue do not end in another.
+create or replace function holdfast.queue_at(p_job uuid, p_seq int, p_queue text) returns text
+language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
+  select coalesce((select a.data ->> 'from'
+                     from holdfast.activity a
+                    where a.job_id = p_job and a.kind = 'job.moved' and (a.data ->> 'seq')::int >= p_seq
+                    order by a.id
+                    limit 1), p_queue)
+$$;
+
 -- Since when an attempt has been held by an outside executor. A function of the FROM clause, so that the planner merges it
 -- into the pass.
 create or replace function holdfast.held_outside(p_job uuid, p_attempt int) returns table (since timestamptz)
@@ -256,7 +266,8 @@ begin
       join holdfast.job_history h on h.job_id = taken.job_id and h.seq = taken.seq),
   moves as materialized (
     select f.job_id, f.seq, f.from_status, f.to_status, f.attempt, f.at, f.metadata,
-           j.queue::text, j.task::text, j.tenant::text, j.subject::text, j.retry_count, j.compensates is not null as undoes,
+           case when j.ties & 16 = 0 then j.queue::text else holdfast.queue_at(j.id, f.seq, j.queue) end as queue,
+           j.task::text, j.tenant::text, j.subject::text, j.retry_count, j.compensates is not null as undoes,
            case when f.from_status = 'RUNNING' then f.at - f.began end as ran,
            case when f.from_status = 'RUNNING' and o.since is not null then f.at - greatest(o.since, f.began) end as ran_outside,
            case when f.to_status = 'RUNNING' then greatest(f.at - f.since, interval '0') end as waited
@@ -336,7 +347,12 @@ begin
     select e.queue, e.task, e.status, sum(e.entered), sum(e.departed)
       from (select l.queue, l.task, l.to_status as status, l.n as entered, 0 as departed from lots l
             union all
-            select l.queue, l.task, l.from_status, 0, l.n from lots l where l.from_status is not null) as e
+            select l.queue, l.task, l.from_status, 0, l.n from lots l where l.from_status is not null
+            union all
+            select q.name, h.task, (h.data ->> 'status')::holdfast.job_status, q.entered, 1 - q.entered
+              from happenings h
+              cross join lateral (values (h.data ->> 'to', 1), (h.data ->> 'from', 0)) as q (name, entered)
+             where h.kind = 'job.moved') as e
      group by e.queue, e.task, e.status
     on conflict (queue, task, status) do update set entered = t.entered + excluded.entered, departed = t.departed + excluded.departed),
   used as (
@@ -369,7 +385,8 @@ begin
          where t.name = m.task and jsonb_typeof(t.options -> 'feed_fields') = 'array') as fields on true
      where m.subject is not null or m.tenant is not null
     union all
-    select h.job_id, h.at, 1, h.id, h.subject, h.tenant, h.kind, jsonb_build_object('task', h.task) || coalesce(h.data, '{}')
+    select h.job_id, h.at, 1, h.id, h.subject, h.tenant, h.kind,
+           jsonb_build_object('task', h.task) || coalesce(h.data, '{}') - 'reason'   -- a person's words are for the history
       from happenings h
      where h.subject is not null or h.tenant is not null),
   addressed as materialized (

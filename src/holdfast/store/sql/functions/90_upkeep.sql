@@ -213,6 +213,25 @@ language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
                   where d.job_id = p_job and d.next_try_at is not null and d.cancel_wanted_at > holdfast.clock() - interval '30 days')
 $$;
 
+-- Removes jobs that the caller has locked, with all that belongs to them; the caller has said so for its transaction (guard_removal).
+create or replace function holdfast.remove_jobs(p_ids uuid[]) returns void
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  delete from holdfast.dispatch d where d.job_id = any (p_ids);
+  delete from holdfast.callback_nonce n where n.job_id = any (p_ids);
+  delete from holdfast.attempt a where a.job_id = any (p_ids);
+  delete from holdfast.log_part l where l.job_id = any (p_ids);
+  delete from holdfast.step s where s.job_id = any (p_ids);
+  delete from holdfast.checkpoint c where c.job_id = any (p_ids);
+  delete from holdfast.progress p where p.job_id = any (p_ids);
+  delete from holdfast.activity a where a.job_id = any (p_ids);
+  delete from holdfast.wait w where w.job_id = any (p_ids);
+  delete from holdfast.dependency d where d.job_id = any (p_ids) or d.needs = any (p_ids);
+  delete from holdfast.job_history h where h.job_id = any (p_ids);
+  perform holdfast.remove_approvals(p_ids);
+  delete from holdfast.job j where j.id = any (p_ids);
+end $$;
+
 -- Removes finished jobs that are older than their task's retention, with all that belongs to them.
 create or replace function holdfast.apply_retention(p_limit int) returns bigint
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
@@ -235,19 +254,7 @@ begin
              limit p_limit - v_count
                for update skip locked) as old;
     if v_ids is not null then
-      delete from holdfast.dispatch d where d.job_id = any (v_ids);
-      delete from holdfast.callback_nonce n where n.job_id = any (v_ids);
-      delete from holdfast.attempt a where a.job_id = any (v_ids);
-      delete from holdfast.log_part l where l.job_id = any (v_ids);
-      delete from holdfast.step s where s.job_id = any (v_ids);
-      delete from holdfast.checkpoint c where c.job_id = any (v_ids);
-      delete from holdfast.progress p where p.job_id = any (v_ids);
-      delete from holdfast.activity a where a.job_id = any (v_ids);
-      delete from holdfast.wait w where w.job_id = any (v_ids);
-      delete from holdfast.dependency d where d.job_id = any (v_ids) or d.needs = any (v_ids);
-      delete from holdfast.job_history h where h.job_id = any (v_ids);
-      perform holdfast.remove_approvals(v_ids);
-      delete from holdfast.job j where j.id = any (v_ids);
+      perform holdfast.remove_jobs(v_ids);
       v_count := v_count + cardinality(v_ids);
     end if;
     exit when v_count >= p_limit;

@@ -1,15 +1,21 @@
 -- Operations on many jobs: made with the job that carries them out, and done a chunk a transaction.
 
--- p_id is the operation's and its job's; a repeat after a lost answer makes nothing.
-create or replace function holdfast.create_operation(
-  p_id uuid, p_tenant text, p_action text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb) returns void
+-- p_id is the operation's and its job's; a repeat after a lost answer makes nothing. p_priority or p_queue is what its jobs get.
+create or replace function holdfast.begin_operation(
+  p_id uuid, p_tenant text, p_action text, p_priority int, p_queue text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb)
+returns void
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_chunks int := (cardinality(p_jobs) + 499) / 500;
 begin
   perform holdfast.require_own(p_tenant, 'an operation');
-  insert into holdfast.operation (id, tenant, action, search, actor, reason, total)
-  values (p_id, p_tenant, p_action, p_search, p_actor, p_reason, cardinality(p_jobs))
+  if p_action = 'reprioritise' then
+    perform holdfast.check_priority(p_priority);
+  elsif p_action = 'move' then
+    perform holdfast.check_queue(p_queue);
+  end if;
+  insert into holdfast.operation (id, tenant, action, priority, queue, search, actor, reason, total)
+  values (p_id, p_tenant, p_action, p_priority, p_queue, p_search, p_actor, p_reason, cardinality(p_jobs))
   on conflict (id) do nothing;
   if not found then
     return;
@@ -20,41 +26,56 @@ begin
   perform holdfast.enqueue_many(
     jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
       'id', p_id, 'task', 'holdfast.bulk', 'payload', jsonb_build_object('chunks', v_chunks, 'total', cardinality(p_jobs)),
-      'tenant', p_tenant, 'requested_by', p_actor, 'label', left(format('%s %s jobs: %s', p_action, cardinality(p_jobs), p_search), 500)))),
+      'tenant', p_tenant, 'requested_by', p_actor,
+      'label', left(format('%s %s jobs%s: %s', p_action, cardinality(p_jobs), ' to ' || coalesce(p_priority::text, p_queue), p_search), 500)))),
     p_declared);
 end $$;
+
+-- As programs of the release before ask for it.
+create or replace function holdfast.create_operation(
+  p_id uuid, p_tenant text, p_action text, p_search text, p_actor text, p_reason text, p_jobs uuid[], p_declared jsonb) returns void
+language sql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+  select holdfast.begin_operation(p_id, p_tenant, p_action, null, null, p_search, p_actor, p_reason, p_jobs, p_declared)
+$$;
 
 -- Does to one job what an operation does; answers why not, if it cannot be.
 create or replace function holdfast.operate(p_operation holdfast.operation, p_job uuid) returns text
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_reason text := concat_ws(' ', p_operation.reason, format('(operation %s)', p_operation.id));
-  v_status holdfast.job_status;
+  v_job holdfast.job;
+  v_problem text;
 begin
-  select j.status into v_status
+  select * into v_job
     from holdfast.job j
    where j.id = p_job and (p_operation.tenant is null or j.tenant = p_operation.tenant)
      for no key update;
   if not found then
     return 'it is not there any more';
   end if;
-  if p_operation.action = 'cancel' then
-    if holdfast.is_terminal(v_status) then
-      return format('it is %s', v_status);
-    end if;
-    perform holdfast.cancel(p_job, p_operation.actor, v_reason);
-    return null;
+  if p_operation.action = 'retry' then
+    begin
+      perform holdfast.retry(p_job, p_operation.actor, v_reason);
+      return null;
+    exception when sqlstate 'HF008' then
+      return sqlerrm;
+    end;
   end if;
-  begin
-    perform holdfast.retry(p_job, p_operation.actor, v_reason);
-    return null;
-  exception when sqlstate 'HF008' then
-    return sqlerrm;
-  end;
+  v_problem := holdfast.why_unchanged(p_operation.action, v_job);
+  if v_problem is not null then
+    return v_problem;
+  end if;
+  case p_operation.action
+    when 'cancel' then perform holdfast.cancel(p_job, p_operation.actor, v_reason);
+    when 'reprioritise' then perform holdfast.put_at(v_job, p_operation.priority, p_operation.actor, v_reason);
+    when 'move' then perform holdfast.put_into_queue(v_job, p_operation.queue, p_operation.actor, v_reason);
+    when 'delete' then perform holdfast.take_away(v_job, p_operation.actor, null, p_operation.reason, p_operation.id);
+  end case;
+  return null;
 end $$;
 
--- Deals with a chunk of an operation, once: who asks again is told what came of it. The jobs are locked in the order of their ids,
--- as everywhere.
+-- Deals with a chunk of an operation, once: who asks again is told what came of it. All its jobs are locked first, in the order
+-- of their ids, as everywhere: what is done to one may lock a job that waits for its slot, and nobody must wait with that in hand.
 create or replace function holdfast.run_chunk(p_operation uuid, p_nth int, out done int, out skipped int)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
@@ -68,6 +89,10 @@ begin
     raise exception 'operation % has no chunk %', p_operation, p_nth using errcode = 'HF005';
   end if;
   if v_chunk.finished_at is null then
+    perform from holdfast.job j
+      where j.id = any (v_chunk.jobs) and (v_operation.tenant is null or j.tenant = v_operation.tenant)
+      order by j.id
+        for no key update;
     select coalesce(jsonb_agg(jsonb_build_object('job', t.job, 'why', t.why)) filter (where t.why is not null), '[]')
       into v_refusals
       from (select u.job, holdfast.operate(v_operation, u.job) as why

@@ -21,7 +21,7 @@ with chosen as (
       and (%(tenant)s::text is null or exists (select from holdfast.job j where j.id = a.job_id and j.tenant = %(tenant)s::text))
     order by a.id desc
     limit %(limit)s))
-select a.id, a.job_id, j.task, a.name, a.question, a.facts, a.approvers, a.quorum, a.requester, a.self_approval, a.bound_hash, a.asked_at,
+select a.id, a.job_id, j.task, a.name, a.question, a.facts, a.approvers, a.quorum, a.requester, a.self_approval, a.bulk, a.bound_hash, a.asked_at,
        a.expires_at, a.on_expiry, a.decided_at, a.decision, a.decided_by, a.decided_from, a.reason,
        coalesce((select jsonb_agg(jsonb_build_object('who', d.who, 'decision', d.decision, 'reason', d.reason, 'origin', d.origin, 'how', d.how,
                                                      'at', d.at) order by d.at, d.who)

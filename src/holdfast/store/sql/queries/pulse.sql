@@ -1,6 +1,8 @@
 -- What each name's panels depend on, as a value that changes with it. Small tables only, and the newest entry of an index.
 select jsonb_build_object(
-  'jobs', (select max(h.xid) from holdfast.job_history h),
+  'jobs', concat_ws(' ', (select max(h.xid) from holdfast.job_history h),
+                    (select max(a.xid) from holdfast.activity a where a.kind in ('job.reprioritised', 'job.moved')),
+                    (select max(a.id) from holdfast.audit a)),   -- which outlives a job that is deleted
   'logs', (select md5(string_agg(l.job_id::text || l.attempt || ' ' || l.first, ',' order by l.job_id, l.attempt, l.first))
              from (select p.job_id, p.attempt, p.first from holdfast.log_part p order by p.at desc limit 100) l),
   'figures', (select p.ran_at from holdfast.projection p),

@@ -22,7 +22,7 @@ begin
     holdfast.save_logs, holdfast.admit_due, holdfast.sweep, holdfast.upkeep
     to holdfast_worker;
   grant execute on function
-    holdfast.cancel, holdfast.retry, holdfast.pause_queue, holdfast.resume_queue, holdfast.wish_of_worker
+    holdfast.cancel, holdfast.retry, holdfast.reprioritise, holdfast.move_to_queue, holdfast.delete_job, holdfast.pause_queue, holdfast.resume_queue, holdfast.wish_of_worker
     to holdfast_api;
   grant execute on function holdfast.admit_due, holdfast.sweep, holdfast.upkeep to holdfast_maint;
   grant execute on function holdfast.clock, holdfast.uuid_at, holdfast.is_terminal to holdfast_worker, holdfast_api, holdfast_viewer;
@@ -59,7 +59,7 @@ begin
   grant execute on function holdfast.set_tenant_weight to holdfast_api;
   grant select on holdfast.tenant to holdfast_viewer, holdfast_api;
   grant execute on function holdfast.ask to holdfast_worker;
-  grant execute on function holdfast.decide, holdfast.decide_by_token, holdfast.look_by_token to holdfast_api;
+  grant execute on function holdfast.decide, holdfast.approve_together, holdfast.decide_by_token, holdfast.look_by_token to holdfast_api;
   grant execute on function holdfast.mint_token to holdfast_worker, holdfast_api;   -- whoever delivers
   grant select on holdfast.approval, holdfast.approval_decision to holdfast_api;    -- tokens' hashes are for nobody
   grant execute on function holdfast.project to holdfast_worker, holdfast_maint;
@@ -85,7 +85,7 @@ begin
   grant execute on function holdfast.begin_webhook, holdfast.end_replay, holdfast.fail_webhook, holdfast.begin_replay, holdfast.leave, holdfast.jobs_of to holdfast_api;
   grant select on holdfast.webhook_delivery to holdfast_api;
   grant select on holdfast.audit to holdfast_api;   -- keys' digests are for nobody
-  grant execute on function holdfast.create_operation to holdfast_api;
+  grant execute on function holdfast.begin_operation, holdfast.create_operation to holdfast_api;
   grant execute on function holdfast.save_view, holdfast.delete_view to holdfast_api;
   grant select on holdfast.saved_view to holdfast_api;
   grant execute on function holdfast.run_chunk to holdfast_worker;

@@ -19,3 +19,33 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   form.closest("details").open = true;
 });
+
+// -- approving together: how many are ticked, and one dialog that names them; without it, a page does ------------------------
+function tellTicked() {
+  const form = byId("ticked");
+  if (!form) return;
+  const ticked = document.querySelectorAll(".tickable input:checked").length;
+  form.querySelector(".chosen-count").textContent = ticked ? `${ticked} ticked` : "Tick those to approve together.";
+  form.querySelector("button").disabled = !ticked;
+}
+document.addEventListener("change", (event) => event.target.matches(".tickable input") && tellTicked());
+document.addEventListener("holdfast:swapped", tellTicked);
+tellTicked();
+document.addEventListener("submit", async (event) => {
+  if (event.target.id !== "ticked") return;
+  event.preventDefault();
+  const asked = new URLSearchParams(new FormData(event.target));
+  const address = `${event.target.action}?${asked}`;
+  const answer = await fetch(`${address}&panel=together`).catch(() => null);
+  if (!answer?.ok || answer.redirected) return location.assign(address);
+  const dialog = byId("approve-together");
+  dialog.replaceChildren(...new DOMParser().parseFromString(await answer.text(), "text/html").body.children);
+  dialog.showModal();
+  dialog.querySelector("input:not([type=hidden]), a")?.focus();
+});
+document.addEventListener("click", (event) => {
+  const dialog = event.target.closest("#approve-together");
+  if (!dialog || !event.target.closest(".back-to-list")) return;
+  event.preventDefault();
+  dialog.close();
+});

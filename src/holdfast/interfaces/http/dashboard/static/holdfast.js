@@ -196,7 +196,7 @@ const prefix = document.body.dataset.prefix;
 let went = 0;
 const help = {
   "/": "search", "?": "this list", "g then a letter": "go to a page", "j / k": "next and previous row", "Enter": "open the row",
-  "x": "select the row", "Shift+X": "select from the last one to this row", "Ctrl+K": "go anywhere", "p": "pause live updates", "t": "light or dark", "Esc": "close",
+  "x": "select the row", "Shift+X": "select from the last one to this row", "Ctrl+K": "go anywhere, or do something here", "p": "pause live updates", "t": "light or dark", "Esc": "close",
 };
 function showKeys() {
   const list = byId("keys").querySelector("dl");
@@ -215,22 +215,11 @@ function moveRow(step) {
   const next = rows[Math.max(0, Math.min(rows.length - 1, now + step))];
   (next.querySelector("th a, td a") ?? next.querySelector("input, summary, button"))?.focus();
 }
-// A page by the beginning of its name; anything else is looked for among the jobs.
-const jump = byId("jump");
-jump?.querySelector("form").addEventListener("submit", (event) => {
-  const text = byId("jump-text").value.trim().toLowerCase();
-  const entry = [...document.querySelectorAll(".sections a")].find((each) => text && each.querySelector("span").textContent.toLowerCase().startsWith(text));
-  if (text && !entry) return;
-  event.preventDefault();
-  jump.close();
-  entry?.click();
-});
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") closeForms();
   if (keysAreOn() && event.key === "k" && (event.ctrlKey || event.metaKey) && !event.altKey) {
     event.preventDefault();
-    jump.showModal();
-    byId("jump-text").select();
+    openPalette();
     return;
   }
   if (!keysAreOn() || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;

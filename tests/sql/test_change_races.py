@@ -1,0 +1,204 @@
+"""Changes of jobs while others claim, end and change them: nobody gets two of one, none is lost, and nobody waits for ever."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from holdfast.domain.states import Status
+from holdfast.testing import ScratchDatabase, TestServer
+from sql.gates import admit, slots
+from sql.racing import Side, copy_of, prepared, race
+from sql.support import Machine, machine_on
+
+MANY = 300
+ALL = "select j.id::uuid as job_id, j.seq from holdfast.job j"
+CLAIMS = "select string_agg(c.id::text, '') from holdfast.claim((select w.id from holdfast.worker w), gen_random_uuid(), '{queue}', '{{t}}', 1) as c"
+_WAITING = "select count(*) from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0"
+
+
+@pytest.fixture
+def two(lasting: Machine) -> Machine:
+    lasting.register("other", queue="slow")
+    return lasting
+
+
+@contextmanager
+def meanwhile(database: ScratchDatabase) -> Iterator[tuple[psycopg.Connection, Callable[..., Future[str]]]]:
+    """Give a connection whose transaction ends with the block, and what asks beside it and says what it was told."""
+
+    def ask(statement: str, *parameters: object) -> str:
+        with machine_on(database.owner_url) as machine:
+            try:
+                return str([tuple(row.values()) for row in machine.rows(statement, *parameters)])
+            except psycopg.Error as refused:
+                return str(refused.sqlstate)
+
+    with ThreadPoolExecutor(4) as threads, psycopg.connect(database.owner_url) as held:
+        yield held, lambda *said: threads.submit(ask, *said)
+
+
+def until_waiting(machine: Machine, number: int) -> None:
+    while machine.value(_WAITING) < number:
+        pass
+
+
+def test_a_job_that_is_claimed_meanwhile_keeps_its_priority_for_the_next_attempt(
+    two: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    job_id, worker = two.enqueue(), two.worker()
+    with meanwhile(holdfast_db) as (claimer, ask):
+        claimer.execute("select * from holdfast.claim(%s, %s, 'default', '{t}', 1)", [worker, uuid4()])
+        asked = ask("select holdfast.reprioritise(%s, 7)", job_id)
+        until_waiting(two, 1)
+        claimer.commit()
+        asked.result()
+
+    row = two.job(job_id)
+    assert (row["status"], row["priority"], row["claim_order"]) == (Status.RUNNING, 7, None)
+
+
+def test_a_job_that_is_claimed_meanwhile_is_not_moved(two: Machine, holdfast_db: ScratchDatabase) -> None:
+    job_id, worker = two.enqueue(), two.worker()
+    with meanwhile(holdfast_db) as (claimer, ask):
+        claimer.execute("select * from holdfast.claim(%s, %s, 'default', '{t}', 1)", [worker, uuid4()])
+        asked = ask("select holdfast.move_to_queue(%s, 'slow')", job_id)
+        until_waiting(two, 1)
+        claimer.commit()
+
+        assert asked.result() == "HF001"
+
+    assert two.job(job_id)["queue"] == "default"
+
+
+def test_a_claim_passes_over_what_is_being_moved_and_finds_it_in_its_new_line(
+    two: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    job_id, worker = two.enqueue(), two.worker()
+    with meanwhile(holdfast_db) as (mover, _ask):
+        mover.execute("select holdfast.move_to_queue(%s, 'slow')", [job_id])
+        assert two.claim(worker) == two.claim(worker, queue="slow") == []
+        mover.commit()
+
+    assert two.claim(worker) == []
+    assert [row["id"] for row in two.claim(worker, queue="slow")] == [job_id]
+
+
+def test_a_job_that_ends_meanwhile_is_left_as_it_is(two: Machine, holdfast_db: ScratchDatabase) -> None:
+    job_id = two.enqueue()
+    with meanwhile(holdfast_db) as (canceller, ask):
+        canceller.execute("select holdfast.cancel(%s)", [job_id])
+        asked = [
+            ask("select holdfast.reprioritise(%s, 7)", job_id),
+            ask("select holdfast.move_to_queue(%s, 'slow')", job_id),
+        ]
+        until_waiting(two, 2)
+        canceller.commit()
+
+        assert [one.result() for one in asked] == ["HF001", "HF001"]
+
+
+def test_a_job_that_is_retried_meanwhile_is_not_deleted(two: Machine, holdfast_db: ScratchDatabase) -> None:
+    job_id = two.job_in(Status.FAILED)
+    while two.one("select * from holdfast.project()")["more"]:
+        pass
+    with meanwhile(holdfast_db) as (retrier, ask):
+        retrier.execute("select holdfast.retry(%s)", [job_id])
+        asked = ask("select holdfast.delete_job(%s)", job_id)
+        until_waiting(two, 1)
+        retrier.commit()
+
+        assert asked.result() == "HF001"
+
+    assert two.count() == 2
+
+
+def _chunk(machine: Machine, action: str, jobs: list[UUID]) -> UUID:
+    made = machine.value("select holdfast.new_id()")
+    machine.run(
+        "select holdfast.begin_operation(%s, null, %s, null, %s, 'x', 'ana', null, %s, '[{\"name\": \"holdfast.bulk\"}]')",
+        made, action, "slow" if action == "move" else None, jobs,
+    )  # fmt: skip
+    return UUID(str(made))
+
+
+def test_two_operations_whose_jobs_wait_for_each_others_slots_do_not_deadlock(
+    two: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    two.value("select holdfast.limit_queue('default', 1)")
+    holder, common, waiter = two.enqueue(), two.enqueue("other"), two.enqueue()
+    admit(two)
+    assert slots(two, "queue:default") == {1: holder}
+    gives = _chunk(two, "move", [holder, common])  # its slot goes to the waiter, which is locked from then on
+    wants = _chunk(two, "cancel", [common, waiter])
+
+    with meanwhile(holdfast_db) as (blocker, ask):
+        blocker.execute("select from holdfast.job where id = %s for update", [common])
+        first = ask("select done, skipped from holdfast.run_chunk(%s, 1)", wants)
+        until_waiting(two, 1)
+        second = ask("select done, skipped from holdfast.run_chunk(%s, 1)", gives)
+        until_waiting(two, 2)
+        blocker.commit()
+
+        assert [first.result(), second.result()] == ["[(2, 0)]", "[(1, 1)]"]
+
+
+@pytest.fixture(scope="module")
+def waiting_jobs(holdfast_server: TestServer) -> Iterator[str]:
+    def enqueue(machine: Machine) -> None:
+        machine.register("other", queue="slow")
+        machine.worker(lease=3600)
+        machine.enqueue_many([{"task": "t", "payload": {}} for _ in range(MANY)])
+
+    with prepared(holdfast_server, enqueue) as url:
+        yield url
+
+
+def test_whoever_claims_and_whoever_moves_never_have_the_same_job(waiting_jobs: str) -> None:
+    moves = Side("select coalesce(holdfast.move_to_queue(e.job_id, 'slow')::text, '')")
+    with copy_of(waiting_jobs) as url:
+        race(url, moves, Side(CLAIMS.format(queue="default")), entries=ALL)
+
+        with machine_on(url) as machine:
+            found = machine.rows(
+                "select queue, status::text, count(*) as n from holdfast.job group by 1, 2 order by 1, 2"
+            )
+    kinds = {(row["queue"], row["status"]) for row in found}
+    assert kinds == {("default", "RUNNING"), ("slow", "PENDING")}
+    assert sum(row["n"] for row in found) == MANY
+
+
+def test_a_limited_queue_holds_its_limit_while_many_are_moved_there_and_claimed(waiting_jobs: str) -> None:
+    moves = Side("select coalesce(holdfast.move_to_queue(e.job_id, 'slow')::text, '')")
+    claims = Side(CLAIMS.format(queue="slow"), before="perform holdfast.admit_due(100)")
+    with copy_of(waiting_jobs) as url:
+        with machine_on(url) as machine:
+            machine.value("select holdfast.limit_queue('slow', 3)")
+        race(url, moves, claims, moves, entries=ALL, must_meet=False)
+
+        with machine_on(url) as machine:
+            machine.run("select holdfast.admit_due(1000)")
+            running = machine.value("select count(*) from holdfast.job where status = 'RUNNING'")
+            taken = slots(machine, "queue:slow")
+            told = machine.value("select count(*) from holdfast.activity where kind = 'job.moved'")
+    assert running == 3
+    assert sorted(taken) == [1, 2, 3]
+    assert told == MANY
+
+
+def test_a_priority_that_changes_all_the_time_loses_no_job(waiting_jobs: str) -> None:
+    changes = Side("select coalesce(holdfast.reprioritise(e.job_id, (e.nth % 201) - 100)::text, '')")
+    with copy_of(waiting_jobs) as url:
+        race(url, changes, Side(CLAIMS.format(queue="default")), entries=ALL)
+
+        with machine_on(url) as machine:
+            left = machine.rows(
+                "select * from holdfast.claim((select w.id from holdfast.worker w), gen_random_uuid(), 'default', '{t}', 1000)"
+            )
+            often = machine.value("select max(attempt) from holdfast.job")
+            running = machine.value("select count(*) from holdfast.job where status = 'RUNNING'")
+    assert (running, often) == (MANY, 1)
+    assert len(left) < MANY
