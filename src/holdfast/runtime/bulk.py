@@ -59,26 +59,33 @@ def creating(
     change: Change, search: Search, actor: str, reason: str | None, at_most: int | None = None
 ) -> Asking[UUID]:
     """Find the jobs and make the operation; to be carried out in one transaction, by `asked` or `aasked`."""
-    jobs = yield from _gathering(search_for(change.action, search))
-    if at_most is not None and len(jobs) > at_most:
-        raise TooManyJobs(f"{len(jobs):,} jobs fit, more than the {at_most:,} that were expected: look again")
-    operation_id = new_id()
-    yield bulk.begin_operation(
-        operation_id, search.tenant, change, search.text, actor, reason, jobs, SETTINGS.definition()
-    )
-    return operation_id
+    jobs = yield from gathering(change, search, at_most)
+    return (yield from creating_of(change, jobs, search.tenant, actor, reason, search.text))
 
 
 def creating_of(
-    change: Change, jobs: Sequence[UUID], tenant: str | None, actor: str, reason: str | None
+    change: Change,
+    jobs: Sequence[UUID],
+    tenant: str | None,
+    actor: str,
+    reason: str | None,
+    text: str | None = None,
 ) -> Asking[UUID]:
-    """Make an operation on these jobs; what it cannot be done to, or is another tenant's, is skipped."""
+    """Make an operation on these jobs, found by a text; what it cannot be done to, or is another tenant's, is skipped."""
     chosen = list(dict.fromkeys(jobs))
     operation_id = new_id()
     yield bulk.begin_operation(
-        operation_id, tenant, change, _written(chosen), actor, reason, chosen, SETTINGS.definition()
+        operation_id, tenant, change, text or _written(chosen), actor, reason, chosen, SETTINGS.definition()
     )
     return operation_id
+
+
+def gathering(change: Change, search: Search, at_most: int | None = None) -> Asking[list[UUID]]:
+    """Find the jobs that fit and that this can be done to; refuses to find more than were expected."""
+    jobs = yield from _gathering(search_for(change.action, search))
+    if at_most is not None and len(jobs) > at_most:
+        raise TooManyJobs(f"{len(jobs):,} jobs fit, more than the {at_most:,} that were expected: look again")
+    return jobs
 
 
 def _written(jobs: Sequence[UUID]) -> str:

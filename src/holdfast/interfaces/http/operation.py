@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from http import HTTPStatus
@@ -18,7 +18,7 @@ from holdfast.interfaces.http.problem import FORBIDDEN, NOT_FOUND, ProblemType, 
 from holdfast.store.access import enter, record_action
 from holdfast.store.approval import find_approval
 from holdfast.store.call import Call
-from holdfast.store.inspect import find_job
+from holdfast.store.inspect import find_job, find_several
 from holdfast.store.transaction import AsyncTransaction
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ T = TypeVar("T")
 Handler = Callable[..., Awaitable[Any]]
 H = TypeVar("H", bound=Handler)
 _PARAMETER = re.compile(r"{(\w+)}")
+# Of so many jobs at once an application's rule is told everything.
+_TOLD_AT_ONCE = 200
 
 
 class Body(BaseModel):
@@ -81,12 +83,16 @@ class ApiCall:
     async def begin(self, operation: "Operation", arguments: Mapping[str, Any]) -> None:
         """Refuse whoever may not do this: by their role, and then by the application's own rule."""
         operation.refuse(self.principal)
+        if not await self.lets(operation.name, arguments):
+            raise Refusal(FORBIDDEN, "this application does not let you do that")
+
+    async def lets(self, action: str, arguments: Mapping[str, Any]) -> bool:
+        """Ask the application's rule about the job that a request is about."""
         if self.hooks.authorize is None:
-            return
+            return True
         job = await self._concerned(arguments)
         facts = None if job is None else JobFacts.of(job)
-        if not await self.hooks.allows(self.principal, operation.name, facts):
-            raise Refusal(FORBIDDEN, "this application does not let you do that")
+        return await self.hooks.allows(self.principal, action, facts)
 
     async def _concerned(self, arguments: Mapping[str, Any]) -> Job | None:
         """Find the job that a request is about; one that the caller cannot see is nobody's: it will not be found."""
@@ -100,6 +106,20 @@ class ApiCall:
     async def may_show(self, job: Job) -> bool:
         """Whether a job may stand in a list."""
         return await self.hooks.allows(self.principal, "show_job", JobFacts.of(job))
+
+    async def refused(self, action: str, jobs: Sequence[UUID]) -> set[UUID]:
+        """Ask the application's rule about each of several jobs; those that it refuses are not to be touched."""
+        if self.hooks.authorize is None:
+            return set()
+        told: list[Job] = []
+        for first in range(0, len(jobs), _TOLD_AT_ONCE):
+            told += await self.ask(find_several(jobs[first : first + _TOLD_AT_ONCE]))
+        return {
+            job.id
+            for job in told
+            if self.principal.tenant in {None, job.tenant}  # others' are not there for the caller
+            and not await self.hooks.allows(self.principal, action, JobFacts.of(job))
+        }
 
     @property
     def transaction(self) -> AsyncTransaction:

@@ -14,6 +14,8 @@ from holdfast.interfaces.http.operation import ApiCall, Body, Operations, Page, 
 from holdfast.interfaces.http.problem import CHANGED, CONFLICT, FORBIDDEN, INVALID, NOT_FOUND, Refusal
 from holdfast.store import approval as store
 
+REFUSED = "this application does not let you"
+
 approvals = Operations("approvals")
 
 MOST_TOGETHER = 100
@@ -98,7 +100,9 @@ async def list_approvals(call: ApiCall, query: ApprovalsQuery) -> ApprovalsView:
     )
     found = await call.ask(wanted)
     further = str(found[-1].id) if len(found) == query.limit else None
-    return ApprovalsView(items=[ApprovalView.of(each) for each in found], next=further)
+    hidden = await call.refused("show_approval", [each.job_id for each in found])
+    shown = [ApprovalView.of(each) for each in found if each.job_id not in hidden]
+    return ApprovalsView(items=shown, next=further)
 
 
 class SeenApproval(Body):
@@ -137,13 +141,20 @@ class TogetherView(View):
 async def approve_together(call: ApiCall, body: TogetherBody) -> TogetherView:
     """Approve several whose gates allow it. Each is a decision of its own: who loses one of them gets the others."""
     seen = {each.id: each.version for each in body.approvals}
-    answered = await call.ask(
-        store.approve_together(list(seen.items()), call.principal.name, body.reason, call.address)
-    )
+    refused = {each for each in seen if not await call.lets("decide_approval", {"approval_id": each})}
+    asked = [(each, version) for each, version in seen.items() if each not in refused]
+    answered = await call.ask(store.approve_together(asked, call.principal.name, body.reason, call.address))
     for one in answered:
         if one.counts:
             await call.record("approval.approve", str(one.approval_id), body.reason, together=len(seen))
-    return TogetherView(items=[_told(one) for one in answered])
+    told = {one.approval_id: _told(one) for one in answered}
+    return TogetherView(items=[told.get(each) or _refused(each) for each in seen])
+
+
+def _refused(approval_id: UUID) -> ToldView:
+    return ToldView(
+        id=approval_id, counts=False, says=REFUSED, decision=None, decided_by=None, decided_at=None
+    )
 
 
 def _told(one: Told) -> ToldView:

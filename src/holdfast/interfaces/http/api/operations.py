@@ -18,7 +18,7 @@ from holdfast.interfaces.http.api.words import Name, Priority, ReasonBody
 from holdfast.interfaces.http.cursor import link_next, read_cursor, read_id, write_cursor
 from holdfast.interfaces.http.operation import ApiCall, Body, ListQuery, Operations, Page, Query, View
 from holdfast.interfaces.http.problem import CONFLICT, FORBIDDEN, INVALID, NOT_FOUND, Refusal
-from holdfast.runtime.bulk import Asking, aasked, creating, creating_of
+from holdfast.runtime.bulk import aasked, creating_of, gathering
 from holdfast.store import bulk, finish
 from holdfast.store.search import count_jobs, find_jobs
 
@@ -113,9 +113,11 @@ async def preview_operation(call: ApiCall, query: PreviewQuery) -> PreviewView:
     search = search_for(query.action, read_search(call, query.q))
     counted = await call.ask(count_jobs(search, COUNTED))
     found = await call.ask(find_jobs(search, SAMPLES, whole=False))
+    ids = [job.id for job in found.jobs]
+    hidden = await call.refused("show_job", ids) | await call.refused(f"{query.action}_job", ids)
     return PreviewView(
         action=query.action, q=query.q, count=counted.number, is_all=counted.is_all, since=found.since,
-        samples=[ListedJobView.of(job) for job in found.jobs],
+        samples=[ListedJobView.of(job) for job in found.jobs if job.id not in hidden],
     )  # fmt: skip
 
 
@@ -124,7 +126,7 @@ async def create_operation(call: ApiCall, body: NewOperationBody) -> OperationVi
     """Do something to all jobs that fit now, or to those that are named; a job of Holdfast's own does it, 500 at a time."""
     if body.action == "delete" and not call.principal.may(Scope.ADMIN):
         raise Refusal(FORBIDDEN, f"deleting jobs needs the scope {Scope.ADMIN}")
-    operation_id = await aasked(_asking(call, body), call.ask)
+    operation_id = await _begin(call, body)
     made = await _find(call, operation_id)
     await call.record(
         f"operation.{body.action}",
@@ -142,14 +144,30 @@ def _set_by(made: Operation) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value is not None}
 
 
-def _asking(call: ApiCall, body: NewOperationBody) -> Asking[UUID]:
+async def _begin(call: ApiCall, body: NewOperationBody) -> UUID:
     who = call.principal
     if (body.q is None) is (body.jobs is None):
         raise Refusal(INVALID, "say which jobs: either q or jobs")
     change = Change(body.action, body.priority, body.queue)
-    if body.jobs is not None:
-        return creating_of(change, body.jobs, who.tenant, who.name, body.reason)
-    return creating(change, read_search(call, body.q or ""), who.name, body.reason, body.at_most)
+    jobs, text = body.jobs, None
+    if jobs is None:
+        search = read_search(call, body.q or "")
+        jobs, text = await aasked(gathering(change, search, body.at_most), call.ask), search.text
+    jobs = await _without_refused(call, body.action, jobs)
+    return await aasked(creating_of(change, jobs, who.tenant, who.name, body.reason, text), call.ask)
+
+
+async def _without_refused(call: ApiCall, action: Action, jobs: list[UUID]) -> list[UUID]:
+    """Leave out the jobs with which the application's rule does not let the caller do this one by one."""
+    if call.hooks.authorize is not None and len(jobs) > COUNTED:
+        raise Refusal(
+            INVALID,
+            f"this application decides about each job, and {len(jobs):,} fit: narrow the search down to {COUNTED:,}",
+        )
+    refused = await call.refused(f"{action}_job", jobs)
+    if jobs and len(refused) == len(jobs):
+        raise Refusal(FORBIDDEN, "this application does not let you do that with any of these jobs")
+    return [job_id for job_id in jobs if job_id not in refused]
 
 
 @operations.get("/operations")
