@@ -113,7 +113,8 @@ class ApiCall:
             return set()
         told: list[Job] = []
         for first in range(0, len(jobs), _TOLD_AT_ONCE):
-            told += await self.ask(find_several(jobs[first : first + _TOLD_AT_ONCE]))
+            some: list[Job] = await self.ask(find_several(jobs[first : first + _TOLD_AT_ONCE]))
+            told += some
         return {
             job.id
             for job in told
