@@ -26,6 +26,7 @@ def test_g_and_a_letter_go_to_a_page(page: Page) -> None:
     for entry in ENTRIES:
         press(page, "g", entry.key)
         expect(page.locator("nav.sections a[aria-current=page]")).to_contain_text(entry.title)
+        page.locator("#live[data-state=live]").wait_for()  # the next page hears keys once its scripts run
 
 
 def test_rows_are_walked_chosen_and_opened(page: Page) -> None:
