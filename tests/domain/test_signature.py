@@ -22,6 +22,7 @@ from holdfast.domain.signature import (
     verify_plain,
     weakness,
 )
+from world import strikes
 
 MASTER = "a master key of more than thirty-two bytes"
 SECRET = executor_secret(MASTER, "github")
@@ -41,12 +42,13 @@ def test_what_was_signed_verifies() -> None:
     assert verify([SECRET], TOKEN, headers(SIGNATURE), BODY, NOW)
 
 
-@given(st.integers(0, len(BODY) * 8 - 1))
-def test_a_flipped_bit_in_the_body_is_refused(bit: int) -> None:
-    changed = bytearray(BODY)
-    changed[bit // 8] ^= 1 << bit % 8
+def test_a_flipped_bit_in_the_body_is_refused() -> None:
+    for bit in range(len(BODY) * 8):
+        changed = bytearray(BODY)
+        changed[bit // 8] ^= 1 << bit % 8
 
-    assert not verify([SECRET], TOKEN, headers(SIGNATURE), bytes(changed), NOW)
+        strikes.strike()
+        assert not verify([SECRET], TOKEN, headers(SIGNATURE), bytes(changed), NOW)
 
 
 @given(st.integers(0, 255))
