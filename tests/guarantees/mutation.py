@@ -19,9 +19,7 @@ from pathlib import Path
 from typing import Literal, cast, get_args
 from xml.etree import ElementTree as ET
 
-from holdfast.embedded import throwaway
-from holdfast.store.connection import Database
-from holdfast.store.migrate import migrate
+from world.servers import prepared_server
 
 # core: also run with every test run; quick: needs no worker to wait for something; slow: does.
 Pace = Literal["core", "quick", "slow"]
@@ -162,10 +160,8 @@ def judge_all(
             each(verdict)
         return verdict
 
-    with throwaway(settings={"max_connections": "200"}) as server, ThreadPoolExecutor(at_once) as pool:
-        # Whatever database is made there begins as a copy of this one, which has the schema already.
-        migrate(Database(server.url_for("template1"), "mutants"))
-        return list(pool.map(lambda mutant: judged(mutant, server.url), chosen))
+    with prepared_server() as url, ThreadPoolExecutor(at_once) as pool:
+        return list(pool.map(lambda mutant: judged(mutant, url), chosen))
 
 
 def table(verdicts: list[Verdict]) -> str:

@@ -97,10 +97,10 @@ def test_no_limit_is_exceeded_and_nobody_is_stranded_under_16_racing_claimers(
     def count(payload: dict[str, int], step: int) -> None:
         with watch:
             strikes.strike(max(step, 0))
-            for kind in most:
+            for kind, limit in most.items():
                 running[f"{kind}:{payload[kind]}"] += step
                 worst[kind] = max(worst[kind], running[f"{kind}:{payload[kind]}"])
-                if worst[kind] > most[kind]:
+                if worst[kind] > limit:
                     strikes.saw_it()
 
     def work(racer: Racer) -> None:

@@ -12,12 +12,11 @@ from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase, TestServer
 from sql.gates import admit, slots
 from sql.racing import Side, copy_of, prepared, race
-from sql.support import Machine, machine_on
+from sql.support import Machine, machine_on, until_somebody_waits
 
 MANY = 300
 ALL = "select j.id::uuid as job_id, j.seq from holdfast.job j"
 CLAIMS = "select string_agg(c.id::text, '') from holdfast.claim((select w.id from holdfast.worker w), gen_random_uuid(), '{queue}', '{{t}}', 1) as c"
-_WAITING = "select count(*) from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0"
 
 
 @pytest.fixture
@@ -41,11 +40,6 @@ def meanwhile(database: ScratchDatabase) -> Iterator[tuple[psycopg.Connection, C
         yield held, lambda *said: threads.submit(ask, *said)
 
 
-def until_waiting(machine: Machine, number: int) -> None:
-    while machine.value(_WAITING) < number:
-        pass
-
-
 def test_a_job_that_is_claimed_meanwhile_keeps_its_priority_for_the_next_attempt(
     two: Machine, holdfast_db: ScratchDatabase
 ) -> None:
@@ -53,7 +47,7 @@ def test_a_job_that_is_claimed_meanwhile_keeps_its_priority_for_the_next_attempt
     with meanwhile(holdfast_db) as (claimer, ask):
         claimer.execute("select * from holdfast.claim(%s, %s, 'default', '{t}', 1)", [worker, uuid4()])
         asked = ask("select holdfast.reprioritise(%s, 7)", job_id)
-        until_waiting(two, 1)
+        until_somebody_waits(holdfast_db, 1)
         claimer.commit()
         asked.result()
 
@@ -66,7 +60,7 @@ def test_a_job_that_is_claimed_meanwhile_is_not_moved(two: Machine, holdfast_db:
     with meanwhile(holdfast_db) as (claimer, ask):
         claimer.execute("select * from holdfast.claim(%s, %s, 'default', '{t}', 1)", [worker, uuid4()])
         asked = ask("select holdfast.move_to_queue(%s, 'slow')", job_id)
-        until_waiting(two, 1)
+        until_somebody_waits(holdfast_db, 1)
         claimer.commit()
 
         assert asked.result() == "HF001"
@@ -95,7 +89,7 @@ def test_a_job_that_ends_meanwhile_is_left_as_it_is(two: Machine, holdfast_db: S
             ask("select holdfast.reprioritise(%s, 7)", job_id),
             ask("select holdfast.move_to_queue(%s, 'slow')", job_id),
         ]
-        until_waiting(two, 2)
+        until_somebody_waits(holdfast_db, 2)
         canceller.commit()
 
         assert [one.result() for one in asked] == ["HF001", "HF001"]
@@ -108,7 +102,7 @@ def test_a_job_that_is_retried_meanwhile_is_not_deleted(two: Machine, holdfast_d
     with meanwhile(holdfast_db) as (retrier, ask):
         retrier.execute("select holdfast.retry(%s)", [job_id])
         asked = ask("select holdfast.delete_job(%s)", job_id)
-        until_waiting(two, 1)
+        until_somebody_waits(holdfast_db, 1)
         retrier.commit()
 
         assert asked.result() == "HF001"
@@ -138,9 +132,9 @@ def test_two_operations_whose_jobs_wait_for_each_others_slots_do_not_deadlock(
     with meanwhile(holdfast_db) as (blocker, ask):
         blocker.execute("select from holdfast.job where id = %s for update", [common])
         first = ask("select done, skipped from holdfast.run_chunk(%s, 1)", wants)
-        until_waiting(two, 1)
+        until_somebody_waits(holdfast_db, 1)
         second = ask("select done, skipped from holdfast.run_chunk(%s, 1)", gives)
-        until_waiting(two, 2)
+        until_somebody_waits(holdfast_db, 2)
         blocker.commit()
 
         assert [first.result(), second.result()] == ["[(2, 0)]", "[(1, 1)]"]
