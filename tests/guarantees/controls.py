@@ -110,6 +110,9 @@ def _row(mutant: Mutant, control: Control) -> str:
 
 
 def write_page() -> None:
+    """Write the page anew, and forget mutants that there are no more."""
+    named = {mutant.file.name for mutant in mutants()}
+    write({name: control for name, control in kept().items() if name in named})
     PAGE.write_text(page(), "utf-8")
 
 

@@ -5,6 +5,7 @@ which guard it removes, which test dies of it, and after how many strikes at the
 runs them all, the suite itself a few (pace: core); a mutant that survives is a failure.
 """
 
+import multiprocessing
 import os
 import re
 import shutil
@@ -18,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast, get_args
 from xml.etree import ElementTree as ET
+
+import pytest
 
 from world.servers import prepared_server
 
@@ -109,31 +112,58 @@ def judge(mutant: Mutant, database_url: str) -> Verdict:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="holdfast-mutant-") as made:
         place = Path(made)
-        environment = {**os.environ, "DATABASE_URL": database_url, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-        environment.pop("PYTEST_XDIST_WORKER", None)
-        root = ROOT
+        environment = {"DATABASE_URL": database_url, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        report = place / "report.xml"
+        plugins = [f"-p{name}" for name in (*PLUGINS, "no:cacheprovider")]
+        arguments = ["-q", "-x", "--no-header", *plugins, f"--junitxml={report}", mutant.dies]
         if mutant.is_patch:
             copy_tree(place)
             apply_patch(mutant.file.read_text("utf-8"), place)
-            environment["PYTHONPATH"] = str(place / "src")
-            root = place
+            output = _run_anew(place, {**environment, "PYTHONPATH": str(place / "src")}, arguments)
         else:
             environment["HOLDFAST_TEST_MUTANT"] = str(mutant.file)
-        report = place / "report.xml"
-        plugins = [f"-p{name}" for name in (*PLUGINS, "no:cacheprovider")]
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", *plugins]
-        ran = subprocess.run(
-            [*command, f"--junitxml={report}", mutant.dies],
-            cwd=root,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        dead, strikes, said = _outcome(report, ran.stdout + ran.stderr)
+            output = _run_warm(place / "output", environment, arguments)
+        dead, strikes, said = _outcome(report, output)
         if dead and strikes > mutant.strikes:
             said = f"it took {strikes} strikes, not {mutant.strikes} at most: {said}"
     return Verdict(mutant, dead and strikes <= mutant.strikes, strikes, time.monotonic() - began, said)
+
+
+def _run_anew(root: Path, environment: dict[str, str], arguments: list[str]) -> str:
+    """Run pytest in another tree than this one; gives what it said."""
+    whole = {name: value for name, value in os.environ.items() if name != "PYTEST_XDIST_WORKER"}
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", *arguments],
+        cwd=root,
+        env={**whole, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return ran.stdout + ran.stderr
+
+
+# The source is as it is, and only the database has a guard less: a process that has imported it already saves most of the time.
+_WARM = multiprocessing.get_context("forkserver")
+_WARM.set_forkserver_preload(["pytest", "hypothesis", "psycopg", "holdfast.server"])
+
+
+def _run_warm(output: Path, environment: dict[str, str], arguments: list[str]) -> str:
+    """Run pytest in a process that is forked from one which has imported much; gives what it said."""
+    ran = _WARM.Process(target=_run_pytest, args=(str(output), environment, arguments))
+    ran.start()
+    ran.join()
+    return output.read_text("utf-8", errors="replace") if output.exists() else f"it ended with {ran.exitcode}"
+
+
+def _run_pytest(output: str, environment: dict[str, str], arguments: list[str]) -> None:
+    said = os.open(output, os.O_CREAT | os.O_WRONLY)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+    os.environ.pop("PYTEST_XDIST_WORKER", None)
+    os.environ.update(environment)
+    os.chdir(ROOT)
+    sys.exit(pytest.main(arguments))
 
 
 def _outcome(report: Path, output: str) -> tuple[bool, int, str]:

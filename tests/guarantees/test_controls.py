@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from conftest import WITHOUT
+from guarantees.controls import PAGE, kept, page
 from guarantees.mutation import ROOT, Mutant, apply_patch, judge_all, mutants, patched_files, table
 from holdfast.testing import ScratchDatabase
 
@@ -35,6 +36,21 @@ def functions(file: str) -> set[str]:
         for node in ast.walk(ast.parse((ROOT / file).read_text("utf-8")))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
+
+
+def test_every_mutant_stands_in_the_table_and_no_other() -> None:
+    named = {mutant.file.name: mutant.dies for mutant in mutants()}
+
+    assert {name: control["dies"] for name, control in kept().items()} == named, (
+        "run scripts/mutants --table --missing"
+    )
+    assert PAGE.read_text("utf-8") == page(), "run scripts/mutants --table with the name of any mutant"
+
+
+def test_no_mutant_needs_more_strikes_than_it_says() -> None:
+    most = {mutant.file.name: mutant.strikes for mutant in mutants()}
+
+    assert [name for name, control in kept().items() if control["strikes"] > most.get(name, 0)] == []
 
 
 def test_every_patch_fits_the_source_as_it_is(tmp_path: Path) -> None:
