@@ -1,6 +1,5 @@
 """Searches as SQL find the same jobs as a look at one job at a time, whatever is searched for."""
 
-from datetime import datetime
 from typing import Any
 
 import psycopg
@@ -115,7 +114,7 @@ def test_a_search_finds_what_fits_one_by_one(unguarded: Machine) -> None:
 
 
 def all_fit(terms: list[Term], row: Row, machine: Machine) -> bool:
-    now: datetime = machine.value("select holdfast.clock()")
+    now = machine.value("select holdfast.clock()")
     return all(fits(term, row, now) for term in terms)
 
 
