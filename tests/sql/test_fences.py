@@ -41,12 +41,17 @@ def given_away(machine: Machine, claimed: Row) -> Row:
     return claimed
 
 
+def to_be_retried(machine: Machine, claimed: Row) -> Row:
+    machine.move(claimed["id"], Status.RETRY, reason="by hand")
+    return claimed
+
+
 LOST: dict[str, Callable[[Machine, Row], Row]] = {
     "another attempt runs": given_away,
     "the attempt is another's": lambda m, c: {**given_away(m, c), "claim_id": m.job(c["id"])["claim_id"]},
     "the claim is another's": lambda _m, c: {**c, "claim_id": uuid4()},
     "it was cancelled": lambda m, c: (m.value("select holdfast.cancel(%s)", c["id"]), c)[1],
-    "it is to be retried": lambda m, c: (m.move(c["id"], Status.RETRY, reason="by hand"), c)[1],
+    "it is to be retried": to_be_retried,
 }
 
 

@@ -220,9 +220,8 @@ class Lives(RuleBasedStateMachine):
         if job.owned_by(attempt):
             job.asked += 1
             asked = ask(self.machine, _row(attempt), f"gate{job.asked}")
-            suspect = job.suspect
             job.move(Status.WAITING_FOR_APPROVAL)
-            job.approval_id, job.suspect = asked["approval_id"], suspect
+            job.approval_id, job.suspect = asked["approval_id"], False  # its worker survived it
         else:
             with self.machine.refused("HF011"):
                 ask(self.machine, _row(attempt), "late")

@@ -103,9 +103,9 @@ def written(term: Term) -> str:  # noqa: PLR0911 - one a kind of term
             return f"{term.field}:{term.text if term.has_gaps else quoted(term.text)}"
         case AttemptTerm():
             return f"attempt:{'' if term.comparison == '=' else term.comparison}{term.number}"
-        case TimeTerm(moment=timedelta()):
-            return f"{term.bound}:{int(term.moment.total_seconds())}s"
-        case TimeTerm(moment=datetime()):
+        case TimeTerm():
+            if isinstance(term.moment, timedelta):
+                return f"{term.bound}:{int(term.moment.total_seconds())}s"
             return f"{term.bound}:{term.moment.isoformat()}"
         case IdTerm():
             same = zip(term.first.hex, term.last.hex, strict=True)
