@@ -83,7 +83,7 @@ def main() -> int:
         arguments.error(f"no pair is called {unknown[0]}; there are {', '.join(names)}")
     chosen = [nth for nth, name in enumerate(names) if name in (asked.pairs or names)]
     began = time.monotonic()
-    with prepared_server() as url, ProcessPoolExecutor(2, initializer=_use, initargs=[url]) as processes:
+    with prepared_server() as url, ProcessPoolExecutor(2, initializer=_use, initargs=(url,)) as processes:
         faults = tell(processes.map(search, chosen, [asked.switches] * len(chosen)))
     print(f"at most {asked.switches} switches, {time.monotonic() - began:.0f} s")  # noqa: T201 - a command
     return 1 if faults else 0
