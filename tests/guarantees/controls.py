@@ -87,10 +87,11 @@ _TAIL = """\
 ## Guards without a mutant
 
 Not every line that could be called a guard has one:
-- guards that another one covers alone, so that nothing is to be seen when one is missing: the key of `approval_decision` (voices are counted by person), the `TRUNCATE` trigger of the history as a whole (each partition has its own), the mark that `apply_retention` takes back (others take it back behind it), `dispatch_is_one_an_attempt` and `approval_is_asked_once` (both are asked for under the job's lock);
-- `skip locked` where it only spares somebody a wait: `return_jobs`, `apply_retention`, `admit_due`, `admit_waiters`, `take_dispatches`, `fire_schedule`, `upkeep`; without it the tests named for them hang until their timeout, which is no assertion;
+- guards that another one covers alone, so that nothing is to be seen when one is missing: the key of `approval_decision` (voices are counted by person), the `TRUNCATE` trigger of the history as a whole (each partition has its own), the mark that `apply_retention` takes back (others take it back behind it);
+- `skip locked` where it only spares somebody a wait: `return_jobs` and `upkeep`, whose tests hang until their timeout without it, which is no assertion; not tried: `apply_retention`, `admit_due`, `admit_waiters`, `take_dispatches`, `fire_schedule`;
 - `materialized` and the settings of the planner, which are about plans, but in `claim`: `tests/sql/test_claim.py` looks at those plans;
 - checks of single values (domains, lengths, known words), which their own tests try one by one;
+- not tried: `approval_is_asked_once`; `dispatch_is_one_an_attempt` with the lock before it, whose absence ends in an error of the database;
 - the advisory lock of a rate, whose absence sixty racing starts did not show, the lock of a bulk operation's chunk, and the lock of the projector's cursor, whose absence ends in an error of the database.
 """
 
