@@ -4,9 +4,11 @@ from typing import Any
 
 import psycopg
 
+from holdfast.domain.audit_guards import judge_guards
 from holdfast.domain.audit_sums import Sums
 from holdfast.store import audit
 from holdfast.store.call import perform_sync
+from holdfast.store.guards import guards, released_guards
 
 
 def broken_rules(connection: psycopg.Connection[Any]) -> list[tuple[str, Any]]:
@@ -17,6 +19,20 @@ def broken_rules(connection: psycopg.Connection[Any]) -> list[tuple[str, Any]]:
 def left_at_rest(connection: psycopg.Connection[Any]) -> list[tuple[str, Any]]:
     """List what is stranded, overdue or in the wrong hands; empty when nothing is, once nobody works any more."""
     return _told(connection, audit.at_rest(audit.EVERYTHING))
+
+
+def broken_guards(connection: psycopg.Connection[Any]) -> list[tuple[str, Any]]:
+    """List guards that are not as released, within a transaction."""
+    perform_sync(connection, audit.bounds())
+    compared = judge_guards(released_guards(), perform_sync(connection, guards()))
+    return [(f"{each.code} {each.what}", None) for each in compared] + _told(
+        connection, [audit.guards_by_rule()]
+    )
+
+
+def left_on_server(connection: psycopg.Connection[Any]) -> list[tuple[str, Any]]:
+    """List what somebody has left open on the server, however short a time ago."""
+    return _told(connection, [audit.hygiene(at_rest=True, idle=0.0)])
 
 
 def _told(connection: psycopg.Connection[Any], calls: list[Any]) -> list[tuple[str, Any]]:
@@ -38,9 +54,8 @@ def broken_projections(connection: psycopg.Connection[Any]) -> list[Any]:
     reckoned, kept = Sums(), Sums()
     reckoned.add(perform_sync(connection, audit.reckoned(audit.EVERYTHING)))
     kept.add(perform_sync(connection, audit.usage()))
-    minutes, since = (
-        perform_sync(connection, call) for call in (audit.minutes(), audit.first_day_of_minutes())
-    )
+    minutes = perform_sync(connection, audit.minutes())
+    since = perform_sync(connection, audit.first_day_of_minutes())
     found = [
         *reckoned.against_usage(kept, exact=True),
         *reckoned.against_minutes(minutes, since, exact=True),

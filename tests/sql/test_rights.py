@@ -162,6 +162,7 @@ MAY_CALL: dict[str, set[str]] = {
             "cluster",
             "queue_at",
             "event_kind",
+            "channel_tenant",
         ),
         _API,
     ),

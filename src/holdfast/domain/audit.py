@@ -95,6 +95,48 @@ RULES: dict[str, Rule] = {
     "G06": Rule("statistics are what the history adds up to", _PROJECTED),
     "G07": Rule("histograms have as many as the minutes", _PROJECTED),
     "F07": Rule("what is retried has failed, what is undone has failed or was cancelled", _TAMPERED),
+    "H01": Rule(
+        "every guard trigger is there, as released, and no setting walks past it (ENABLE ALWAYS)", _MIGRATE
+    ),
+    "H02": Rule(
+        "functions with the owner's rights pin their search_path, the temporary schema last", _MIGRATE
+    ),
+    "H03": Rule("nothing of Holdfast's is everybody's", _MIGRATE),
+    "H04": Rule(
+        "every constraint is validated",
+        "alter table … validate constraint …, as the owner; what it refuses is what is wrong",
+    ),
+    "H05": Rule("every table with rows of tenants has its row level security", _MIGRATE),
+    "H06": Rule(
+        "no login writes a table, owns one, or walks past the policies",
+        "revoke it, and let applications log in with holdfast_producer, holdfast_worker or holdfast_api alone",
+    ),
+    "H08": Rule("every function is, word for word, this release's", _MIGRATE),
+    "H09": Rule(
+        "every index and constraint is there, as released, and valid",
+        "make it again from holdfast db sql (reindex, or create and validate); if rows refuse it, they are what is wrong",
+    ),
+    "H10": Rule(
+        "database and release are of one age",
+        "run the audit with the release that the database has, or holdfast db migrate first",
+    ),
+    "I01": Rule(
+        "at rest no session is idle in a transaction",
+        "end it (pg_terminate_backend), and find the code that forgets to commit",
+    ),
+    "I02": Rule(
+        "no transaction is left prepared",
+        "commit prepared or rollback prepared it: until then its locks and its snapshot stay",
+    ),
+    "I03": Rule("at rest nobody waits for a lock", "pg_blocking_pids(pid) says for whom"),
+    "I04": Rule(
+        "no checksum failed",
+        "the disk or its cable lies: take a backup now, run pg_amcheck, and move to another disk",
+    ),
+    "I06": Rule(
+        "vacuum keeps up, no snapshot is old, notifications are read",
+        "holdfast doctor says which session, and what to do",
+    ),
 }
 
 

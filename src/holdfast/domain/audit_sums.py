@@ -1,7 +1,7 @@
 """What the history adds up to, against what usage and statistics say: every figure at least, or exactly where nothing was ever removed."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import TypeAlias, TypeVar
@@ -27,17 +27,17 @@ class Sums:
     """Amounts by day, tenant and task, added up slice by slice."""
 
     def __init__(self) -> None:
-        self._of: dict[tuple[date, str | None, str], Amounts] = {}
+        self.of: dict[tuple[date, str | None, str], Amounts] = {}
 
-    def add(self, rows: Iterable[tuple[date, str | None, str, Amounts]]) -> None:
+    def add(self, rows: Sequence[tuple[date, str | None, str, Amounts]]) -> None:
         """Add what a slice of jobs did."""
         for day, tenant, task, amounts in rows:
-            before = self._of.get((day, tenant, task), (0,) * len(amounts))
-            self._of[day, tenant, task] = tuple(a + b for a, b in zip(before, amounts, strict=True))
+            before = self.of.get((day, tenant, task), (0,) * len(amounts))
+            self.of[day, tenant, task] = tuple(a + b for a, b in zip(before, amounts, strict=True))
 
     def against_usage(self, kept: "Sums", *, exact: bool) -> Iterator[Finding]:
         """Compare with usage."""
-        for (day, tenant, task), measure, here, there in _differing(self._of, kept._of, exact):
+        for (day, tenant, task), measure, here, there in _differing(self.of, kept.of, exact):
             told = f"task {task} of tenant {tenant or 'nobody'} on {day}: {here} {measure} are in the history, {there} in usage"
             yield Finding("G05", None, told)
 
@@ -46,7 +46,7 @@ class Sums:
     ) -> Iterator[Finding]:
         """Compare with the statistics of the days of which all minutes are kept."""
         by_task: defaultdict[tuple[date, str], Amounts] = defaultdict(lambda: (0,) * _BY_MINUTE)
-        for (day, _, task), amounts in self._of.items():
+        for (day, _, task), amounts in self.of.items():
             if day >= since:
                 so_far = by_task[day, task]
                 by_task[day, task] = tuple(a + b for a, b in zip(so_far, amounts[:_BY_MINUTE], strict=True))

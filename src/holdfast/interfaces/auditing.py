@@ -6,12 +6,15 @@ from typing import Any
 from uuid import UUID
 
 from holdfast.domain.audit import Finding
+from holdfast.domain.audit_guards import judge_guards, judge_schema, judge_server
 from holdfast.domain.audit_sums import Sums
 from holdfast.runtime import chance
-from holdfast.store import audit
+from holdfast.store import audit, overview
 from holdfast.store.audit import EVERYTHING, Place, Range
 from holdfast.store.call import Call
 from holdfast.store.connection import Session
+from holdfast.store.guards import guards, released_guards
+from holdfast.store.migrate import schema_state
 
 SLICE = 5000  # jobs: a few tenths of a second
 EVENTS = 20_000
@@ -34,6 +37,8 @@ class Audit:
         """Give what is wrong, as it is found; nothing when all is well."""
         for within in self._ranges():
             yield from self._look_at(within)
+        if self.job is None:
+            yield from self._guards()
         if self.job is None and self.sample is None:
             yield from self._ask(audit.about_no_job())
             yield from self._feed()
@@ -51,6 +56,25 @@ class Audit:
         self._sums.add(used)
         for findings in found:
             yield from findings
+
+    def _guards(self) -> Iterator[Finding]:
+        by_rule, hygiene, state, found, storage, notifications = audit.look(
+            self.session,
+            [
+                audit.guards_by_rule(),
+                audit.hygiene(at_rest=self.at_rest),
+                schema_state(),
+                guards(),
+                overview.storage(),
+                overview.notify_usage(),
+            ],
+        )
+        yield from by_rule
+        yield from judge_schema(state.problem())
+        if state.is_current:
+            yield from judge_guards(released_guards(), found)
+        yield from hygiene
+        yield from judge_server(storage, notifications)
 
     def _feed(self) -> Iterator[Finding]:
         """Walk along the feed, each slice beginning with the last event of the one before."""

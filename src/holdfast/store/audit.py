@@ -8,7 +8,7 @@ from psycopg import IsolationLevel
 
 from holdfast.domain.audit import EDGES, SECRET_PATTERN, Finding
 from holdfast.domain.audit_sums import Amounts
-from holdfast.store.call import Call, Row, query, single, statement
+from holdfast.store.call import Call, Row, nothing, query, single, statement
 from holdfast.store.connection import Session
 
 _ABOUT_JOBS = (
@@ -23,6 +23,7 @@ _ABOUT_JOBS = (
 )
 _ABOUT_NO_JOB = ("audit_deliveries", "audit_slots", "audit_channels", "audit_timings")
 STATEMENT_SECONDS = 60.0
+IDLE_SECONDS = 5.0
 
 
 class Range(NamedTuple):
@@ -57,6 +58,16 @@ def at_rest(within: Range) -> list[Call[list[Finding]]]:
 def about_no_job() -> list[Call[list[Finding]]]:
     """Look at what has no job of its own: deliveries, schedules, channels, minutes."""
     return [query(name, _read) for name in _ABOUT_NO_JOB]
+
+
+def guards_by_rule() -> Call[list[Finding]]:
+    """Look at what must be so of triggers, functions, rights and row security, whatever the release."""
+    return statement("audit_guards", _read)
+
+
+def hygiene(*, at_rest: bool, idle: float = IDLE_SECONDS) -> Call[list[Finding]]:
+    """Look at what is left behind on the server, as far as this login may see."""
+    return statement("audit_hygiene", _read, at_rest=at_rest, idle=idle)
 
 
 def told(within: Range) -> Call[list[Finding]]:
@@ -154,14 +165,16 @@ def _one_or_none(rows: list[Row]) -> UUID | None:
     return rows[0][0] if rows else None
 
 
+def bounds() -> Call[None]:
+    """Say for the transaction how long a statement may take, and how definitions are written."""
+    return statement("audit_bounds", nothing, milliseconds=f"{STATEMENT_SECONDS * 1000:.0f}")
+
+
 def look(session: Session, calls: list[Call[Any]]) -> list[Any]:
     """Ask all of it of one snapshot, which is let go at once; nothing can be written in it, and no statement takes for ever."""
     connection = session.connection()
     connection.isolation_level = IsolationLevel.REPEATABLE_READ
     connection.read_only = True
-    before: list[Call[Any]] = [
-        statement("audit_bounds", list, milliseconds=f"{STATEMENT_SECONDS * 1000:.0f}"),
-        statement("enter_all", list),
-    ]
+    before: list[Call[Any]] = [bounds(), statement("enter_all", nothing)]
     asked = session.perform_together([*before, *calls], STATEMENT_SECONDS * (len(calls) + 1))
     return asked[len(before) :]

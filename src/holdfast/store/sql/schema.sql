@@ -12477,6 +12477,8 @@ REVOKE ALL ON FUNCTION holdfast.causes(p_rule holdfast.alert_rule, p_now timesta
 --
 
 REVOKE ALL ON FUNCTION holdfast.channel_tenant(p_channel text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.channel_tenant(p_channel text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.channel_tenant(p_channel text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION check_priority(p_priority integer); Type: ACL; Schema: holdfast; Owner: -
