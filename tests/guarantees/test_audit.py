@@ -13,6 +13,7 @@ from conftest import WITHOUT
 
 from guarantees.audit import broken_guards, broken_projections, broken_rules, left_at_rest, left_on_server
 from guarantees.past import Past
+from guarantees.shop import fail_once, note
 from guarantees.conftest import Stage
 from holdfast import Holdfast
 from holdfast.embedded import throwaway
@@ -333,9 +334,8 @@ def test_an_audit_beside_a_busy_worker_finds_nothing(stage: Stage, shop: Holdfas
     walks = 0
     try:
         while walks < 15 or stage.counts().get("COMPLETED", 0) < 300:
-            note, flaky = shop.tasks["note"], shop.tasks["flaky"]
             shop.enqueue_many([note.using(subject="org:1", tenant="a").job(n) for n in range(20)])
-            shop.enqueue_many([flaky.using(subject="org:2").job(n) for n in range(3)])
+            shop.enqueue_many([fail_once.using(subject="org:2").job() for _ in range(3)])
             assert list(Audit(session).findings()) == []
             walks += 1
     finally:
