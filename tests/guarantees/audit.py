@@ -24,7 +24,8 @@ def left_at_rest(connection: psycopg.Connection[Any]) -> list[tuple[str, Any]]:
 def broken_guards(connection: psycopg.Connection[Any]) -> list[tuple[str, Any]]:
     """List guards that are not as released, within a transaction."""
     perform_sync(connection, audit.bounds())
-    compared = judge_guards(released_guards(), perform_sync(connection, guards()))
+    found = perform_sync(connection, guards())
+    compared = judge_guards(released_guards(), found)
     return [(f"{each.code} {each.what}", None) for each in compared] + _told(
         connection, [audit.guards_by_rule()]
     )
@@ -52,8 +53,10 @@ def broken_projections(connection: psycopg.Connection[Any]) -> list[Any]:
     if connection.execute("select holdfast.has_unprojected()").fetchone() != (False,):
         return [("not all of it is projected", None)]
     reckoned, kept = Sums(), Sums()
-    reckoned.add(perform_sync(connection, audit.reckoned(audit.EVERYTHING)))
-    kept.add(perform_sync(connection, audit.usage()))
+    used = perform_sync(connection, audit.reckoned(audit.EVERYTHING))
+    reckoned.add(used)
+    used = perform_sync(connection, audit.usage())
+    kept.add(used)
     minutes = perform_sync(connection, audit.minutes())
     since = perform_sync(connection, audit.first_day_of_minutes())
     found = [

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from conftest import WITHOUT
-
 from guarantees.audit import broken_guards, broken_projections, broken_rules, left_at_rest, left_on_server
+from guarantees.conftest import Stage
 from guarantees.past import Past
 from guarantees.shop import fail_once, note
-from guarantees.conftest import Stage
 from holdfast import Holdfast
 from holdfast.embedded import throwaway
 from holdfast.interfaces.auditing import Audit

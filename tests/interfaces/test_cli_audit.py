@@ -58,7 +58,9 @@ def test_one_job_is_looked_at_alone(cli: Cli, past: Past, owner: Owner) -> None:
     assert cli.json("audit", "--job", str(past.ids["done"]), code=3)["jobs"] == 1
 
 
-def test_a_sample_has_as_many_jobs_as_asked_for_and_begins_with_the_newest(cli: Cli, past: Past, owner: Owner) -> None:
+def test_a_sample_has_as_many_jobs_as_asked_for_and_begins_with_the_newest(
+    cli: Cli, past: Past, owner: Owner
+) -> None:
     corrupt(owner, past.ids["delivered"])  # the newest
 
     told = cli.json("audit", "--sample", "3", code=3)
@@ -87,7 +89,7 @@ def test_small_slices_find_what_one_finds(
     told = cli.json("audit", code=3)
 
     assert [each["code"] for each in told["findings"]] == ["A09"]
-    assert told["jobs"] == owner.execute("select count(*) from holdfast.job").fetchone()[0]
+    assert (told["jobs"],) == owner.execute("select count(*) from holdfast.job").fetchone()
 
 
 @pytest.mark.usefixtures("past")
@@ -96,15 +98,18 @@ def test_a_guard_that_was_switched_off_is_named(cli: Cli, owner: Owner) -> None:
 
     told = cli.json("audit", "--sample", "5", code=3)
 
-    assert "trigger job_history.history_is_kept is not as this release made it, or is switched off or not valid" in {
-        each["what"] for each in told["findings"]
-    }
+    assert (
+        "trigger job_history.history_is_kept is not as this release made it, or is switched off or not valid"
+        in {each["what"] for each in told["findings"]}
+    )
 
 
 @pytest.mark.usefixtures("past")
 def test_figures_that_say_less_than_the_history_are_found_while_work_goes_on(cli: Cli, owner: Owner) -> None:
     owner.execute("update holdfast.usage set runs = runs - 1 where task = 'plain'")
-    owner.execute("update holdfast.statistic set started = started - 1 where task = 'rated' or task = 'plain'")
+    owner.execute(
+        "update holdfast.statistic set started = started - 1 where task = 'rated' or task = 'plain'"
+    )
 
     told = cli.json("audit", code=3)
 

@@ -20,7 +20,7 @@ class Rule(NamedTuple):
 
 _TAMPERED = (
     "only somebody with the owner's or a superuser's rights can have written this: keep a copy of the rows, find out who "
-    "(server log, holdfast audit --chain), and compare with a backup before anything is changed"
+    "(the server's log), and compare with a backup before anything is changed"
 )
 _OURS = "no call of Holdfast's leaves this behind: keep a copy of the rows and report it, or find out who wrote to the tables past the functions"
 _PROJECTED = (
