@@ -104,7 +104,7 @@ RULES: dict[str, Rule] = {
     "H03": Rule("nothing of Holdfast's is everybody's", _MIGRATE),
     "H04": Rule(
         "every constraint is validated",
-        "alter table … validate constraint …, as the owner; what it refuses is what is wrong",
+        "validate it as the owner; the rows that refuse it are what is wrong",
     ),
     "H05": Rule("every table with rows of tenants has its row level security", _MIGRATE),
     "H06": Rule(
