@@ -152,15 +152,22 @@ def test_two_operations_whose_jobs_hold_what_each_others_waiters_need_do_not_dea
 ) -> None:
     two.register(options={"limits": [{"key": "{first}", "max": 1}, {"key": "{then}", "max": 1}]})
     keys = [("a", "b"), ("c", "x"), ("d", "e"), ("f", "y")]
-    gives_a, holds_x, gives_d, holds_y = (two.enqueue(payload=dict(zip(("first", "then"), each, strict=True))) for each in keys)
+    gives_a, holds_x, gives_d, holds_y = (
+        two.enqueue(payload=dict(zip(("first", "then"), each, strict=True))) for each in keys
+    )
     admit(two)
-    for first, then in (("a", "y"), ("d", "x")):  # each goes from the key that one operation frees to one that the other holds
+    for first, then in (
+        ("a", "y"),
+        ("d", "x"),
+    ):  # each goes from the key that one operation frees to one that the other holds
         two.enqueue(payload={"first": first, "then": then})
     admit(two)
     one, other = _chunk(two, "cancel", [gives_a, holds_x]), _chunk(two, "cancel", [gives_d, holds_y])
 
     with meanwhile(holdfast_db) as (blocker, ask):
-        blocker.execute("select from holdfast.slot where job_id = any(%s) for key share", [[holds_x, holds_y]])
+        blocker.execute(
+            "select from holdfast.slot where job_id = any(%s) for key share", [[holds_x, holds_y]]
+        )
         first = ask("select done, skipped from holdfast.run_chunk(%s, 1)", one)
         until_waiting(two, 1)
         second = ask("select done, skipped from holdfast.run_chunk(%s, 1)", other)
