@@ -10,7 +10,8 @@ import pytest
 
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase, TestServer
-from sql.gates import admit, slots
+from sql.asking import ask as ask_of
+from sql.gates import admit, held, limited, slots
 from sql.racing import Side, copy_of, prepared, race
 from sql.support import Machine, machine_on, until_somebody_waits
 
@@ -138,6 +139,64 @@ def test_two_operations_whose_jobs_wait_for_each_others_slots_do_not_deadlock(
         blocker.commit()
 
         assert [first.result(), second.result()] == ["[(2, 0)]", "[(1, 1)]"]
+
+
+def test_two_operations_whose_jobs_hold_what_each_others_waiters_need_do_not_deadlock(
+    two: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    two.register(options={"limits": [{"key": "{first}", "max": 1}, {"key": "{then}", "max": 1}]})
+    keys = [("a", "b"), ("c", "x"), ("d", "e"), ("f", "y")]
+    gives_a, holds_x, gives_d, holds_y = (
+        two.enqueue(payload=dict(zip(("first", "then"), each, strict=True))) for each in keys
+    )
+    admit(two)
+    for first, then in (
+        ("a", "y"),
+        ("d", "x"),
+    ):  # each goes from the key that one operation frees to one that the other holds
+        two.enqueue(payload={"first": first, "then": then})
+    admit(two)
+    one, other = _chunk(two, "cancel", [gives_a, holds_x]), _chunk(two, "cancel", [gives_d, holds_y])
+
+    with meanwhile(holdfast_db) as (blocker, ask):
+        blocker.execute(
+            "select from holdfast.slot where job_id = any(%s) for key share", [[holds_x, holds_y]]
+        )
+        first = ask("select done, skipped from holdfast.run_chunk(%s, 1)", one)
+        until_waiting(two, 1)
+        second = ask("select done, skipped from holdfast.run_chunk(%s, 1)", other)
+        until_waiting(two, 2)
+        blocker.commit()
+
+        assert [first.result(), second.result()] == ["[(2, 0)]", "[(2, 0)]"]
+
+
+def test_approvals_given_together_do_not_deadlock_with_what_frees_and_takes_slots(
+    two: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    limited(two)
+    worker = two.worker()
+    late, asks = (two.enqueue(payload={"user_id": user}) for user in (1, 2))
+    admit(two)
+    claimed = {row["id"]: row for row in two.claim(worker)}
+    gates = [
+        ask_of(two, claimed[late], bulk=True, expires_in=0.001)["approval_id"],
+        ask_of(two, claimed[asks], bulk=True)["approval_id"],
+    ]
+    waiter = two.enqueue(payload={"user_id": 1})
+    admit(two)
+    assert held(two, waiter) == "limit:user:1"  # which the late one gives it: nobody decided in time
+    wants = _chunk(two, "cancel", [asks, waiter])
+
+    with meanwhile(holdfast_db) as (blocker, ask):
+        blocker.execute("select from holdfast.job where id = %s for update", [asks])
+        first = ask("select done, skipped from holdfast.run_chunk(%s, 1)", wants)
+        until_waiting(two, 1)
+        second = ask("select result from holdfast.approve_together(%s, '{0,0}', 'ann')", gates)
+        until_waiting(two, 2)
+        blocker.commit()
+
+        assert [first.result(), second.result()] == ["[(2, 0)]", "[('already',), ('already',)]"]
 
 
 @pytest.fixture(scope="module")

@@ -55,30 +55,43 @@ async def _run_chunk(connection: Any, operation_id: UUID, nth: int) -> list[int]
     return [outcome.done, outcome.skipped]
 
 
-def creating(
-    change: Change, search: Search, actor: str, reason: str | None, at_most: int | None = None
-) -> Asking[UUID]:
+def creating(change: Change, search: Search, actor: str, reason: str | None) -> Asking[UUID]:
     """Find the jobs and make the operation; to be carried out in one transaction, by `asked` or `aasked`."""
+    jobs = yield from gathering(change, search)
+    return (yield from creating_of(change, jobs, search.tenant, actor, reason, found_by=search.text))
+
+
+def gathering(change: Change, search: Search, at_most: int | None = None) -> Asking[list[UUID]]:
+    """Find the jobs that an operation would touch."""
     jobs = yield from _gathering(search_for(change.action, search))
-    if at_most is not None and len(jobs) > at_most:
-        raise TooManyJobs(f"{len(jobs):,} jobs fit, more than the {at_most:,} that were expected: look again")
-    operation_id = new_id()
-    yield bulk.begin_operation(
-        operation_id, search.tenant, change, search.text, actor, reason, jobs, SETTINGS.definition()
-    )
-    return operation_id
+    _refuse_more(jobs, at_most)
+    return jobs
 
 
 def creating_of(
-    change: Change, jobs: Sequence[UUID], tenant: str | None, actor: str, reason: str | None
+    change: Change,
+    jobs: Sequence[UUID],
+    tenant: str | None,
+    actor: str,
+    reason: str | None,
+    *,
+    found_by: str | None = None,
+    at_most: int | None = None,
 ) -> Asking[UUID]:
     """Make an operation on these jobs; what it cannot be done to, or is another tenant's, is skipped."""
     chosen = list(dict.fromkeys(jobs))
+    _refuse_more(chosen, at_most)
     operation_id = new_id()
+    text = _written(chosen) if found_by is None else found_by
     yield bulk.begin_operation(
-        operation_id, tenant, change, _written(chosen), actor, reason, chosen, SETTINGS.definition()
+        operation_id, tenant, change, text, actor, reason, chosen, SETTINGS.definition()
     )
     return operation_id
+
+
+def _refuse_more(jobs: Sequence[UUID], at_most: int | None) -> None:
+    if at_most is not None and len(jobs) > at_most:
+        raise TooManyJobs(f"{len(jobs):,} jobs fit, more than the {at_most:,} that were expected: look again")
 
 
 def _written(jobs: Sequence[UUID]) -> str:

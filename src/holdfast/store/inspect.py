@@ -64,6 +64,12 @@ def find_job(job_id: UUID) -> Call[Job | None]:
     return Call(text, {"job_id": job_id, "whole": True}, lambda rows: _read_jobs(rows)[0] if rows else None)
 
 
+def find_jobs_by_id(ids: Sequence[UUID]) -> Call[list[Job]]:
+    """Look several jobs up; those that are not there are left out."""
+    text = f"{select_jobs()} where j.id = any(%(ids)s)"
+    return Call(text, {"ids": list(ids), "whole": True}, _read_jobs)
+
+
 def upcoming(limit: int) -> Call[list[Job]]:
     """List the jobs that wait for their time, the next to run first; the index of what is due answers it."""
     text = (

@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from http import HTTPStatus
@@ -18,7 +18,7 @@ from holdfast.interfaces.http.problem import FORBIDDEN, NOT_FOUND, ProblemType, 
 from holdfast.store.access import enter, record_action
 from holdfast.store.approval import find_approval
 from holdfast.store.call import Call
-from holdfast.store.inspect import find_job
+from holdfast.store.inspect import find_job, find_jobs_by_id
 from holdfast.store.transaction import AsyncTransaction
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ T = TypeVar("T")
 Handler = Callable[..., Awaitable[Any]]
 H = TypeVar("H", bound=Handler)
 _PARAMETER = re.compile(r"{(\w+)}")
+NOT_LET = "this application does not let you do that"
+_ASKED_AT_ONCE = 500
 
 
 class Body(BaseModel):
@@ -83,19 +85,36 @@ class ApiCall:
         operation.refuse(self.principal)
         if self.hooks.authorize is None:
             return
-        job = await self._concerned(arguments)
+        job = await self.concerned(arguments)
         facts = None if job is None else JobFacts.of(job)
         if not await self.hooks.allows(self.principal, operation.name, facts):
-            raise Refusal(FORBIDDEN, "this application does not let you do that")
+            raise Refusal(FORBIDDEN, NOT_LET)
 
-    async def _concerned(self, arguments: Mapping[str, Any]) -> Job | None:
+    async def refused_of(self, action: str, job_ids: Sequence[UUID]) -> list[UUID]:
+        """Ask the application's own rule about each of several jobs as if it were alone, and give those that it refuses."""
+        refused: list[UUID] = []
+        if self.hooks.authorize is None:
+            return refused
+        for first in range(0, len(job_ids), _ASKED_AT_ONCE):
+            found = await self.ask(find_jobs_by_id(job_ids[first : first + _ASKED_AT_ONCE]))
+            refused += [
+                job.id
+                for job in sorted(found, key=lambda job: job.id)
+                if self._sees(job) and not await self.hooks.allows(self.principal, action, JobFacts.of(job))
+            ]
+        return refused
+
+    async def concerned(self, arguments: Mapping[str, Any]) -> Job | None:
         """Find the job that a request is about; one that the caller cannot see is nobody's: it will not be found."""
         job_id = arguments.get("job_id")
         if "approval_id" in arguments:
             approval = await self.ask(find_approval(arguments["approval_id"], self.principal.tenant))
             job_id = None if approval is None else approval.job_id
         job = None if job_id is None else await self.ask(find_job(job_id))
-        return job if job is not None and self.principal.tenant in {None, job.tenant} else None
+        return job if job is not None and self._sees(job) else None
+
+    def _sees(self, job: Job) -> bool:
+        return self.principal.tenant in {None, job.tenant}
 
     async def may_show(self, job: Job) -> bool:
         """Whether a job may stand in a list."""

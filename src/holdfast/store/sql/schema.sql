@@ -531,6 +531,7 @@ begin
   if cardinality(p_approvals) > 100 or cardinality(p_approvals) is distinct from cardinality(p_seen_hashes) or array_position(p_seen_hashes, null) is not null then
     raise exception 'at most 100 approvals are given together, each with what was seen of it' using errcode = 'HF005', hint = 'Nothing was decided.';
   end if;
+  perform holdfast.lock_jobs(array(select a.job_id from holdfast.approval a where a.id = any (p_approvals)));
   for v_id, v_seen_hash in
     select u.id, u.seen
       from unnest(p_approvals, p_seen_hashes) as u (id, seen)
@@ -4659,6 +4660,26 @@ begin
 end $$;
 
 --
+-- Name: lock_jobs(uuid[], text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.lock_jobs(p_ids uuid[], p_tenant text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  perform from holdfast.job j
+    where j.id = any (p_ids) and (p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant)
+    order by j.id
+      for no key update;
+  perform from holdfast.slot s
+    where s.job_id = any (p_ids)
+      and exists (select from holdfast.job j where j.id = s.job_id and (p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant))
+    order by s.job_id, s.key
+      for update;
+end $$;
+
+--
 -- Name: lock_key(text, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -7073,10 +7094,7 @@ begin
     raise exception 'operation % has no chunk %', p_operation, p_nth using errcode = 'HF005';
   end if;
   if v_chunk.finished_at is null then
-    perform from holdfast.job j
-      where j.id = any (v_chunk.jobs) and (v_operation.tenant is null or j.tenant = v_operation.tenant)
-      order by j.id
-        for no key update;
+    perform holdfast.lock_jobs(v_chunk.jobs, v_operation.tenant);
     select coalesce(jsonb_agg(jsonb_build_object('job', t.job, 'why', t.why)) filter (where t.why is not null), '[]')
       into v_refusals
       from (select u.job, holdfast.operate(v_operation, u.job) as why
@@ -13514,6 +13532,12 @@ REVOKE ALL ON FUNCTION holdfast.lock_event(p_name text) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.lock_job(p_id uuid) FROM PUBLIC;
+
+--
+-- Name: FUNCTION lock_jobs(p_ids uuid[], p_tenant text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.lock_jobs(p_ids uuid[], p_tenant text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION lock_key(p_id text, p_bound text); Type: ACL; Schema: holdfast; Owner: -

@@ -16,9 +16,18 @@ from holdfast.interfaces.http.api.job_views import ListedJobView
 from holdfast.interfaces.http.api.jobs import read_search
 from holdfast.interfaces.http.api.words import Name, Priority, ReasonBody
 from holdfast.interfaces.http.cursor import link_next, read_cursor, read_id, write_cursor
-from holdfast.interfaces.http.operation import ApiCall, Body, ListQuery, Operations, Page, Query, View
+from holdfast.interfaces.http.operation import (
+    NOT_LET,
+    ApiCall,
+    Body,
+    ListQuery,
+    Operations,
+    Page,
+    Query,
+    View,
+)
 from holdfast.interfaces.http.problem import CONFLICT, FORBIDDEN, INVALID, NOT_FOUND, Refusal
-from holdfast.runtime.bulk import Asking, aasked, creating, creating_of
+from holdfast.runtime.bulk import aasked, creating_of, gathering
 from holdfast.store import bulk, finish
 from holdfast.store.search import count_jobs, find_jobs
 
@@ -112,10 +121,11 @@ async def preview_operation(call: ApiCall, query: PreviewQuery) -> PreviewView:
     """Look at what an operation would touch."""
     search = search_for(query.action, read_search(call, query.q))
     counted = await call.ask(count_jobs(search, COUNTED))
-    found = await call.ask(find_jobs(search, SAMPLES, whole=False))
+    narrows = call.hooks.authorize is not None  # by what it may know: all of a job
+    found = await call.ask(find_jobs(search, SAMPLES, whole=narrows))
     return PreviewView(
         action=query.action, q=query.q, count=counted.number, is_all=counted.is_all, since=found.since,
-        samples=[ListedJobView.of(job) for job in found.jobs],
+        samples=[ListedJobView.of(job) for job in found.jobs if await call.may_show(job)],
     )  # fmt: skip
 
 
@@ -124,7 +134,7 @@ async def create_operation(call: ApiCall, body: NewOperationBody) -> OperationVi
     """Do something to all jobs that fit now, or to those that are named; a job of Holdfast's own does it, 500 at a time."""
     if body.action == "delete" and not call.principal.may(Scope.ADMIN):
         raise Refusal(FORBIDDEN, f"deleting jobs needs the scope {Scope.ADMIN}")
-    operation_id = await aasked(_asking(call, body), call.ask)
+    operation_id = await _begin(call, body)
     made = await _find(call, operation_id)
     await call.record(
         f"operation.{body.action}",
@@ -142,14 +152,27 @@ def _set_by(made: Operation) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value is not None}
 
 
-def _asking(call: ApiCall, body: NewOperationBody) -> Asking[UUID]:
+async def _begin(call: ApiCall, body: NewOperationBody) -> UUID:
     who = call.principal
-    if (body.q is None) is (body.jobs is None):
-        raise Refusal(INVALID, "say which jobs: either q or jobs")
     change = Change(body.action, body.priority, body.queue)
-    if body.jobs is not None:
-        return creating_of(change, body.jobs, who.tenant, who.name, body.reason)
-    return creating(change, read_search(call, body.q or ""), who.name, body.reason, body.at_most)
+    if body.jobs is not None and body.q is None:
+        jobs, text = list(dict.fromkeys(body.jobs)), None
+    elif body.q is not None and body.jobs is None:
+        search = read_search(call, body.q)
+        jobs, text = await aasked(gathering(change, search, body.at_most), call.ask), search.text
+    else:
+        raise Refusal(INVALID, "say which jobs: either q or jobs")
+    await _refuse_some(call, change.action, jobs, tell=body.jobs is not None)
+    making = creating_of(change, jobs, who.tenant, who.name, body.reason, found_by=text, at_most=body.at_most)
+    return await aasked(making, call.ask)
+
+
+async def _refuse_some(call: ApiCall, action: Action, jobs: list[UUID], *, tell: bool) -> None:
+    """Refuse all of it where the application refuses one: together nobody does what they may not do one by one."""
+    refused = await call.refused_of(f"{action}_job", jobs)
+    if refused:
+        which = f", {refused[0]} among them" if tell else ""
+        raise Refusal(FORBIDDEN, f"{NOT_LET} to {len(refused)} of {len(jobs)} jobs{which}")
 
 
 @operations.get("/operations")

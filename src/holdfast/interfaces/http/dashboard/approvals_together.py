@@ -25,7 +25,7 @@ from holdfast.interfaces.http.problem import INVALID, Refusal
 
 approvals_together = Section("approvals")
 
-_PICK = re.compile(r"([0-9a-f-]{36})\.([0-9a-f]{1,100})")
+_PICK = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9a-f]{1,100})")
 
 
 class TogetherAsked(Asked):
@@ -104,5 +104,5 @@ async def give_together(look: Look, form: TogetherForm) -> Shown:
 async def _question(look: Look, one: ToldView) -> ApprovalView | None:
     try:
         return await look.at(show_approval, one.id)
-    except ApprovalNotFound:
-        return None  # deleted with its job meanwhile
+    except (ApprovalNotFound, Refusal):
+        return None  # deleted with its job meanwhile, or not for this person
