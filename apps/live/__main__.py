@@ -60,6 +60,7 @@ def show(database: ScratchDatabase, products: Company, port: int, *, opens: bool
     """Serve the dashboard until told to stop; gives the exit code."""
     app = database.use(Holdfast())
     add_person(app, OPERATOR, secrets.token_urlsafe(32), role=Role.ADMIN, actor="scripts/demo")
+    put_on_schedule(app)
     links = LoginLinks()
     button = Button("kill-worker", "Kill the worker", ABOUT_KILLING, lambda: kill_worker(app, products))
 
@@ -73,6 +74,14 @@ def show(database: ScratchDatabase, products: Company, port: int, *, opens: bool
         give_new_links(new_link)
 
     return serve(asgi(app, links=links, buttons=[button]), port=port, tries=PORTS_TRIED, opened=opened)
+
+
+def put_on_schedule(app: Holdfast) -> None:
+    """Let something happen by the clock: one that a newcomer sees fire, and one of the night."""
+    app.schedules.create("forget old contacts", "forget_contacts", every=60, payload={"days": 365})
+    app.schedules.create(
+        "tidy up at night", "forget_contacts", "30 2 * * *", tz="Europe/Lisbon", payload={"days": 30}
+    )
 
 
 async def kill_worker(app: Holdfast, products: Company) -> Pressed:

@@ -58,6 +58,7 @@ def test_a_newcomer_watches_approves_kills_the_worker_and_leaves(holdfast_server
             sees_jobs_of_all_products(newcomer)
             is_asked(newcomer)
             sees_a_failure_undone(newcomer)
+            sees_what_happens_by_the_clock(newcomer)
             kills_the_worker_and_sees_its_job_go_on(newcomer)
             workers = until("all products have a worker", lambda: _pids(newcomer))
         with demo.inside() as late:
@@ -99,6 +100,13 @@ def sees_a_failure_undone(newcomer: httpx.Client) -> None:
         return any(of_api(newcomer, f"/jobs/{job_id}")["status"] == "COMPLETED" for job_id in undoing)
 
     until("a job has failed and was undone", undone)
+
+
+def sees_what_happens_by_the_clock(newcomer: httpx.Client) -> None:
+    page = newcomer.get("/schedules").text
+
+    assert all(name in page for name in ("forget old contacts", "tidy up at night"))
+    until("a schedule has fired", partial(jobs, newcomer, "task:forget_contacts"))
 
 
 def kills_the_worker_and_sees_its_job_go_on(newcomer: httpx.Client) -> None:

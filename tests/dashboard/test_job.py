@@ -95,6 +95,33 @@ async def test_the_header_says_where_a_job_is_and_why(looking: Looking, failed: 
     assert "Undone by" in page
 
 
+async def test_jobs_that_its_sentence_names_are_short_there_and_lead_on(
+    app: Holdfast, looking: Looking, failed: str
+) -> None:
+    undoing = str(app.job(failed).compensated_by)  # type: ignore[union-attr]
+    async with looking() as browser:
+        page = (await read(browser, failed)).text
+
+    (sentence,) = re.findall(r'<p class="job-why.*?</p>', page, re.DOTALL)
+    assert f'<a class="mono" href="/jobs/{undoing}" title="{undoing}">{undoing[-8:]}</a> undoes' in sentence
+    assert f">{undoing}<" not in sentence
+
+
+async def test_an_id_of_something_else_in_a_sentence_stays_what_it_is(
+    machine: Machine, looking: Looking
+) -> None:
+    other = "0199aaaa-0000-7000-8000-00000000abcd"
+    machine.register("t")
+    job = machine.enqueue("t")
+    machine.run("select holdfast.pause_queue('default', 'ann', %s, null)", f"<b>{other}</b>")
+    async with looking() as browser:
+        page = (await read(browser, str(job))).text
+
+    (sentence,) = re.findall(r'<p class="job-why.*?</p>', page, re.DOTALL)
+    assert f"&lt;b&gt;{other}&lt;/b&gt;" in sentence
+    assert "<a " not in sentence
+
+
 async def test_the_timeline_tells_moves_steps_and_compensation(looking: Looking, failed: str) -> None:
     async with looking() as browser:
         page = words(await read(browser, failed))

@@ -134,6 +134,17 @@ async def test_a_worker_says_what_it_works_on(machine: Machine, looking: Looking
     assert "q=status%3Arunning+worker%3Abusy" in page
 
 
+async def test_a_queue_that_nobody_serves_says_how_to_start_a_worker_for_it(
+    machine: Machine, looking: Looking
+) -> None:
+    machine.enqueue(queue="big jobs")
+
+    async with looking() as browser:
+        panel = (await browser.get("/queues/big%20jobs?panel=queue_workers")).text
+
+    assert "holdfast -a your_module:app worker -q &#39;big jobs&#39;" in panel
+
+
 async def test_where_all_workers_have_ended_none_is_connected(machine: Machine, looking: Looking) -> None:
     ended = machine.worker("done")
     machine.run("update holdfast.worker set stopped_at = holdfast.clock() where id = %s", ended)

@@ -17,8 +17,6 @@ from holdfast.interfaces.http.asgi import all_operations, asgi
 from holdfast.interfaces.http.hooks import Hooks, JobFacts, JobLink, JobPanel
 from service.asking import leave_failed, problem
 from service.house import MANY, OWN_PAGE, settings
-from sql.asking import asked as ask_for
-from sql.support import Machine
 
 Browsing: TypeAlias = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
 SECRET = "nobody's business"
@@ -196,135 +194,22 @@ async def test_a_button_that_the_application_refuses_says_so(browsing: Browsing,
     assert "does not let you" not in other
 
 
-# -- authorize, many jobs at once ------------------------------------------------------------------------------------------
-
-ONE_BY_ONE = {
-    "cancel": {},
-    "reprioritise": {"priority": 5},
-    "move": {"queue": "slow"},
-    "retry": {},
-    "delete": {},
-}
-
-
-def not_acme(*actions: str, asked: list[tuple[str, str | None]] | None = None) -> Any:
-    """Make a rule that keeps acme's jobs from these actions."""
-
-    async def authorize(_principal: Principal, action: str, job: JobFacts | None) -> bool:
-        if asked is not None:
-            asked.append((action, job and job.tenant))
-        return job is None or job.tenant != "acme" or action not in actions
-
-    return authorize
-
-
-@pytest.mark.parametrize("named", [True, False], ids=["named", "found"])
-@pytest.mark.parametrize("action", ONE_BY_ONE)
-async def test_an_operation_does_to_no_job_what_the_application_refuses_for_it_alone(
-    browsing: Browsing, shop: Holdfast, owner: psycopg.Connection, job: str, action: str, named: bool
-) -> None:
-    Machine(owner).register("elsewhere", queue="slow")
-    other = str(shop.tasks["greet"].using(tags=["vip"]).enqueue("Ben").id)
-    if action in {"retry", "delete"}:
-        leave_failed(owner, "greet")
-    body = {"action": action, **ONE_BY_ONE[action], **({"jobs": [other, job]} if named else {"q": "tag:vip"})}
-
-    async with browsing(authorize=not_acme(f"{action}_job")) as browser:
-        answer = await browser.post("/api/v1/operations", json=body)
-        await browser.post(
-            "/operations/new",
-            data={
-                "action": action,
-                **ONE_BY_ONE[action],
-                "number": 2,
-                "counted": True,
-                "typed": "2",
-                "reason": "x",
-            }
-            | ({"jobs": f"{other},{job}"} if named else {"q": "tag:vip"}),
-        )
-
-    assert problem(answer) == REFUSED
-    assert "to 1 of 2 jobs" in answer.json()["detail"]
-    assert (job in answer.json()["detail"]) is named
-    assert owner.execute("select count(*) from holdfast.operation").fetchone() == (0,)
-
-
-async def test_an_operation_asks_about_each_job_and_nobody_about_strangers(
-    browsing: Browsing, shop: Holdfast, job: str
-) -> None:
-    asked: list[tuple[str, str | None]] = []
-    other = str(shop.tasks["greet"].enqueue("Ben").id)
-
-    async with browsing(authorize=not_acme(asked=asked)) as browser:
-        named = {"action": "cancel", "jobs": [job, other, job, str(uuid4())]}
-        answer = await browser.post("/api/v1/operations", json=named)
-
-    assert (answer.status_code, answer.json()["total"]) == (201, 3)
-    assert asked == [("create_operation", None), ("cancel_job", "acme"), ("cancel_job", None)]
-
-
-async def test_a_preview_shows_no_job_that_may_not_be_shown(browsing: Browsing, job: str) -> None:
-    async with browsing(authorize=not_acme("show_job")) as browser:
-        seen = await browser.get("/api/v1/operations/preview", params={"action": "cancel", "q": "task:greet"})
-
-    assert [each["label"] for each in seen.json()["samples"]] == [None]
-
-
-async def test_approvals_given_together_ask_the_application_about_each(
-    browsing: Browsing, owner: psycopg.Connection
-) -> None:
-    machine = Machine(owner)
-    machine.register()
-    theirs = ask_for(machine, enqueued={"tenant": "acme"}, approvers=[], bulk=True)
-    other = ask_for(machine, enqueued={"tenant": "ours"}, approvers=[], bulk=True)
-    seen = {
-        one: machine.value("select bound_hash from holdfast.approval where id = %s", one)
-        for one in (theirs.approval_id, other.approval_id)
-    }
-
-    async with browsing(authorize=not_acme("decide_approval")) as browser:
-        body = {"approvals": [{"id": str(one), "version": hashed} for one, hashed in seen.items()]}
-        told = (await browser.post("/api/v1/approvals/approve", json=body)).json()["items"]
-
-    assert [(one["id"], one["counts"], one["says"]) for one in told] == [
-        (str(theirs.approval_id), False, "this application does not let you do that"),
-        (str(other.approval_id), True, "approved; its job goes on"),
-    ]
-    decided = machine.rows("select job_id from holdfast.approval where decided_at is not null")
-    assert [row["job_id"] for row in decided] == [other.job_id]
-    assert machine.count("holdfast.approval_decision") == machine.count("holdfast.audit") == 1
-
-
-async def test_a_page_of_approvals_given_together_shows_none_that_may_not_be_shown(
-    browsing: Browsing, owner: psycopg.Connection
-) -> None:
-    machine = Machine(owner)
-    machine.register()
-    for tenant in ("acme", "ours"):
-        ask_for(machine, enqueued={"tenant": tenant}, approvers=[], bulk=True, question=f"Of {tenant}?")
-    rows = machine.rows("select id, bound_hash from holdfast.approval order by id")
-
-    async with browsing(authorize=not_acme("decide_approval", "show_approval")) as browser:
-        sent = ",".join(f"{row['id']}.{row['bound_hash']}" for row in rows)
-        told = await browser.post("/approvals/together", data={"seen": sent})
-
-    assert "1 approved, 1 not" in told.text
-    assert "Of ours?" in told.text
-    assert "Of acme?" not in told.text
-
-
 async def test_the_form_that_deletes_asks_about_its_job(
     browsing: Browsing, owner: psycopg.Connection, job: str
 ) -> None:
-    asked: list[tuple[str, str | None]] = []
+    asked: list[str] = []
+
+    async def authorize(_principal: Principal, action: str, job: JobFacts | None) -> bool:
+        asked.append(f"{action} of {job and job.tenant}")
+        return True
+
     leave_failed(owner, "greet")
 
-    async with browsing(authorize=not_acme(asked=asked)) as browser:
+    async with browsing(authorize=authorize) as browser:
         for typed in ("", "delete"):
             await browser.post(f"/jobs/{job}/delete", data={"reason": "because", "typed": typed})
 
-    assert asked == [("delete_job", "acme")] * 2
+    assert asked == ["delete_job of acme"] * 2
 
 
 # -- words, links and panels -----------------------------------------------------------------------------------------------

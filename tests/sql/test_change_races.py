@@ -163,9 +163,9 @@ def test_two_operations_whose_jobs_hold_what_each_others_waiters_need_do_not_dea
             "select from holdfast.slot where job_id = any(%s) for key share", [[holds_x, holds_y]]
         )
         first = ask("select done, skipped from holdfast.run_chunk(%s, 1)", one)
-        until_waiting(two, 1)
+        until_somebody_waits(holdfast_db, 1)
         second = ask("select done, skipped from holdfast.run_chunk(%s, 1)", other)
-        until_waiting(two, 2)
+        until_somebody_waits(holdfast_db, 2)
         blocker.commit()
 
         assert [first.result(), second.result()] == ["[(2, 0)]", "[(2, 0)]"]
@@ -191,9 +191,9 @@ def test_approvals_given_together_do_not_deadlock_with_what_frees_and_takes_slot
     with meanwhile(holdfast_db) as (blocker, ask):
         blocker.execute("select from holdfast.job where id = %s for update", [asks])
         first = ask("select done, skipped from holdfast.run_chunk(%s, 1)", wants)
-        until_waiting(two, 1)
+        until_somebody_waits(holdfast_db, 1)
         second = ask("select result from holdfast.approve_together(%s, '{0,0}', 'ann')", gates)
-        until_waiting(two, 2)
+        until_somebody_waits(holdfast_db, 2)
         blocker.commit()
 
         assert [first.result(), second.result()] == ["[(2, 0)]", "[('already',), ('already',)]"]

@@ -61,13 +61,6 @@ def creating(change: Change, search: Search, actor: str, reason: str | None) -> 
     return (yield from creating_of(change, jobs, search.tenant, actor, reason, found_by=search.text))
 
 
-def gathering(change: Change, search: Search, at_most: int | None = None) -> Asking[list[UUID]]:
-    """Find the jobs that an operation would touch."""
-    jobs = yield from _gathering(search_for(change.action, search))
-    _refuse_more(jobs, at_most)
-    return jobs
-
-
 def creating_of(
     change: Change,
     jobs: Sequence[UUID],
@@ -78,7 +71,7 @@ def creating_of(
     found_by: str | None = None,
     at_most: int | None = None,
 ) -> Asking[UUID]:
-    """Make an operation on these jobs; what it cannot be done to, or is another tenant's, is skipped."""
+    """Make an operation on these jobs, found by a text; what it cannot be done to, or is another tenant's, is skipped."""
     chosen = list(dict.fromkeys(jobs))
     _refuse_more(chosen, at_most)
     operation_id = new_id()
@@ -87,6 +80,13 @@ def creating_of(
         operation_id, tenant, change, text, actor, reason, chosen, SETTINGS.definition()
     )
     return operation_id
+
+
+def gathering(change: Change, search: Search, at_most: int | None = None) -> Asking[list[UUID]]:
+    """Find the jobs that fit and that this can be done to; refuses to find more than were expected."""
+    jobs = yield from _gathering(search_for(change.action, search))
+    _refuse_more(jobs, at_most)
+    return jobs
 
 
 def _refuse_more(jobs: Sequence[UUID], at_most: int | None) -> None:

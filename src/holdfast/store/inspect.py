@@ -64,10 +64,10 @@ def find_job(job_id: UUID) -> Call[Job | None]:
     return Call(text, {"job_id": job_id, "whole": True}, lambda rows: _read_jobs(rows)[0] if rows else None)
 
 
-def find_jobs_by_id(ids: Sequence[UUID]) -> Call[list[Job]]:
-    """Look several jobs up; those that are not there are left out."""
-    text = f"{select_jobs()} where j.id = any(%(ids)s)"
-    return Call(text, {"ids": list(ids), "whole": True}, _read_jobs)
+def find_several(job_ids: Sequence[UUID]) -> Call[list[Job]]:
+    """Look several jobs up."""
+    text = f"{select_jobs()} where j.id = any (%(job_ids)s)"
+    return Call(text, {"job_ids": list(job_ids), "whole": True}, _read_jobs)
 
 
 def upcoming(limit: int) -> Call[list[Job]]:

@@ -180,7 +180,7 @@ def test_without_javascript_pages_are_read_jobs_run_again_and_approvals_decided(
         page.goto("/jobs?q=8080")
         page.locator("input[name=pick]").first.check()
         page.get_by_role("button", name="Stop…").click()
-        expect(page.locator("h1")).to_have_text("Stop many jobs")
+        expect(page.locator("h1")).to_have_text("Stop jobs")
 
     assert (
         place.machine.value("select retry_of from holdfast.job where retry_of = %s", failed.id) == failed.id

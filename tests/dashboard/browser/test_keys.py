@@ -42,7 +42,7 @@ def test_rows_are_walked_chosen_and_opened(page: Page) -> None:
     page.wait_for_url(f"**{wanted}")
     page.goto("/jobs")
     press(page, "j", "c")
-    expect(page.locator("h1")).to_have_text("Stop many jobs")
+    expect(page.locator("h1")).to_have_text("Stop jobs")
     expect(page.locator("#operation-preview")).to_contain_text("1 job")
 
 

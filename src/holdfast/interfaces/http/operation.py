@@ -18,7 +18,7 @@ from holdfast.interfaces.http.problem import FORBIDDEN, NOT_FOUND, ProblemType, 
 from holdfast.store.access import enter, record_action
 from holdfast.store.approval import find_approval
 from holdfast.store.call import Call
-from holdfast.store.inspect import find_job, find_jobs_by_id
+from holdfast.store.inspect import find_job, find_several
 from holdfast.store.transaction import AsyncTransaction
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ T = TypeVar("T")
 Handler = Callable[..., Awaitable[Any]]
 H = TypeVar("H", bound=Handler)
 _PARAMETER = re.compile(r"{(\w+)}")
-NOT_LET = "this application does not let you do that"
-_ASKED_AT_ONCE = 500
+# Of so many jobs at once an application's rule is told everything.
+_TOLD_AT_ONCE = 200
 
 
 class Body(BaseModel):
@@ -83,28 +83,18 @@ class ApiCall:
     async def begin(self, operation: "Operation", arguments: Mapping[str, Any]) -> None:
         """Refuse whoever may not do this: by their role, and then by the application's own rule."""
         operation.refuse(self.principal)
+        if not await self.lets(operation.name, arguments):
+            raise Refusal(FORBIDDEN, "this application does not let you do that")
+
+    async def lets(self, action: str, arguments: Mapping[str, Any]) -> bool:
+        """Ask the application's rule about the job that a request is about."""
         if self.hooks.authorize is None:
-            return
-        job = await self.concerned(arguments)
+            return True
+        job = await self._concerned(arguments)
         facts = None if job is None else JobFacts.of(job)
-        if not await self.hooks.allows(self.principal, operation.name, facts):
-            raise Refusal(FORBIDDEN, NOT_LET)
+        return await self.hooks.allows(self.principal, action, facts)
 
-    async def refused_of(self, action: str, job_ids: Sequence[UUID]) -> list[UUID]:
-        """Ask the application's own rule about each of several jobs as if it were alone, and give those that it refuses."""
-        refused: list[UUID] = []
-        if self.hooks.authorize is None:
-            return refused
-        for first in range(0, len(job_ids), _ASKED_AT_ONCE):
-            found = await self.ask(find_jobs_by_id(job_ids[first : first + _ASKED_AT_ONCE]))
-            refused += [
-                job.id
-                for job in sorted(found, key=lambda job: job.id)
-                if self._sees(job) and not await self.hooks.allows(self.principal, action, JobFacts.of(job))
-            ]
-        return refused
-
-    async def concerned(self, arguments: Mapping[str, Any]) -> Job | None:
+    async def _concerned(self, arguments: Mapping[str, Any]) -> Job | None:
         """Find the job that a request is about; one that the caller cannot see is nobody's: it will not be found."""
         job_id = arguments.get("job_id")
         if "approval_id" in arguments:
@@ -119,6 +109,20 @@ class ApiCall:
     async def may_show(self, job: Job) -> bool:
         """Whether a job may stand in a list."""
         return await self.hooks.allows(self.principal, "show_job", JobFacts.of(job))
+
+    async def refused(self, action: str, jobs: Sequence[UUID]) -> set[UUID]:
+        """Ask the application's rule about each of several jobs; those that it refuses are not to be touched."""
+        if self.hooks.authorize is None:
+            return set()
+        told: list[Job] = []
+        for first in range(0, len(jobs), _TOLD_AT_ONCE):
+            some: list[Job] = await self.ask(find_several(jobs[first : first + _TOLD_AT_ONCE]))
+            told += some
+        return {
+            job.id
+            for job in told
+            if self._sees(job) and not await self.hooks.allows(self.principal, action, JobFacts.of(job))
+        }
 
     @property
     def transaction(self) -> AsyncTransaction:

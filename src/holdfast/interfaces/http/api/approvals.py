@@ -10,9 +10,11 @@ from holdfast.domain.access import Scope
 from holdfast.domain.approval import Approval, Told, accepted
 from holdfast.domain.errors import ApprovalNotFound
 from holdfast.interfaces.http.api.words import Limit, Name, Reason
-from holdfast.interfaces.http.operation import NOT_LET, ApiCall, Body, Operations, Page, Query, View
+from holdfast.interfaces.http.operation import ApiCall, Body, Operations, Page, Query, View
 from holdfast.interfaces.http.problem import CHANGED, CONFLICT, FORBIDDEN, INVALID, NOT_FOUND, Refusal
 from holdfast.store import approval as store
+
+REFUSED = "this application does not let you"
 
 approvals = Operations("approvals")
 
@@ -98,7 +100,9 @@ async def list_approvals(call: ApiCall, query: ApprovalsQuery) -> ApprovalsView:
     )
     found = await call.ask(wanted)
     further = str(found[-1].id) if len(found) == query.limit else None
-    return ApprovalsView(items=[ApprovalView.of(each) for each in found], next=further)
+    hidden = await call.refused("show_approval", [each.job_id for each in found])
+    shown = [ApprovalView.of(each) for each in found if each.job_id not in hidden]
+    return ApprovalsView(items=shown, next=further)
 
 
 class SeenApproval(Body):
@@ -137,29 +141,19 @@ class TogetherView(View):
 async def approve_together(call: ApiCall, body: TogetherBody) -> TogetherView:
     """Approve several whose gates allow it. Each is a decision of its own: who loses one of them gets the others."""
     seen = {each.id: each.version for each in body.approvals}
-    refused = await _refused_of(call, list(seen))
-    let = [pair for pair in seen.items() if pair[0] not in refused]
-    answered = await call.ask(store.approve_together(let, call.principal.name, body.reason, call.address))
+    refused = {each for each in seen if not await call.lets("decide_approval", {"approval_id": each})}
+    asked = [(each, version) for each, version in seen.items() if each not in refused]
+    answered = await call.ask(store.approve_together(asked, call.principal.name, body.reason, call.address))
     for one in answered:
         if one.counts:
             await call.record("approval.approve", str(one.approval_id), body.reason, together=len(seen))
     told = {one.approval_id: _told(one) for one in answered}
-    return TogetherView(items=[told.get(each) or _not_let(each) for each in seen])
+    return TogetherView(items=[told.get(each) or _refused(each) for each in seen])
 
 
-async def _refused_of(call: ApiCall, approval_ids: list[UUID]) -> set[UUID]:
-    """Ask the application about each as if it were decided alone."""
-    if call.hooks.authorize is None:
-        return set()
-    found = {each: await call.concerned({"approval_id": each}) for each in approval_ids}
-    jobs = {job.id for job in found.values() if job is not None}
-    refused = await call.refused_of("decide_approval", list(jobs))
-    return {each for each, job in found.items() if job is not None and job.id in refused}
-
-
-def _not_let(approval_id: UUID) -> ToldView:
+def _refused(approval_id: UUID) -> ToldView:
     return ToldView(
-        id=approval_id, counts=False, says=NOT_LET, decision=None, decided_by=None, decided_at=None
+        id=approval_id, counts=False, says=REFUSED, decision=None, decided_by=None, decided_at=None
     )
 
 

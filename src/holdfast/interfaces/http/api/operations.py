@@ -17,7 +17,6 @@ from holdfast.interfaces.http.api.jobs import read_search
 from holdfast.interfaces.http.api.words import Name, Priority, ReasonBody
 from holdfast.interfaces.http.cursor import link_next, read_cursor, read_id, write_cursor
 from holdfast.interfaces.http.operation import (
-    NOT_LET,
     ApiCall,
     Body,
     ListQuery,
@@ -121,11 +120,12 @@ async def preview_operation(call: ApiCall, query: PreviewQuery) -> PreviewView:
     """Look at what an operation would touch."""
     search = search_for(query.action, read_search(call, query.q))
     counted = await call.ask(count_jobs(search, COUNTED))
-    narrows = call.hooks.authorize is not None  # by what it may know: all of a job
-    found = await call.ask(find_jobs(search, SAMPLES, whole=narrows))
+    found = await call.ask(find_jobs(search, SAMPLES, whole=False))
+    ids = [job.id for job in found.jobs]
+    hidden = await call.refused("show_job", ids) | await call.refused(f"{query.action}_job", ids)
     return PreviewView(
         action=query.action, q=query.q, count=counted.number, is_all=counted.is_all, since=found.since,
-        samples=[ListedJobView.of(job) for job in found.jobs if await call.may_show(job)],
+        samples=[ListedJobView.of(job) for job in found.jobs if job.id not in hidden],
     )  # fmt: skip
 
 
@@ -162,17 +162,22 @@ async def _begin(call: ApiCall, body: NewOperationBody) -> UUID:
         jobs, text = await aasked(gathering(change, search, body.at_most), call.ask), search.text
     else:
         raise Refusal(INVALID, "say which jobs: either q or jobs")
-    await _refuse_some(call, change.action, jobs, tell=body.jobs is not None)
-    making = creating_of(change, jobs, who.tenant, who.name, body.reason, found_by=text, at_most=body.at_most)
+    let = await _without_refused(call, body.action, jobs)
+    making = creating_of(change, let, who.tenant, who.name, body.reason, found_by=text, at_most=body.at_most)
     return await aasked(making, call.ask)
 
 
-async def _refuse_some(call: ApiCall, action: Action, jobs: list[UUID], *, tell: bool) -> None:
-    """Refuse all of it where the application refuses one: together nobody does what they may not do one by one."""
-    refused = await call.refused_of(f"{action}_job", jobs)
-    if refused:
-        which = f", {refused[0]} among them" if tell else ""
-        raise Refusal(FORBIDDEN, f"{NOT_LET} to {len(refused)} of {len(jobs)} jobs{which}")
+async def _without_refused(call: ApiCall, action: Action, jobs: list[UUID]) -> list[UUID]:
+    """Leave out the jobs with which the application's rule does not let the caller do this one by one."""
+    if call.hooks.authorize is not None and len(jobs) > COUNTED:
+        raise Refusal(
+            INVALID,
+            f"this application decides about each job, and {len(jobs):,} fit: narrow the search down to {COUNTED:,}",
+        )
+    refused = await call.refused(f"{action}_job", jobs)
+    if jobs and len(refused) == len(jobs):
+        raise Refusal(FORBIDDEN, "this application does not let you do that with any of these jobs")
+    return [job_id for job_id in jobs if job_id not in refused]
 
 
 @operations.get("/operations")

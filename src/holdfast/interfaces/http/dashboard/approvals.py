@@ -18,6 +18,7 @@ from holdfast.interfaces.http.api.approvals import (
 )
 from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.page import Asked, Done, Form, Section
+from holdfast.interfaces.http.operation import operation_of
 from holdfast.interfaces.http.problem import NOT_FOUND, Refusal
 from holdfast.store.access import database_clock
 from holdfast.store.approval import count_waiting
@@ -25,6 +26,7 @@ from holdfast.store.approval import count_waiting
 approvals = Section("approvals")
 
 MOST = 99  # on the badge
+REFUSAL = "This application does not let you decide it."
 LISTED = 200
 _LOOKED_AT = 50  # of those that are decided
 _RECENT = timedelta(days=7)
@@ -107,12 +109,18 @@ async def _card(look: Look, approval_id: UUID) -> dict[str, Any]:
         "approval": shown,
         # What is read at a glance comes first.
         "facts": sorted(shown.facts.items(), key=lambda each: isinstance(each[1], (dict, list))),
-        "objection": objection(shown, look.principal),
+        "objection": objection(shown, look.principal) or await _refusal(look, shown),
         "has_voted": has_voted(shown, look.principal),
         "expired": EXPIRED[shown.on_expiry],  # type: ignore[index]  # as the API writes it
         "missing_voices": shown.quorum - shown.approvals,
         "similar": similar[:_SIMILAR],
     }
+
+
+async def _refusal(look: Look, approval: ApprovalView) -> str | None:
+    """Say that the application does not let this person decide; None when it does."""
+    lets = await look.call.lets(operation_of(decide_approval).name, {"approval_id": approval.id})
+    return None if lets else REFUSAL
 
 
 def objection(approval: ApprovalView, principal: Principal) -> str | None:

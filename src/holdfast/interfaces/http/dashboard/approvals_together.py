@@ -15,12 +15,14 @@ from holdfast.interfaces.http.api.approvals import (
     TogetherBody,
     ToldView,
     approve_together,
+    decide_approval,
     list_approvals,
     show_approval,
 )
-from holdfast.interfaces.http.dashboard.approvals import LISTED, has_voted, objection
+from holdfast.interfaces.http.dashboard.approvals import LISTED, REFUSAL, has_voted, objection
 from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.page import Asked, Form, Page, Section, Shown
+from holdfast.interfaces.http.operation import operation_of
 from holdfast.interfaces.http.problem import INVALID, Refusal
 
 approvals_together = Section("approvals")
@@ -57,7 +59,13 @@ async def together(look: Look, asked: TogetherAsked) -> dict[str, Any]:
     seen = read_picks(asked.pick)
     waiting = {each.id: each for each in (await look.at(list_approvals, ApprovalsQuery(limit=LISTED))).items}
     found = [(waiting[each], version) for each, version in seen.items() if each in waiting]
-    named = [Named(each, _problem(each, version, look)) for each, version in found]
+    refused = await look.call.refused(
+        operation_of(decide_approval).name, [each.job_id for each, _version in found]
+    )
+    named = [
+        Named(each, REFUSAL if each.job_id in refused else _problem(each, version, look))
+        for each, version in found
+    ]
     can = [each.approval for each in named if each.problem is None]
     return {
         "named": named,
@@ -105,4 +113,4 @@ async def _question(look: Look, one: ToldView) -> ApprovalView | None:
     try:
         return await look.at(show_approval, one.id)
     except (ApprovalNotFound, Refusal):
-        return None  # deleted with its job meanwhile, or not for this person
+        return None  # deleted with its job meanwhile, or not to be shown to this person

@@ -43,11 +43,11 @@ LABELS: dict[Action, str] = {
     "delete": "Delete for ever",
 }
 HEADINGS: dict[Action, str] = {
-    "retry": "Run many jobs again",
-    "cancel": "Stop many jobs",
-    "reprioritise": "Give many jobs another priority",
-    "move": "Move many jobs to another queue",
-    "delete": "Delete many jobs",
+    "retry": "Run jobs again",
+    "cancel": "Stop jobs",
+    "reprioritise": "Give jobs another priority",
+    "move": "Move jobs to another queue",
+    "delete": "Delete jobs",
 }
 EFFECTS: dict[Action, str] = {
     "retry": "Each failed job runs again as a new job with the same payload; the failed one stays as it is.",
@@ -190,6 +190,7 @@ async def operation_preview(look: Look, asked: NewOperationAsked) -> dict[str, A
         "is_dangerous": asked.action in _DANGEROUS,
         "nothing": NOTHING[asked.action],
         "queues": await other_queues(look) if asked.action == "move" else [],
+        "is_asked": look.call.hooks.authorize is not None,
     }
 
 
@@ -198,8 +199,8 @@ async def _shown(look: Look, ids: tuple[UUID, ...]) -> list[ListedJobView]:
     for job_id in ids:
         try:
             found.append(await look.at(show_job, job_id))
-        except JobNotFound:
-            continue  # retention took it meanwhile: the operation will skip it and say so
+        except (JobNotFound, Refusal):
+            continue  # retention took it meanwhile, or the application does not show it: the operation leaves it out
     return found
 
 

@@ -1,5 +1,6 @@
 """Queues, and the workers that serve them."""
 
+import shlex
 from collections import defaultdict
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
@@ -36,6 +37,7 @@ queues = Section("queues")
 
 Reason = Annotated[str, Field(min_length=1, max_length=500)]
 Flow = list[tuple[int, int]]
+_WORKER = "holdfast -a your_module:app worker"
 _FEW = 3  # jobs that are named of those that a worker runs
 _LATELY = timedelta(days=1)  # a worker that died before is history
 
@@ -57,6 +59,7 @@ async def worker_list(look: Look) -> dict[str, Any]:
         "held": await _held(look, shown),
         "ended": ended,
         "warnings": _warnings(found),
+        "command": _WORKER,
         "operates": look.may(Scope.OPERATE),
     }
 
@@ -85,6 +88,7 @@ async def queue_workers(look: Look, name: str) -> dict[str, Any]:
         "held": await _held(look, living),
         "ended": [],
         "warnings": [],
+        "command": f"{_WORKER} -q {shlex.quote(name)}",
         "operates": look.may(Scope.OPERATE),
     }
 

@@ -1,6 +1,8 @@
 """Templates, and how times, spans, numbers and values are written in them."""
 
 import json
+import re
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -79,6 +81,21 @@ def short_id(value: Any) -> str:
     return str(value)[-8:]
 
 
+def type_name(text: str) -> str:
+    """Name a type as its code does, without where it is from."""
+    return text.rpartition(".")[2]
+
+
+def linked(text: str, url: Callable[[str], str], ids: Iterable[Any]) -> Markup:
+    """Write a sentence in which the ids of these jobs are short and lead to them; whatever else looks like one is text."""
+    known = {str(each) for each in ids if each is not None}
+    parts = re.split(f"({'|'.join(map(re.escape, known))})", text) if known else [text]
+    link = Markup('<a class="mono" href="{}" title="{}">{}</a>')
+    return Markup("").join(
+        link.format(url(f"/jobs/{part}"), part, short_id(part)) if part in known else part for part in parts
+    )
+
+
 def as_json(value: Any) -> str:
     """Write a value as it is stored; numbers of any size stay whole."""
     return json.dumps(value, ensure_ascii=False, indent=2)
@@ -94,6 +111,6 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
-        moment=moment, exact=exact, span=span, count=count, size=size, state_class=state_class, state_word=state_word, short_id=short_id, as_json=as_json,
+        moment=moment, exact=exact, span=span, count=count, size=size, state_class=state_class, state_word=state_word, short_id=short_id, linked=linked, type_name=type_name, as_json=as_json,
     )  # fmt: skip
     return made

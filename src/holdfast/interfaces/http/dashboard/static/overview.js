@@ -21,6 +21,7 @@
 
   const spans = (seconds) => seconds == null ? "–" : seconds < 1 ? `${+(seconds * 1000).toPrecision(2)} ms`
     : seconds < 60 ? `${+seconds.toPrecision(2)} s` : seconds < 3600 ? `${+(seconds / 60).toPrecision(2)} min` : `${+(seconds / 3600).toPrecision(2)} h`;
+  const stamp = window.uPlot?.fmtDate("{YYYY}-{MM}-{DD} {HH}:{mm}");
   const rate = (value) => value == null ? "–" : +value.toFixed(2);
 
   function zoom(plot) {
@@ -36,9 +37,9 @@
     const [ink, grid] = [colour("--muted"), colour("--line")];
     const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui, sans-serif" };
     return {
-      bands, width: place.clientWidth, height: 220, series: [{ value: "{YYYY}-{MM}-{DD} {HH}:{mm}" }, ...series],
+      bands, width: place.clientWidth, height: 220, series: [{ value: (_plot, at) => at == null ? "" : stamp(inZone(new Date(at * 1000))) }, ...series],
       scales: { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.08 : 1] } },
-      axes: [{ ...axis, values: uPlot.fmtDate && times }, { ...axis, size: 58, values: (_plot, values) => values.map(written) }],
+      axes: [{ ...axis, size: 36, values: uPlot.fmtDate && times }, { ...axis, size: 68, values: (_plot, values) => values.map(written) }],
       cursor: { sync: { key: together.key, setSeries: false }, drag: { x: true, y: false, setScale: false } },
       tzDate: (seconds) => inZone(new Date(seconds * 1000)), hooks: { setSelect: [zoom] },
       legend: { live: true, markers: { width: 3, fill: null, dash: (plot, nth) => plot.series[nth].dash?.length ? "dashed" : "solid" } },
@@ -84,16 +85,16 @@
     const [throughput, latency] = ["throughput", "latency"].map((id) => document.getElementById(id));
     const areas = stack.map(([name, of]) => ({
       label: name, stroke: colour(of), width: 1.25, points: { show: false },
-      value: (_plot, _value, _series, n) => rate(n == null ? null : JSON.parse(drawn)[name][n]),
+      value: (_plot, _value, _series, n) => n == null ? "" : rate(JSON.parse(drawn)[name][n]),
     }));
     const bands = stack.slice(0, -1).map(([, of], n) => ({ series: [n + 1, n + 2], fill: tint(of) }));
     areas.at(-1).fill = tint(stack.at(-1)[1]);
     areas.push({
       label: "this minute so far", stroke: colour("--muted"), dash: [3, 4], width: 1.5, points: { show: false },
-      value: (_plot, _value, _series, n) => rate(JSON.parse(drawn).so_far[n ?? -1]),
+      value: (_plot, _value, _series, n) => n == null ? "" : rate(JSON.parse(drawn).so_far[n]),
     });
     const curves = lines.map(([, label, of, dash]) => ({
-      label, stroke: colour(of), dash, width: 1.75, spanGaps: false, points: { show: true, size: 4, filter: alone }, value: (_plot, value) => spans(value),
+      label, stroke: colour(of), dash, width: 1.75, spanGaps: false, points: { show: true, size: 4, filter: alone }, value: (_plot, value, _series, n) => n == null ? "" : spans(value),
     }));
     plots = [new uPlot(options(throughput, areas, rate, bands), data[0], throughput), new uPlot(options(latency, curves, spans), data[1], latency)];
   }
