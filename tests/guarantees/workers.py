@@ -18,20 +18,29 @@ DEFAULTS: dict[str, Any] = {"lease": 1.0, "poll": 0.2, "drain_timeout": 10.0}
 
 
 class Launcher:
-    """The process that workers are forked from; it tells their exit codes."""
+    """The process that workers are forked from; it tells their exit codes.
 
-    def __init__(self) -> None:
+    `module` has the app that they run, `source` another release of Holdfast than this one.
+    """
+
+    def __init__(
+        self,
+        module: str = "guarantees.shop",
+        environment: dict[str, str] | None = None,
+        source: Path | None = None,
+    ) -> None:
         inherited = {
             k: v for k, v in os.environ.items() if not k.startswith(("HOLDFAST_", "DATABASE_URL", "PG"))
         }
-        paths = [str(TESTS), *filter(None, [inherited.get("PYTHONPATH")])]
+        other = [] if source is None else [str(source)]
+        paths = [*other, str(TESTS), *filter(None, [inherited.get("PYTHONPATH")])]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "guarantees.launch"],
+            [sys.executable, "-m", "guarantees.launch", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             bufsize=1,
-            env={**inherited, "PYTHONPATH": os.pathsep.join(paths)},
+            env={**inherited, **(environment or {}), "PYTHONPATH": os.pathsep.join(paths)},
         )
         self._started: list[int] = []
         self.codes: dict[int, int] = {}
