@@ -31,7 +31,7 @@ SETTINGS = {
     "wal_sender_timeout": "5s",
     "log_lock_waits": "on",
 }
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 class Cluster:

@@ -29,6 +29,7 @@ from holdfast.store.migrate import migrate
 PREFIX = "holdfast-chaos-"
 DISK = 8 << 30  # in memory, and only as much of it as is used
 DATABASE = "chaos"
+PATIENCE = 120.0  # with machines that others use too; what is promised has bounds of its own
 
 
 @dataclass(frozen=True)
@@ -255,7 +256,7 @@ def made_world(plan: Plan, folder: Path, mutant: Path | None = None) -> Iterator
         for _ in range(plan.workers):
             world.seat()
         for seat in world.seats:
-            seat.worker.until_ready()
+            seat.worker.until_ready(PATIENCE)
         yield world
         if world._owner is not None:
             world._owner.close()
@@ -318,7 +319,7 @@ def _me() -> str:
     return pwd.getpwuid(os.geteuid()).pw_name
 
 
-def until_world(what: str, look: Any, within: float = 60.0) -> Any:
+def until_world(what: str, look: Any, within: float = PATIENCE) -> Any:
     """Wait for something that asks the database, which may be away meanwhile."""
 
     def patiently() -> Any:

@@ -61,7 +61,8 @@ class Launcher:
         self._process.stdin.write(
             json.dumps({"log": str(log), "options": options, "environment": environment}) + "\n"
         )
-        until("a worker is forked", lambda: len(self._started) > already)
+        # The first has to wait for all imports, which a machine with other things to do compiles anew.
+        until("a worker is forked", lambda: len(self._started) > already, within=4 * PATIENCE)
         pid = self._started[-1]
         self.codes.pop(pid, None)  # the number may have been another's before
         return pid
@@ -111,8 +112,8 @@ class WorkerProcess:
         lines = self.log_file.read_text("utf-8", "replace").splitlines()
         return "\n".join([line for line in lines if '"event": "job:' not in line][-12:])
 
-    def until_ready(self) -> "WorkerProcess":
-        self.until_event("ready")
+    def until_ready(self, within: float = PATIENCE) -> "WorkerProcess":
+        self.until_event("ready", within=within)
         return self
 
     def signal(self, number: signal.Signals) -> None:

@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import ClassVar
 
-from chaos.strikes.strike import Landed, Strike, wait
+from chaos.strikes.strike import PATIENCE, Landed, Strike, wait
 from chaos.world import Seat, World, until_world
 from guarantees.workers import TESTS, WorkerProcess
 from world import pooler
@@ -59,7 +59,7 @@ class FreezeWorker(Strike):
                 ),
             )
             if held and chance.random() < 0.7:  # otherwise it wakes into the middle of it
-                until_world("its jobs go on elsewhere", lambda: self._taken(world, held), 30)
+                until_world("its jobs go on elsewhere", lambda: self._taken(world, held))
             taken = self._taken(world, held)
         finally:
             seat.worker.thaw()
@@ -120,7 +120,7 @@ class DrainWorker(Strike):
         seat = _busy(world, chance)
         held = world.held_by(seat.worker)
         seat.worker.signal(signal.SIGTERM)
-        code = seat.worker.until_gone(60)
+        code = seat.worker.until_gone(PATIENCE)
         world.replace(seat)
         return Landed(int(code == 0), f"it held {len(held)} jobs and ended with {code}")
 
@@ -146,7 +146,7 @@ class WrongClock(Strike):
         }
         launcher = world.launcher("wrong clock", environment)
         seat = chance.choice(world.seats)
-        worker = world.start_worker(seat.proxy.url, launcher).until_ready()
+        worker = world.start_worker(seat.proxy.url, launcher).until_ready(PATIENCE)
         for _ in range(2):
             offset.write_text(f"{chance.choice('+-')}{chance.randrange(1, 3600)}\n")
             wait(chance.uniform(0.5, 1.5))
@@ -164,7 +164,7 @@ class TwoReleases(Strike):
     def strike(self, world: World, chance: random.Random) -> Landed:
         source, _ = previous_source(world.folder)
         launcher = world.launcher("previous release", source=source)
-        worker = world.start_worker(chance.choice(world.seats).proxy.url, launcher).until_ready()
+        worker = world.start_worker(chance.choice(world.seats).proxy.url, launcher).until_ready(PATIENCE)
         wait(chance.uniform(1.5, 3.0))
         landed = _guest_left(world, worker)
         landed.said += f", of {previous_commit()}"
@@ -181,15 +181,15 @@ class BehindPooler(Strike):
 
     def strike(self, world: World, chance: random.Random) -> Landed:
         with pooler.pooled(chance.choice(world.seats).proxy.url, world.folder) as url:
-            worker = world.start_worker(url, environment={"HOLDFAST_PREPARED_STATEMENTS": "off"}).until_ready()
-            wait(chance.uniform(1.5, 3.0))
+            worker = world.start_worker(url, environment={"HOLDFAST_PREPARED_STATEMENTS": "off"}).until_ready(PATIENCE)
+            wait(chance.uniform(3.0, 5.0))
             return _guest_left(world, worker)
 
 
 def _guest_left(world: World, worker: WorkerProcess) -> Landed:
     """See a guest off, and count what it has ended."""
     worker.signal(signal.SIGTERM)
-    code = worker.until_gone(60)
+    code = worker.until_gone(PATIENCE)
     ended = world.value(
         "select count(*) from holdfast.job_history h join holdfast.worker w on w.name = h.actor"
         " where w.pid = %s and h.from_status = 'RUNNING'",

@@ -6,7 +6,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from chaos.world import World
+from chaos.world import PATIENCE, World
+
+__all__ = ["PATIENCE", "Landed", "Record", "Strike", "wait"]
 
 
 @dataclass
