@@ -48,8 +48,12 @@ class Cluster:
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
+    def password(self) -> str:
+        return self._home.password.read_text()
+
+    @property
     def url(self) -> str:
-        return f"postgresql://{SUPERUSER}:{self._home.password.read_text()}@{HOST}:{self.port}/postgres"
+        return f"postgresql://{SUPERUSER}:{self.password}@{HOST}:{self.port}/postgres"
 
     @property
     def data(self) -> Path:
@@ -73,7 +77,9 @@ class Cluster:
 
     def _spawn(self) -> None:
         options = [
-            part for name, value in {**SETTINGS, "port": str(self.port)}.items() for part in ("-c", f"{name}={value}")
+            part
+            for name, value in {**SETTINGS, "port": str(self.port)}.items()
+            for part in ("-c", f"{name}={value}")
         ]
         command = [self._binaries.path("postgres"), "-D", str(self._home.data), *options]
         with self.log.open("ab") as log:
@@ -138,9 +144,15 @@ class Cluster:
         prepare_folder(folder)
         home = Home(folder / self._home.folder.name)
         prepare_home(folder, home, self._account)
-        write_private(home.password, self._home.password.read_text())
+        write_private(home.password, self.password)
         copied = subprocess.run(
-            [program, f"--dbname={self.url}", f"--pgdata={home.data}", "--write-recovery-conf", "--checkpoint=fast"],
+            [
+                program,
+                f"--dbname={self.url}",
+                f"--pgdata={home.data}",
+                "--write-recovery-conf",
+                "--checkpoint=fast",
+            ],
             capture_output=True,
             text=True,
             check=False,

@@ -119,26 +119,24 @@ class Customers:
             options |= {"key": f"k{next(self._numbers)}", "key_scope": "ever", "on_conflict": "raise"}
         if chance.random() < 0.1:
             options["run_in"] = chance.uniform(0.1, 2.0)
+        if kind == "flow":
+            add = work.adds.using(subject=options.get("subject"))
+            return chain(add.job(0), group([add.job(n) for n in (1, 2, 3)], then=add.job(4)))
+        task = work.app.tasks["plain" if kind == "long" else kind]
+        return [task.using(**options).job(*self._payload(kind, chance))]
+
+    def _payload(self, kind: str, chance: random.Random) -> tuple[float, ...]:
         short = round(chance.expovariate(100), 4)
-        match kind:
-            case "flow":
-                add = work.adds.using(subject=options.get("subject"))
-                parts = group([add.job(n) for n in (1, 2, 3)], then=add.job(4))
-                return chain(add.job(0), parts)
-            case "long":
-                return [work.plain.using(**options).job(round(chance.uniform(0.5, 4.0), 2))]
-            case "stumbles":
-                return [work.stumbles.using(**options).job(chance.randrange(3))]
-            case "fails":
-                return [work.fails.using(**options).job()]
-            case "in_room":
-                return [work.in_room.using(**options).job(chance.randrange(20), short)]
-            case "at_desk":
-                return [work.at_desk.using(**options).job(chance.randrange(3), short)]
-            case "asks" | "runs_elsewhere":
-                return [work.app.tasks[kind].using(**options).job(next(self._numbers))]
-            case _:
-                return [work.app.tasks[kind].using(**options).job(short)]
+        payloads: dict[str, tuple[float, ...]] = {
+            "long": (round(chance.uniform(0.5, 4.0), 2),),
+            "stumbles": (chance.randrange(3),),
+            "fails": (),
+            "in_room": (chance.randrange(20), short),
+            "at_desk": (chance.randrange(3), short),
+            "asks": (next(self._numbers),),
+            "runs_elsewhere": (next(self._numbers),),
+        }
+        return payloads.get(kind, (short,))
 
     def _cancel(self) -> None:
         chance = random.Random(self._chance.random())
@@ -191,7 +189,9 @@ class Customers:
                 token = read_token(job, attempt, claim)
                 assert token is not None
                 if self._callback(client, url, token, "started", {}) == "ok":
-                    self._callback(client, url, token, "completed", {"result": {"run": number, "token": str(token)}})
+                    self._callback(
+                        client, url, token, "completed", {"result": {"run": number, "token": str(token)}}
+                    )
 
     def _callback(
         self, client: httpx.Client, url: str, token: Token, action: str, facts: dict[str, Any]
@@ -238,6 +238,7 @@ class Customers:
                 forged = chance.random() < 0.1
                 headers = {"X-Signature": "0" * 64 if forged else signature}
                 self._notes.write(what="webhook", about=event, outcome="asked")
+                outcomes: set[Outcome] = {"unknown"}
                 for _ in range(50):
                     sent = [
                         senders.submit(_posted, client, f"{url}/webhooks/v1/shop", body, headers)
@@ -258,7 +259,11 @@ class Customers:
 
     def _read_all(self) -> bool:
         try:
-            for channel in [*(f"subject:chaos:{n}" for n in range(8)), "subject:chaos:ticks", "subject:chaos:webhooks"]:
+            for channel in [
+                *(f"subject:chaos:{n}" for n in range(8)),
+                "subject:chaos:ticks",
+                "subject:chaos:webhooks",
+            ]:
                 for event in work.app.feed(channel, after=self._read_to.get(channel, 0)):
                     self._seen.write(
                         channel=channel,
@@ -279,7 +284,9 @@ class Customers:
             try:
                 loop(*arguments)
             except BaseException as error:  # a customer who gives up would be missed by nobody
-                self._notes.write(what="customer died", about=loop.__name__, outcome="unknown", said=repr(error))
+                self._notes.write(
+                    what="customer died", about=loop.__name__, outcome="unknown", said=repr(error)
+                )
                 raise
 
         thread = threading.Thread(target=guarded, daemon=True)
@@ -327,7 +334,9 @@ def doors(customers: Customers) -> Iterator[str]:
 
     async def door(scope: dict[str, Any], receive: Any, send: Any) -> None:
         path = scope.get("path", "")
-        chosen = hooks if path.startswith("/webhooks/") else reports if path.startswith("/callbacks/") else machine
+        chosen = (
+            hooks if path.startswith("/webhooks/") else reports if path.startswith("/callbacks/") else machine
+        )
         await chosen(scope, receive, send)
 
     with served(door) as url:

@@ -40,7 +40,9 @@ class Nemesis:
         try:
             record = strike.record(self._world, self._chance)
         except Exception as error:  # noqa: BLE001 - what a strike meets is a finding, and the others go on
-            self.findings.append((f"{strike.name} met what it should not", f"{type(error).__name__}: {error}"))
+            self.findings.append(
+                (f"{strike.name} met what it should not", f"{type(error).__name__}: {error}")
+            )
             say(f"{strike.name}: FINDING: {error}")
             record = Record(strike.name, began, time.time(), 0, "met what it should not", away=True)
         else:
@@ -58,10 +60,12 @@ class Nemesis:
             self.strike(strike)
             time.sleep(self._chance.uniform(0.1, 0.5))
 
-    def sample(self, many: int) -> list[Strike]:
-        """Pick so many, none twice, in an order of chance."""
-        quick = [strike for strike in self._strikes if strike.quick]
-        return self._chance.sample(quick, min(many, len(quick)))
+    def some(self, core: Sequence[str], more: int) -> list[Strike]:
+        """Pick these and so many of the others, none twice, in an order of chance."""
+        first = [strike for strike in self._strikes if strike.name in core]
+        others = [strike for strike in self._strikes if strike.quick and strike not in first]
+        chosen = first + self._chance.sample(others, min(more, len(others)))
+        return self._chance.sample(chosen, len(chosen))
 
     def until(self, over: Callable[[], bool], rest: tuple[float, float]) -> None:
         """Strike at random, with a rest between, until it is over."""

@@ -123,7 +123,9 @@ def commit() -> str:
     """Name what was run; a tree with changes of its own says so."""
 
     def git(*arguments: str) -> str:
-        said = subprocess.run(["git", *arguments], cwd=TESTS.parent, capture_output=True, text=True, check=False)
+        said = subprocess.run(
+            ["git", *arguments], cwd=TESTS.parent, capture_output=True, text=True, check=False
+        )
         return said.stdout.strip()
 
     changed = "+" if git("status", "--porcelain", "--", "src", "tests") else ""
@@ -135,7 +137,7 @@ def commit() -> str:
 
 def upper_bound(landed: int, failures: int) -> str:
     """The 95 % upper bound of a failure's chance after none in so many: the rule of three."""
-    return f"{min(3 / landed, 1):.2%}" if landed and not failures else "–"
+    return f"{min(3 / landed, 1):.2%}" if landed and not failures else "-"
 
 
 def merge(table: Path, report: Report) -> None:

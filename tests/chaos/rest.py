@@ -23,7 +23,9 @@ def come_to_rest(world: World, nemesis: Nemesis) -> tuple[Evidence, list[Finding
     world.heal()
     world.execute("select holdfast.pause_schedule('tick', 'nemesis', 'it is over')")
     found = [Finding(*one) for one in nemesis.findings]
-    found += _waited(world, "every job has ended", "select count(*) = 0 from holdfast.job where finished_at is null")
+    found += _waited(
+        world, "every job has ended", "select count(*) = 0 from holdfast.job where finished_at is null"
+    )
     found += _projected(world)
     world.end_customers(90)
     for seat in world.seats:
@@ -39,7 +41,9 @@ def come_to_rest(world: World, nemesis: Nemesis) -> tuple[Evidence, list[Finding
         loaded_until=loaded_until,
         deletes=world.plan.retention is not None,
     )
-    say(f"at rest; judging {len(evidence.jobs)} jobs, {len(evidence.moves)} moves, {len(evidence.ledger)} lines of ledger")
+    say(
+        f"at rest; judging {len(evidence.jobs)} jobs, {len(evidence.moves)} moves, {len(evidence.ledger)} lines of ledger"
+    )
     return evidence, [*found, *findings(evidence), *audited(world.owner), *clean(world)]
 
 
@@ -59,7 +63,10 @@ def _projected(world: World) -> list[Finding]:
     try:
         until_world("everything is projected", lambda: not broken_projections(world.owner), 60)
     except AssertionError:
-        return [Finding("the projection is not the history", str(one)) for one in broken_projections(world.owner)[:20]]
+        return [
+            Finding("the projection is not the history", str(one))
+            for one in broken_projections(world.owner)[:20]
+        ]
     return []
 
 
@@ -72,7 +79,10 @@ def clean(world: World) -> list[Finding]:
     """I01 to I04: nothing is left open, and every index agrees with its table."""
     found = []
     for what, query in (
-        ("a transaction was left open", "select pid, query from pg_stat_activity where state like 'idle in transaction%'"),
+        (
+            "a transaction was left open",
+            "select pid, query from pg_stat_activity where state like 'idle in transaction%'",
+        ),
         ("a prepared transaction was left", "select gid, owner from pg_prepared_xacts"),
         ("somebody waits for a lock", "select pid, mode from pg_locks where not granted"),
     ):
@@ -84,7 +94,7 @@ def clean(world: World) -> list[Finding]:
     checked = subprocess.run(
         [program, "--install-missing", "--heapallindexed", f"--maintenance-db={world.cluster.url}", DATABASE,
          "--host=127.0.0.1", f"--port={world.cluster.port}", "--username=postgres"],
-        env={"PGPASSWORD": psycopg.conninfo.conninfo_to_dict(world.cluster.url)["password"]},
+        env={"PGPASSWORD": world.cluster.password},
         capture_output=True,
         text=True,
         check=False,

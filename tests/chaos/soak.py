@@ -29,6 +29,7 @@ select coalesce(sum(pg_table_size(c.oid)) filter (where c.relkind = 'r'), 0)::bi
 # How much the last third may be above the second sixth: what is flat goes up and down with retention and strikes.
 GROWTH = 1.25
 SERIES = ("memory of a worker, MB", "connections", "tables, MB", "indexes, MB")
+Sample = tuple[float, tuple[float, ...]]  # seconds since the beginning, and each of the series
 COLOURS = ("#2f6f4f", "#8a4b08", "#1f4e8c", "#7a2f6f")
 
 
@@ -38,7 +39,7 @@ class Watch:
 
     world: World
     on: bool
-    samples: list[tuple[float, tuple[float, ...]]] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
 
     def look(self, since: float) -> None:
         with psycopg.connect(self.world.owner_url, connect_timeout=3, autocommit=True) as connection:
@@ -54,7 +55,7 @@ class Watch:
         return [Finding("grows", said) for said in grown(self.samples)] if self.on else []
 
 
-def grown(samples: list[tuple[float, tuple[float, ...]]]) -> list[str]:
+def grown(samples: list[Sample]) -> list[str]:
     """Compare the last third with what follows the first sixth, each by its highest point."""
     if not samples:
         return ["nothing was seen"]
@@ -92,7 +93,7 @@ def watched(world: World, picture: Path, on: bool) -> Iterator[Watch]:
             picture.write_text(drawn(watch.samples), "utf-8")
 
 
-def drawn(samples: list[tuple[float, tuple[float, ...]]]) -> str:
+def drawn(samples: list[Sample]) -> str:
     """Draw one small chart a series, one below the other."""
     width, height, gap = 720, 110, 34
     whole = max((at for at, _ in samples), default=1.0)
@@ -101,7 +102,8 @@ def drawn(samples: list[tuple[float, tuple[float, ...]]]) -> str:
         top = place * (height + gap) + gap
         most = max((seen[place] for _, seen in samples), default=1.0) or 1.0
         points = " ".join(
-            f"{at / whole * width:.1f},{top + height - seen[place] / most * height:.1f}" for at, seen in samples
+            f"{at / whole * width:.1f},{top + height - seen[place] / most * height:.1f}"
+            for at, seen in samples
         )
         parts += [
             f'<text x="0" y="{top - 8}">{name} (up to {most:.0f}) over {whole / 60:.1f} minutes</text>',

@@ -6,7 +6,7 @@ import pytest
 
 from chaos.evidence import Approval, Evidence, Job, Move
 from chaos.judge import bound, findings
-from chaos.soak import drawn, grown
+from chaos.soak import Sample, drawn, grown
 from chaos.strikes.strike import Record
 
 
@@ -77,8 +77,9 @@ def test_a_run_in_which_every_promise_was_kept_has_no_findings(evidence: Evidenc
     assert findings(evidence) == []
 
 
-def change(evidence: Evidence, name: str, **facts: object) -> None:
-    evidence.jobs[name] = evidence.jobs[name]._replace(**facts)  # type: ignore[arg-type]
+def change(evidence: Evidence, name: str, **facts: object) -> Job:
+    evidence.jobs[name] = changed = evidence.jobs[name]._replace(**facts)  # type: ignore[arg-type]
+    return changed
 
 
 BREAKS: dict[str, Callable[[Evidence], object]] = {
@@ -88,10 +89,12 @@ BREAKS: dict[str, Callable[[Evidence], object]] = {
         {"what": "enqueue", "about": ["a", "gone"], "outcome": "unknown"}
     ),
     "a job came from nowhere": lambda e: e.jobs.update(x=job("x", "plain", "CANCELLED")),
-    "two jobs have one key": lambda e: (change(e, "a", key="k"), change(e, "s", key="k")),
+    "two jobs have one key": lambda e: [change(e, one, key="k") for one in "as"],
     "an acknowledged cancel is lost": lambda e: change(e, "c", status="FAILED"),
     "a job has not ended": lambda e: change(e, "a", status="RUNNING"),
     "a job failed that should not": lambda e: change(e, "a", status="FAILED"),
+    "a job completed that cannot": lambda e: change(e, "a", task="pill"),
+    "a result is of another attempt": lambda e: change(e, "a", task="plain", result="2"),
     "the effect of a completed job is missing": lambda e: e.effects.remove(("a", 1)),
     "an effect is doubled": lambda e: e.effects.append(("a", 1)),
     "an effect of a job that did not complete": lambda e: e.effects.append(("c", 1)),
@@ -164,12 +167,14 @@ def test_a_job_that_comes_back_after_the_bound_is_found_and_one_within_it_is_not
 
 
 @pytest.mark.parametrize(("stuck", "found"), [(0, set()), (10, {"throughput did not come back"})])
-def test_a_backlog_in_the_calm_after_a_fault_is_found(evidence: Evidence, stuck: int, found: set[str]) -> None:
+def test_a_backlog_in_the_calm_after_a_fault_is_found(
+    evidence: Evidence, stuck: int, found: set[str]
+) -> None:
     evidence.records = [Record("stop_immediately", 0.0, 1.0, 1, "", away=True)]
     evidence.loaded_until = 40.0
     for n in range(100):
         name = f"p{n}"
-        evidence.jobs[name] = job(name, "plain", label="nemesis")
+        evidence.jobs[name] = job(name, "plain", label="nemesis", result="1")
         evidence.ledger.append({"event": "start", "job": name, "attempt": 1})
         evidence.moves.append(Move(name, 1, None, "PENDING", 0, 12 + n / 5, "w"))
         evidence.moves.append(Move(name, 2, "RUNNING", "COMPLETED", 1, 50 if n < stuck else 13 + n / 5, "w"))
@@ -178,8 +183,8 @@ def test_a_backlog_in_the_calm_after_a_fault_is_found(evidence: Evidence, stuck:
 
 
 def test_what_grows_through_a_soak_is_found_and_what_goes_up_and_down_is_not() -> None:
-    flat = [(float(n), (50.0 + n % 7, 20.0, 30.0 + n % 5, 10.0)) for n in range(600)]
-    leak = [(at, (seen[0] + at / 10, *seen[1:])) for at, seen in flat]
+    flat: list[Sample] = [(float(n), (50.0 + n % 7, 20.0, 30.0 + n % 5, 10.0)) for n in range(600)]
+    leak: list[Sample] = [(at, (seen[0] + at / 10, *seen[1:])) for at, seen in flat]
 
     assert grown(flat) == []
     assert [said.partition(":")[0] for said in grown(leak)] == ["memory of a worker, MB"]

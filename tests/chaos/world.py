@@ -121,6 +121,10 @@ class World:
         for proxy in self._proxies:
             proxy.aim_at(self.address())
 
+    def remove_cluster(self) -> None:
+        """End whoever is the primary by now."""
+        self.cluster.remove()
+
     def resize_disk(self, size: int) -> None:
         """Give the servers' disk another size, at once: one that is not larger than what is on it is full."""
         command = ["mount", "-o", f"remount,size={size}", str(self.place)]
@@ -223,14 +227,22 @@ class World:
 
     # -- what is there ---------------------------------------------------------------------------------------------------
 
-    def held_by(self, worker: WorkerProcess) -> list[str]:
-        """Name the jobs that the books say run in a worker."""
-        found = self.rows(
-            "select j.id::text from holdfast.job j join holdfast.worker w on w.id = j.holder"
-            " where w.pid = %s and w.stopped_at is null and j.status = 'RUNNING'",
+    def attempts_in(self, worker: WorkerProcess) -> dict[str, int]:
+        """Give the jobs that the books say run in a worker, with their attempts."""
+        return dict(
+            self.rows(
+                "select j.id::text, j.attempt from holdfast.job j join holdfast.worker w on w.id = j.holder"
+                " where w.pid = %s and w.stopped_at is null and j.status = 'RUNNING'",
+                worker.pid,
+            )
+        )
+
+    def identity(self, worker: WorkerProcess) -> Any:
+        """Say who a process is in the books now: one that was declared dead goes on under a new name."""
+        return self.value(
+            "select id from holdfast.worker where pid = %s order by died_at is not null, started_at desc limit 1",
             worker.pid,
         )
-        return [job for (job,) in found]
 
     def memory(self) -> list[int]:
         """The workers' resident memory in bytes."""
@@ -251,7 +263,7 @@ def made_world(plan: Plan, folder: Path, mutant: Path | None = None) -> Iterator
         login = _prepare(cluster, mutant)
         world = World(plan, folder, place, has_own_disk, cluster, stack, login)
         # The last to be called: by then somebody else may be the primary.
-        stack.callback(lambda: world.cluster.remove())
+        stack.callback(world.remove_cluster)
         world.start_customers()
         for _ in range(plan.workers):
             world.seat()

@@ -91,7 +91,9 @@ def work(module: ModuleType, options: dict[str, Any]) -> int:
     if hasattr(module, "declare_alerts"):
         module.declare_alerts()
     projector.SLICE = int(os.environ.get("GUARANTEES_SLICE", projector.SLICE))
-    code: int = module.app.work(on_ready=lambda _identity: logging.getLogger("holdfast").info("ready"), **options)
+    code: int = module.app.work(
+        on_ready=lambda _identity: logging.getLogger("holdfast").info("ready"), **options
+    )
     return code
 
 

@@ -109,7 +109,9 @@ class NoConnections(Strike):
         # Owner and applications are no superusers' reserve: fill all but those as the applications' own login.
         with ExitStack() as crowd:
             self._fill(crowd, world)
-            world.rows(f"select pg_terminate_backend(pid) from pg_stat_activity where {OURS} and application_name <> 'crowd'")
+            world.rows(
+                f"select pg_terminate_backend(pid) from pg_stat_activity where {OURS} and application_name <> 'crowd'"
+            )
             self._fill(crowd, world)
             wait(chance.uniform(1.0, 2.0))
         refused = said_by_server(world.cluster, "too many clients", "remaining connection slots") - before
@@ -119,7 +121,9 @@ class NoConnections(Strike):
     def _fill(crowd: ExitStack, world: World) -> None:
         try:
             while True:
-                crowd.enter_context(psycopg.connect(world.address(), application_name="crowd", connect_timeout=5))
+                crowd.enter_context(
+                    psycopg.connect(world.address(), application_name="crowd", connect_timeout=5)
+                )
         except psycopg.OperationalError:
             return
 
@@ -137,7 +141,9 @@ class HoldTable(Strike):
         with psycopg.connect(world.owner_url) as connection:
             connection.execute(f"lock table {table} in {mode} mode".encode())
             wait(seconds)
-            (waited,) = connection.execute("select count(*) from pg_locks where not granted").fetchone() or (0,)
+            (waited,) = connection.execute("select count(*) from pg_locks where not granted").fetchone() or (
+                0,
+            )
         return Landed(waited, f"{table} in {mode} mode for {seconds:.1f} s; {waited} waited at its end")
 
 
@@ -211,7 +217,11 @@ class Failover(Strike):
     away = True
 
     def missing(self, world: World) -> str | None:
-        return None if world.cluster.program("pg_basebackup") else "pg_basebackup is not among the server's programs"
+        return (
+            None
+            if world.cluster.program("pg_basebackup")
+            else "pg_basebackup is not among the server's programs"
+        )
 
     def strike(self, world: World, chance: random.Random) -> Landed:
         old = world.cluster

@@ -40,7 +40,9 @@ class Cut(Strike):
     def strike(self, world: World, chance: random.Random) -> Landed:
         of_workers = chance.random() < 0.7
         name, pattern = chance.choice(list((WORKERS if of_workers else CUSTOMERS).items()))
-        proxies = [seat.proxy for seat in world.seats] if of_workers else [cast("Proxy", world.customers_proxy)]
+        proxies = (
+            [seat.proxy for seat in world.seats] if of_workers else [cast("Proxy", world.customers_proxy)]
+        )
         times = chance.choice((1, 1, 2, 5))
         strikes = [(proxy, proxy.strike(self.action, pattern, times)) for proxy in proxies]
         until = time.monotonic() + PATIENCE

@@ -32,11 +32,11 @@ class KillWorker(Strike):
         wait(chance.uniform(0.0, 0.5))
         # Held still for a moment, so that what it holds when it dies is known and not guessed.
         seat.worker.freeze()
-        held = world.held_by(seat.worker)
+        held = world.attempts_in(seat.worker)
         at = time.time()
         seat.worker.kill()
         world.replace(seat)
-        return Landed(len(held), f"it held {len(held)} jobs", held, at)
+        return Landed(len(held), f"it held {len(held)} jobs", list(held), at)
 
 
 class FreezeWorker(Strike):
@@ -50,32 +50,27 @@ class FreezeWorker(Strike):
         seat.worker.freeze()
         at = time.time()
         try:
-            held = world.held_by(seat.worker)
+            held = world.attempts_in(seat.worker)
+            me = world.identity(seat.worker)
             until_world(
                 "the frozen worker is declared dead",
-                lambda: world.value(
-                    "select count(*) from holdfast.worker where pid = %s and died_at is not null",
-                    seat.worker.pid,
-                ),
+                lambda: world.value("select died_at is not null from holdfast.worker where id = %s", me),
             )
             if held and chance.random() < 0.7:  # otherwise it wakes into the middle of it
-                until_world("its jobs go on elsewhere", lambda: self._taken(world, held))
-            taken = self._taken(world, held)
+                until_world("its jobs go on elsewhere", lambda: _taken(world, held))
+            taken = _taken(world, held)
         finally:
             seat.worker.thaw()
         wait(chance.uniform(0.2, 1.0))
-        return Landed(taken, f"{taken} of its {len(held)} jobs were another's when it woke", held, at)
+        return Landed(taken, f"{taken} of its {len(held)} jobs were another's when it woke", list(held), at)
 
-    @staticmethod
-    def _taken(world: World, held: list[str]) -> int:
-        return int(
-            world.value(
-                "select count(distinct h.job_id) from holdfast.job_history h"
-                " join holdfast.job j on j.id = h.job_id where h.job_id = any(%s::uuid[])"
-                " and (h.to_status = 'RETRY' and h.seq = j.seq or j.attempt > 1)",
-                held,
-            )
-        )
+
+def _taken(world: World, held: dict[str, int]) -> int:
+    """Count those that another attempt has, or has had."""
+    now = dict(
+        world.rows("select id::text, attempt from holdfast.job where id::uuid = any(%s::uuid[])", list(held))
+    )
+    return sum(now[job] > attempt for job, attempt in held.items())
 
 
 class BlockLoop(Strike):
@@ -84,7 +79,7 @@ class BlockLoop(Strike):
     name = "block_loop"
 
     def strike(self, world: World, chance: random.Random) -> Landed:
-        seconds = world.plan.lease * 1.3
+        seconds = world.plan.lease * chance.uniform(1.1, 1.5)
         job = enqueue(world, "blocks", {"seconds": seconds})
         until_world(
             "the block has ended",
@@ -98,8 +93,10 @@ class PoisonPill(Strike):
     """A task that kills whatever process it runs in: it must end FAILED, and nobody with it."""
 
     name = "poison_pill"
+    quick: ClassVar[bool] = False
 
     def strike(self, world: World, chance: random.Random) -> Landed:
+        wait(chance.uniform(0.0, 0.5))
         job = enqueue(world, "pill", {})
 
         def ended() -> bool:
@@ -118,7 +115,7 @@ class DrainWorker(Strike):
 
     def strike(self, world: World, chance: random.Random) -> Landed:
         seat = _busy(world, chance)
-        held = world.held_by(seat.worker)
+        held = world.attempts_in(seat.worker)
         seat.worker.signal(signal.SIGTERM)
         code = seat.worker.until_gone(PATIENCE)
         world.replace(seat)
@@ -131,6 +128,7 @@ class WrongClock(Strike):
     name = "wrong_clock"
 
     def missing(self, world: World) -> str | None:
+        del world
         return None if _faketime() else "libfaketime is not installed here (apt-get install libfaketime)"
 
     def strike(self, world: World, chance: random.Random) -> Landed:
@@ -177,11 +175,15 @@ class BehindPooler(Strike):
     name = "behind_pooler"
 
     def missing(self, world: World) -> str | None:
-        return None if pooler.find_program() else "pgbouncer is not installed here (apt-get install pgbouncer)"
+        return (
+            None if pooler.find_program() else "pgbouncer is not installed here (apt-get install pgbouncer)"
+        )
 
     def strike(self, world: World, chance: random.Random) -> Landed:
         with pooler.pooled(chance.choice(world.seats).proxy.url, world.folder) as url:
-            worker = world.start_worker(url, environment={"HOLDFAST_PREPARED_STATEMENTS": "off"}).until_ready(PATIENCE)
+            worker = world.start_worker(url, environment={"HOLDFAST_PREPARED_STATEMENTS": "off"}).until_ready(
+                PATIENCE
+            )
             wait(chance.uniform(3.0, 5.0))
             return _guest_left(world, worker)
 
@@ -204,7 +206,7 @@ def _busy(world: World, chance: random.Random) -> Seat:
     until = time.monotonic() + 2
     while time.monotonic() < until:
         for seat in seats:
-            if world.held_by(seat.worker):
+            if world.attempts_in(seat.worker):
                 return seat
     return seats[0]
 

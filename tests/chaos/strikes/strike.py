@@ -45,6 +45,7 @@ class Strike(ABC):
 
     def missing(self, world: World) -> str | None:
         """Say what this machine lacks for it, if anything."""
+        del world
         return None
 
     @abstractmethod
