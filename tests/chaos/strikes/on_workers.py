@@ -175,6 +175,7 @@ class BehindPooler(Strike):
     name = "behind_pooler"
 
     def missing(self, world: World) -> str | None:
+        del world
         return (
             None if pooler.find_program() else "pgbouncer is not installed here (apt-get install pgbouncer)"
         )
