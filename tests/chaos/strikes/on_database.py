@@ -21,6 +21,7 @@ class TerminateBackends(Strike):
     """pg_terminate_backend of some of the applications' sessions, at once; landed when one of them was at work."""
 
     name = "terminate_backends"
+    away = True
     weight: ClassVar[int] = 4
 
     def strike(self, world: World, chance: random.Random) -> Landed:

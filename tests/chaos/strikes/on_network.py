@@ -34,6 +34,7 @@ PATIENCE = 4.0
 class Cut(Strike):
     """Cuts connections at a named statement; landed as often as it was cut."""
 
+    away = True  # who was cut off sweeps nobody for a lease's time: the silence may have been its own
     weight: ClassVar[int] = 5
     action: ClassVar[Action]
 

@@ -147,7 +147,7 @@ class WrongClock(Strike):
         worker = world.start_worker(seat.proxy.url, launcher).until_ready(PATIENCE)
         for _ in range(2):
             offset.write_text(f"{chance.choice('+-')}{chance.randrange(1, 3600)}\n")
-            wait(chance.uniform(0.5, 1.5))
+            wait(chance.uniform(1.5, 2.5))
         return _guest_left(world, worker)
 
 
