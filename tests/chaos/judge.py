@@ -77,8 +77,16 @@ def outcomes(notes: Iterable[Note], what: str) -> dict[str, set[str]]:
 
 def acknowledged(evidence: Evidence) -> Iterator[Case]:
     """B01, B02: what was acknowledged is there, what was refused is not."""
-    seen = {note["job"] for note in evidence.ledger if note["event"] == "end"}
-    seen |= {job for job, _ in evidence.effects}
+    # Where retention removes jobs, one that is gone had begun, or was cancelled, by itself or with its flow.
+    seen = {note["job"] for note in evidence.ledger}
+    cancelled = {
+        note["about"]
+        for note in evidence.client_log
+        if note["what"] == "cancel" and note["outcome"] != "refused"
+    }
+    for note in evidence.client_log:
+        if note["what"] == "enqueue" and cancelled & set(note["about"]):
+            seen |= set(note["about"])
     for job, answers in outcomes(evidence.client_log, "enqueue").items():
         is_there = job in evidence.jobs
         if "ok" in answers and not is_there and not (evidence.deletes and job in seen):

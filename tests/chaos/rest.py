@@ -63,6 +63,9 @@ def _projected(world: World) -> list[Finding]:
     until_world(
         "everything is projected", lambda: not world.value("select projected from holdfast.project()")
     )
+    if world.plan.retention is not None:
+        say("NOT RUN: usage against history, which retention has shortened")
+        return []
     world.execute("create index if not exists chaos_audit on holdfast.feed (job_id)")
     world.execute("analyze")
     return [Finding("the projection is not the history", str(one)) for one in broken_projections(world.owner)]

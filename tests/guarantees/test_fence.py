@@ -329,7 +329,7 @@ def test_a_worker_that_falls_silent_before_its_commit_keeps_the_job_no_longer_th
 
 def test_a_time_of_the_callers_own_for_silent_transactions_stands(zombie: Hands) -> None:
     zombie.enqueue(2)
-    silent = []
+    silent: list[Any] = []
     for job in zombie.claim(2):
         own = "300ms" if not silent else "1h"
         with zombie.connection.transaction():
