@@ -97,8 +97,14 @@ def strike(nemesis: Nemesis, world: World, asked: argparse.Namespace) -> None:
 
 
 def command() -> str:
-    words = [word for word in sys.argv[1:] if not word.startswith(("--out", "--table"))]
-    return " ".join(["scripts/chaos", *words])
+    """Write how this run was asked for, without where its results go."""
+    words, places = sys.argv[1:], {"--out", "--table"}
+    kept = [
+        word
+        for before, word in zip(["", *words], words, strict=False)
+        if before not in places and word.partition("=")[0] not in places
+    ]
+    return " ".join(["scripts/chaos", *kept])
 
 
 def arguments() -> argparse.ArgumentParser:
