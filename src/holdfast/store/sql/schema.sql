@@ -3750,6 +3750,7 @@ begin
     raise exception 'attempt % no longer owns job %: it is %', p_attempt, p_job, coalesce(v_job.status::text, 'gone')
       using errcode = 'HF011', detail = jsonb_build_object('job', p_job, 'attempt', p_attempt, 'status', v_job.status)::text;
   end if;
+  perform holdfast.let_go_in_silence(v_job.holder);
   return v_job;
 end $$;
 
@@ -4484,6 +4485,24 @@ begin
     returning j.queue)
   select array_agg(distinct f.queue) into v_queues from free f;
   perform holdfast.wake(v_queues);
+end $$;
+
+--
+-- Name: let_go_in_silence(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.let_go_in_silence(p_holder uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_set interval := current_setting('idle_in_transaction_session_timeout')::interval;
+  v_lease interval;
+begin
+  select w.lease into v_lease from holdfast.worker w where w.id = p_holder;
+  if v_lease is not null and (v_set = '0' or v_set > v_lease) then
+    perform set_config('idle_in_transaction_session_timeout', (extract(epoch from least(v_lease, interval '1 day')) * 1000)::int::text, true);
+  end if;
 end $$;
 
 --
@@ -13470,6 +13489,12 @@ REVOKE ALL ON FUNCTION holdfast.leave_line(p_job holdfast.job, p_held text) FROM
 --
 
 REVOKE ALL ON FUNCTION holdfast.let_go(p_ids uuid[]) FROM PUBLIC;
+
+--
+-- Name: FUNCTION let_go_in_silence(p_holder uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.let_go_in_silence(p_holder uuid) FROM PUBLIC;
 
 --
 -- Name: FUNCTION let_out(p_held text, p_limit integer); Type: ACL; Schema: holdfast; Owner: -
