@@ -11,6 +11,7 @@ import pytest
 from holdfast import Holdfast
 from holdfast.store.databases import url_of
 from holdfast.testing import ScratchDatabase, TestServer, test_server
+from world import strikes
 from world.order import long_first
 
 # For mutants: the body of a function without one of its guards; an error when the guard is not there to be removed.
@@ -71,6 +72,21 @@ def login(holdfast_db: ScratchDatabase) -> Iterator[psycopg.Connection]:
     """Give a connection of an application's login, in autocommit."""
     with psycopg.connect(holdfast_db.url, autocommit=True) as connection:
         yield connection
+
+
+# -- how often a test struck goes into its report: scripts/mutants reads it ---------------------------------------------------
+
+
+def pytest_runtest_setup() -> None:
+    """Count each test's strikes for itself."""
+    strikes.begin()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Write down how many it took."""
+    if call.when == "call":
+        item.user_properties.append(("strikes", strikes.made()))
 
 
 # -- no run waits for its last test ------------------------------------------------------------------------------------------

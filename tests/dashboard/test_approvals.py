@@ -361,12 +361,15 @@ async def test_a_gate_that_does_not_say_so_is_refused_whoever_sends_it(
         sent = f"{alone.approval_id}.{version}"
         named = await browser.get("/approvals/together", params={"pick": sent})
         told = await browser.post("/approvals/together", data={"seen": sent})
-        nothing = await browser.get("/approvals/together", params={"pick": "x"})
+        nothing = [
+            await browser.get("/approvals/together", params={"pick": pick})
+            for pick in ("x", f"{'-' * 36}.ab")
+        ]
 
     assert "does not let it be approved with others" in named.text
     assert 'name="seen"' not in named.text
     assert "0 approved, 1 not" in told.text
-    assert "Tick 1 to 100 approvals" in nothing.text
+    assert ["Tick 1 to 100 approvals" in page.text for page in nothing] == [True, True]
     assert machine.value("select decision from holdfast.approval") is None
 
 

@@ -527,3 +527,23 @@ async def test_an_admin_deletes_a_job_that_has_ended_by_typing_so(looking: Looki
     assert untyped == "Nothing was done: type delete to confirm."
     assert "(t) is deleted" in said
     assert gone.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ("reprioritise", {"priority": "5", "reason": "a\x00b"}),
+        ("move", {"queue": "a\x00b", "reason": "because"}),
+    ],
+)
+async def test_a_form_with_what_the_database_cannot_keep_is_refused_before_it_is_asked(
+    looking: Looking, machine: Machine, form: str, said: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    machine.register()
+    job_id = machine.enqueue()
+
+    async with looking() as browser:
+        answer = await browser.post(f"/jobs/{job_id}/{form}", data=said)
+
+    assert answer.status_code == 422
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []

@@ -8,11 +8,12 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from holdfast.domain.errors import BadInput
 from holdfast.domain.schedule import Due, Missed, Timing, plan
+from world.often import times as times_of_a_test
 
 ZONES = ["Europe/Lisbon", "America/New_York", "Australia/Lord_Howe", "America/Sao_Paulo", "Asia/Kolkata"]
 FIRST, LAST = datetime(2015, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
@@ -124,6 +125,36 @@ def windows(zone: str) -> Iterator[tuple[datetime, datetime]]:
 def test_ten_years_of_clock_changes_agree_with_every_single_minute(line: str, zone: str) -> None:
     for start, end in windows(zone):
         assert times(line, zone, start, end) == oracle(line, zone, start, end), (line, zone, start)
+
+
+def _terms(low: int, high: int) -> st.SearchStrategy[str]:
+    """Give a field of a line: everything, a number, a range, each with a step or not, or several of them."""
+    number = st.integers(low, high)
+    ends = st.tuples(number, number).map(lambda two: f"{min(two)}-{max(two)}")
+    stepped = st.tuples(ends | st.just("*"), st.integers(1, high)).map(lambda two: f"{two[0]}/{two[1]}")
+    some = st.lists(number.map(str) | ends | stepped, min_size=1, max_size=3).map(",".join)
+    return st.just("*") | some
+
+
+# Days and months are rarely named: on most nights such a line would not fire at all.
+_RANDOM_LINES = st.tuples(
+    _terms(0, 59), _terms(0, 23), st.just("*") | st.just("*") | _terms(1, 31), st.just("*") | _terms(1, 12), st.just("*") | _terms(0, 7)
+).map(" ".join)  # fmt: skip
+# Clocks that change at midnight, by half an hour, by two hours, in a month of fasting, or over the date line.
+_ODD_ZONES = [*ZONES, "America/Santiago", "Africa/Cairo", "Antarctica/Troll", "Africa/Casablanca", "Asia/Gaza", "Asia/Pyongyang"]  # fmt: skip
+
+
+@given(_RANDOM_LINES, st.sampled_from(_ODD_ZONES), st.integers(0, 10**6))
+@settings(max_examples=times_of_a_test(40, 5_000), deadline=None)
+def test_whatever_the_line_it_agrees_with_every_single_minute(line: str, zone: str, nth: int) -> None:
+    nights = list(windows(zone))
+    start, end = nights[nth % len(nights)]
+    try:
+        Timing(cron=line, tz=zone)
+    except BadInput:  # 30 February
+        assume(False)  # noqa: FBT003 - as hypothesis has it
+
+    assert times(line, zone, start, end) == oracle(line, zone, start, end)
 
 
 def test_the_zones_have_changes_to_be_tested_with() -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.domain.search import (
@@ -22,6 +22,8 @@ from holdfast.domain.search import (
     parse,
 )
 from holdfast.domain.states import Status
+from world.often import times
+from world.searches import SEARCHES, written
 
 
 @pytest.mark.parametrize(
@@ -132,3 +134,25 @@ def test_only_the_newest_week_is_looked_at_when_nothing_narrows_a_search_down(
     text: str, windowed: bool
 ) -> None:
     assert parse(text).is_windowed is windowed
+
+
+@given(SEARCHES)
+def test_what_is_written_down_is_read_as_it_was_meant(terms: list[Term]) -> None:
+    assert parse(" ".join(map(written, terms))) == Search(tuple(terms))
+
+
+@given(st.text(alphabet='statusgepyload.x:<>="*\\-0123456789abc ,\x00\ud800é\t\n'))
+@settings(max_examples=times(300, 20_000))
+def test_whatever_is_typed_is_understood_or_refused_as_a_search(text: str) -> None:
+    refused: BadSearch | None = None
+    terms: tuple[Term, ...] = ()
+    try:
+        terms = parse(text).terms
+    except BadSearch as error:
+        refused = error
+
+    if refused is None:
+        assert bool(terms) == bool(text.strip())
+    else:
+        assert 0 <= refused.position <= len(text)
+        assert refused.problem

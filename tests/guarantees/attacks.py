@@ -4,13 +4,12 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[2]
+from world.named import ROOT, named_tests
+
 PAGE = ROOT / "docs" / "operations" / "attacks.md"
 _ROW = re.compile(r"^\| ([A-Z]\d+) \|(.+)\|$", re.MULTILINE)
-_TEST = re.compile(r"`(tests/[\w/]+\.py::test_\w+)`")
 # An attack may take half an hour; one that takes longer hangs.
 LONGEST = 3600
 
@@ -24,7 +23,7 @@ class Attack(NamedTuple):
 
 def attacks() -> list[Attack]:
     """Read the page."""
-    return [Attack(row, _TEST.findall(told)) for row, told in _ROW.findall(PAGE.read_text("utf-8"))]
+    return [Attack(row, named_tests(told)) for row, told in _ROW.findall(PAGE.read_text("utf-8"))]
 
 
 def main() -> int:

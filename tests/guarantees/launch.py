@@ -9,15 +9,17 @@ import os
 import select
 import sys
 import traceback
+from importlib import import_module
+from types import ModuleType
 from typing import Any, NoReturn
 
-from guarantees.shop import app, declare_alerts
 from holdfast.runtime import failpoints, projector
 from holdfast.runtime.logs import JsonFormatter
 
 
-def main() -> None:
+def main(name: str = "guarantees.shop") -> None:
     """Answer each request on stdin with a process id, and tell of each end: one JSON object a line."""
+    module = import_module(name)
     requests = b""
     while True:
         readable, _, _ = select.select([0], [], [], 0.01)
@@ -28,14 +30,14 @@ def main() -> None:
             requests += some
             while b"\n" in requests:
                 line, requests = requests.split(b"\n", 1)
-                _tell(started=_fork(json.loads(line)))
+                _tell(started=_fork(module, json.loads(line)))
         _tell_ends()
 
 
-def _fork(request: dict[str, Any]) -> int:
+def _fork(module: ModuleType, request: dict[str, Any]) -> int:
     pid = os.fork()
     if pid == 0:
-        _become_worker(request)
+        _become_worker(module, request)
     return pid
 
 
@@ -54,7 +56,7 @@ def _tell(**facts: int) -> None:
     os.write(1, json.dumps(facts).encode() + b"\n")
 
 
-def _become_worker(request: dict[str, Any]) -> NoReturn:
+def _become_worker(module: ModuleType, request: dict[str, Any]) -> NoReturn:
     code = 1
     try:
         os.setsid()
@@ -63,7 +65,7 @@ def _become_worker(request: dict[str, Any]) -> NoReturn:
         for source, target in ((nothing, 0), (log, 1), (log, 2)):
             os.dup2(source, target)
         os.environ.update(request["environment"])
-        code = work(request["options"])
+        code = work(module, request["options"])
         _join_threads()
     except BaseException:  # noqa: BLE001 - a fork must never return to its parent's loop
         traceback.print_exc()
@@ -80,16 +82,20 @@ def _join_threads() -> None:
     threading._shutdown()  # type: ignore[attr-defined]
 
 
-def work(options: dict[str, Any]) -> int:
-    """Run a worker as a program would that logs JSON to stderr."""
+def work(module: ModuleType, options: dict[str, Any]) -> int:
+    """Run a worker of that module's app as a program would that logs JSON to stderr."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     failpoints.arm_from_environment()
-    declare_alerts()
+    if hasattr(module, "declare_alerts"):
+        module.declare_alerts()
     projector.SLICE = int(os.environ.get("GUARANTEES_SLICE", projector.SLICE))
-    return app.work(on_ready=lambda _identity: logging.getLogger("holdfast").info("ready"), **options)
+    code: int = module.app.work(
+        on_ready=lambda _identity: logging.getLogger("holdfast").info("ready"), **options
+    )
+    return code
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

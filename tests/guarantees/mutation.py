@@ -1,11 +1,11 @@
 """Controls of the guarantee tests: each mutant takes one guard away, and the test it names must fail by assertion.
 
 A mutant is a file in mutants/: SQL that is applied to the test database, or a patch of the Python source. Its header says
-which guard it removes and which test dies of it. `scripts/mutants` runs them all, the suite itself a few (pace: core); a
-mutant that survives is a failure.
+which guard it removes, which test dies of it, and after how many strikes at the latest (1 unless it says so). `scripts/mutants`
+runs them all, the suite itself a few (pace: core); a mutant that survives is a failure.
 """
 
-import argparse
+import multiprocessing
 import os
 import re
 import shutil
@@ -13,16 +13,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast, get_args
 from xml.etree import ElementTree as ET
 
-from holdfast.embedded import throwaway
-from holdfast.store.connection import Database
-from holdfast.store.migrate import migrate
+import pytest
+
+from world.servers import prepared_server
 
 # core: also run with every test run; quick: needs no worker to wait for something; slow: does.
 Pace = Literal["core", "quick", "slow"]
@@ -43,6 +43,7 @@ class Mutant:
     guard: str
     dies: str
     pace: Pace
+    strikes: int = 1  # within so many its test must have seen it
 
     @property
     def is_patch(self) -> bool:
@@ -55,21 +56,23 @@ class Verdict:
 
     mutant: Mutant
     killed: bool
+    strikes: int
     seconds: float
     said: str
 
 
 def read(file: Path) -> Mutant:
     text = file.read_text("utf-8")
-    guard, dies, pace = (
-        re.search(rf"^(?:-- |# ){word}: (.+)$", text, re.MULTILINE) for word in ("guard", "dies", "pace")
+    guard, dies, pace, strikes = (
+        re.search(rf"^(?:-- |# ){word}: (.+)$", text, re.MULTILINE)
+        for word in ("guard", "dies", "pace", "strikes")
     )
     if guard is None or dies is None:
         raise ValueError(f"{file} must say `guard: …` and `dies: tests/…::test_…`")
     told = pace[1] if pace else "quick"
     if told not in get_args(Pace):
         raise ValueError(f"{file}: pace is one of {', '.join(get_args(Pace))}, not {told}")
-    return Mutant(file, guard[1], dies[1], cast("Pace", told))
+    return Mutant(file, guard[1], dies[1], cast("Pace", told), int(strikes[1]) if strikes else 1)
 
 
 def mutants() -> list[Mutant]:
@@ -109,84 +112,100 @@ def judge(mutant: Mutant, database_url: str) -> Verdict:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="holdfast-mutant-") as made:
         place = Path(made)
-        environment = {**os.environ, "DATABASE_URL": database_url, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-        environment.pop("PYTEST_XDIST_WORKER", None)
-        root = ROOT
+        environment = {"DATABASE_URL": database_url, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        report = place / "report.xml"
+        plugins = [f"-p{name}" for name in (*PLUGINS, "no:cacheprovider")]
+        arguments = ["-q", "-x", "--no-header", *plugins, f"--junitxml={report}", mutant.dies]
         if mutant.is_patch:
             copy_tree(place)
             apply_patch(mutant.file.read_text("utf-8"), place)
-            environment["PYTHONPATH"] = str(place / "src")
-            root = place
+            output = _run_anew(place, {**environment, "PYTHONPATH": str(place / "src")}, arguments)
         else:
             environment["HOLDFAST_TEST_MUTANT"] = str(mutant.file)
-        report = place / "report.xml"
-        plugins = [f"-p{name}" for name in (*PLUGINS, "no:cacheprovider")]
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", *plugins]
-        ran = subprocess.run(
-            [*command, f"--junitxml={report}", mutant.dies],
-            cwd=root,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        killed, said = _verdict(report, ran.stdout + ran.stderr)
-    return Verdict(mutant, killed, time.monotonic() - began, said)
+            output = _run_warm(place / "output", environment, arguments)
+        dead, strikes, said = _outcome(report, output)
+        if dead and strikes > mutant.strikes:
+            said = f"it took {strikes} strikes, not {mutant.strikes} at most: {said}"
+    return Verdict(mutant, dead and strikes <= mutant.strikes, strikes, time.monotonic() - began, said)
 
 
-def _verdict(report: Path, output: str) -> tuple[bool, str]:
+def _run_anew(root: Path, environment: dict[str, str], arguments: list[str]) -> str:
+    """Run pytest in another tree than this one; gives what it said."""
+    whole = {name: value for name, value in os.environ.items() if name != "PYTEST_XDIST_WORKER"}
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", *arguments],
+        cwd=root,
+        env={**whole, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return ran.stdout + ran.stderr
+
+
+# The source is as it is, and only the database has a guard less: a process that has imported it already saves most of the time.
+_WARM = multiprocessing.get_context("forkserver")
+_WARM.set_forkserver_preload(["pytest", "hypothesis", "psycopg", "holdfast.server"])
+
+
+def _run_warm(output: Path, environment: dict[str, str], arguments: list[str]) -> str:
+    """Run pytest in a process that is forked from one which has imported much; gives what it said."""
+    ran = _WARM.Process(target=_run_pytest, args=(str(output), environment, arguments))
+    ran.start()
+    ran.join()
+    return output.read_text("utf-8", errors="replace") if output.exists() else f"it ended with {ran.exitcode}"
+
+
+def _run_pytest(output: str, environment: dict[str, str], arguments: list[str]) -> None:
+    said = os.open(output, os.O_CREAT | os.O_WRONLY)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+    os.environ.pop("PYTEST_XDIST_WORKER", None)
+    os.environ.update(environment)
+    os.chdir(ROOT)
+    sys.exit(pytest.main(arguments))
+
+
+def _outcome(report: Path, output: str) -> tuple[bool, int, str]:
+    """Read of a test's report whether an assertion of it failed, after how many strikes, and what it said."""
     if not report.exists():
-        return False, output[-2000:]
-    failures = [found.get("message", "") for found in ET.parse(report).iter("failure")]
-    if not failures:
-        return False, "it survives: the test passes without the guard" if " passed" in output else output[
-            -2000:
-        ]
-    return failures[0].startswith(BY_ASSERTION), failures[0].splitlines()[0]
+        return False, 0, output[-2000:]
+    for case in ET.parse(report).iter("testcase"):
+        for failure in case.iter("failure"):
+            said = failure.get("message", "")
+            told = [each.get("value", "") for each in case.iter("property") if each.get("name") == "strikes"]
+            return said.startswith(BY_ASSERTION), int(told[0]) if told else 1, said.splitlines()[0]
+    survives = " passed" in output
+    return False, 0, "it survives: the test passes without the guard" if survives else output[-2000:]
 
 
-def judge_all(chosen: Iterable[Mutant], at_once: int = 2) -> list[Verdict]:
-    with throwaway(settings={"max_connections": "200"}) as server, ThreadPoolExecutor(at_once) as pool:
-        # Whatever database is made there begins as a copy of this one, which has the schema already.
-        migrate(Database(server.url_for("template1"), "mutants"))
-        return list(pool.map(lambda mutant: judge(mutant, server.url), chosen))
+def judge_all(
+    chosen: Iterable[Mutant], at_once: int = 2, each: Callable[[Verdict], None] | None = None
+) -> list[Verdict]:
+    """Judge them, two at a time; each verdict is told as soon as it is there."""
+
+    def judged(mutant: Mutant, url: str) -> Verdict:
+        verdict = judge(mutant, url)
+        if each is not None:
+            each(verdict)
+        return verdict
+
+    with prepared_server() as url, ThreadPoolExecutor(at_once) as pool:
+        return list(pool.map(lambda mutant: judged(mutant, url), chosen))
 
 
 def table(verdicts: list[Verdict]) -> str:
     rows = [
-        ("guard", "mutant", "test", "killed"),
+        ("guard", "mutant", "test", "strikes", "seconds", "killed"),
         *[
-            (v.mutant.guard, v.mutant.file.name, v.mutant.dies.split("::")[-1], "yes" if v.killed else "NO")
+            (
+                v.mutant.guard, v.mutant.file.name, v.mutant.dies.split("::")[-1], str(v.strikes), f"{v.seconds:.0f}",
+                "yes" if v.killed else "NO",
+            )
             for v in verdicts
         ],
-    ]
-    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    ]  # fmt: skip
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     )
-
-
-def main() -> int:
-    arguments = argparse.ArgumentParser(prog="scripts/mutants", description=__doc__)
-    arguments.add_argument("names", nargs="*", help="only mutants whose file name contains one of these")
-    arguments.add_argument(
-        "--quick", action="store_true", help="leave out those that need a worker to wait for something"
-    )
-    asked = arguments.parse_args()
-    chosen = [
-        m
-        for m in mutants()
-        if not (asked.quick and m.pace == "slow")
-        and (not asked.names or any(n in m.file.name for n in asked.names))
-    ]
-    verdicts = judge_all(chosen)
-    print(table(verdicts))  # noqa: T201 - a command
-    survivors = [verdict for verdict in verdicts if not verdict.killed]
-    for one in survivors:
-        print(f"\n{one.mutant.file.name}: {one.said}")  # noqa: T201 - a command
-    print(f"\n{len(verdicts) - len(survivors)} of {len(verdicts)} mutants killed")  # noqa: T201 - a command
-    return 1 if survivors or not verdicts else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

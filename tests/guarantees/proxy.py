@@ -47,8 +47,7 @@ class Proxy:
     """Listens on a port of its own and passes everything to the real server, unless told otherwise."""
 
     def __init__(self, url: str) -> None:
-        parts = conninfo.conninfo_to_dict(url)
-        self._target = (str(parts.get("host", "127.0.0.1")), int(parts.get("port") or 5432))
+        self._target = _address_of(url)
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.url = conninfo.make_conninfo(url, host="127.0.0.1", port=self._listening.getsockname()[1])
         self._strikes: list[Strike] = []
@@ -65,6 +64,14 @@ class Proxy:
         self._strikes.append(made)
         return made
 
+    def withdraw(self, strike: Strike) -> None:
+        """Fail no more statements because of this."""
+        self._strikes.remove(strike)
+
+    def aim_at(self, url: str) -> None:
+        """Lead new connections to another server; those there are stay where they lead."""
+        self._target = _address_of(url)
+
     @contextmanager
     def overheard(self) -> Iterator[bytearray]:
         """Give all that clients say while the block lasts."""
@@ -78,20 +85,32 @@ class Proxy:
         if self._heard is not None:
             self._heard += said
 
-    def go_silent(self) -> None:
+    def go_silent(self) -> int:
         """Pass nothing on any more, in no direction, and close nothing: what a dead peer behind a router looks like."""
         self.swallows = True
-        for connection in self._connections:
+        connections = list(self._connections)
+        for connection in connections:
             connection.silent = True
+        return len(connections)
 
     def deliver(self) -> None:
         """Let the server have, and commit, the statements that are late; their clients have gone."""
-        for connection in self._connections:
+        for connection in list(self._connections):
             connection.deliver()
 
     def speak_again(self) -> None:
         """Serve new connections; the silent ones stay silent."""
         self.swallows = False
+
+    def forget_silent(self) -> None:
+        """End the silent connections, as the keepalives of both sides do at last."""
+        for connection in list(self._connections):
+            if connection.silent:
+                connection.hang_up()
+
+    def forget(self, connection: "_Connection") -> None:
+        with suppress(ValueError):  # its two threads may both say so
+            self._connections.remove(connection)
 
     def struck(self, texts: list[str]) -> Strike | None:
         for strike in self._strikes:
@@ -118,7 +137,7 @@ class Proxy:
 
     def close(self) -> None:
         self._listening.close()
-        for connection in self._connections:
+        for connection in list(self._connections):
             connection.hang_up()
 
 
@@ -141,6 +160,7 @@ class _Connection:
             self._server.sendall(late)
 
     def hang_up(self) -> None:
+        self._proxy.forget(self)
         for one in (self._client, self._server):
             with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
@@ -226,6 +246,11 @@ class _Connection:
         # A silent connection says nothing about the end of its other side either.
         if not self.silent and not self._late:
             self.hang_up()
+
+
+def _address_of(url: str) -> tuple[str, int]:
+    parts = conninfo.conninfo_to_dict(url)
+    return str(parts.get("host", "127.0.0.1")), int(parts.get("port") or 5432)
 
 
 def _read(source: socket.socket, length: int) -> bytes:

@@ -1,17 +1,17 @@
 """The tests of this folder are worth something: each fails when the guard it tests is taken away."""
 
-import ast
 import re
 import shutil
-from functools import cache
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from conftest import WITHOUT
+from guarantees.controls import PAGE, kept, page
 from guarantees.mutation import ROOT, Mutant, apply_patch, judge_all, mutants, patched_files, table
 from holdfast.testing import ScratchDatabase
+from world.named import missing
 
 
 def test_the_guards_at_the_core_are_each_missed_when_they_are_gone() -> None:
@@ -23,18 +23,20 @@ def test_the_guards_at_the_core_are_each_missed_when_they_are_gone() -> None:
 
 @pytest.mark.parametrize("mutant", mutants(), ids=lambda mutant: mutant.file.name)
 def test_every_mutant_names_a_test_that_exists(mutant: Mutant) -> None:
-    file, _, name = re.sub(r"\[.*\]$", "", mutant.dies).partition("::")
-
-    assert name in functions(file)
+    assert missing([re.sub(r"\[.*\]$", "", mutant.dies)]) == []
 
 
-@cache
-def functions(file: str) -> set[str]:
-    return {
-        node.name
-        for node in ast.walk(ast.parse((ROOT / file).read_text("utf-8")))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    }
+def test_every_mutant_stands_in_the_table_and_no_other() -> None:
+    rows = re.findall(r"^\| .+ \| `([\w.]+)` \| `tests/.+$", PAGE.read_text("utf-8"), re.MULTILINE)
+
+    assert rows == [mutant.file.name for mutant in mutants()]
+    assert PAGE.read_text("utf-8") == page(), "run scripts/mutants --table --missing"
+
+
+def test_no_mutant_needs_more_strikes_than_it_says() -> None:
+    most = {mutant.file.name: mutant.strikes for mutant in mutants()}
+
+    assert [name for name, control in kept().items() if control["strikes"] > most.get(name, 0)] == []
 
 
 def test_every_patch_fits_the_source_as_it_is(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from guarantees.audit import broken_rules
 from guarantees.hands import Hands
+from guarantees.waiting import until
 from holdfast.testing import ScratchDatabase
 
 ERROR = {"type": "Oops", "kind": "application", "recoverable": True, "message": "oops"}
@@ -299,3 +300,46 @@ def test_a_release_counts_as_nothing_and_puts_the_job_back_in_line(
 
     assert row(owner, job)[:4] == ("RETRY", 1, 0, 0)
     assert [again["id"] for again in heir.claim()] == [job["id"]]
+
+
+def test_a_worker_that_falls_silent_before_its_commit_keeps_the_job_no_longer_than_its_lease(
+    owner: psycopg.Connection[Any], zombie: Hands, heir: Hands, holdfast_db: ScratchDatabase
+) -> None:
+    """Frozen, it answers nobody and its kernel keeps the connection: only the server can end the transaction that locks the job."""
+    zombie.enqueue()
+    (job,) = zombie.claim()
+    zombie.connection.execute("begin")
+    zombie.connection.execute(
+        "select holdfast.complete_here(%s, %s, %s, null, null)", (job["id"], job["attempt"], job["claim_id"])
+    )
+    holdfast_db.clock.advance(2)
+
+    def returned() -> bool:
+        heir.sweep()
+        return bool(row(owner, job)[0] == "RETRY")
+
+    until("the job is claimable again", returned)
+
+    with pytest.raises(psycopg.errors.IdleInTransactionSessionTimeout):
+        zombie.connection.execute("commit")
+    (taken,) = heir.claim_suspect()
+    assert heir.complete(taken, '"fresh"') is None
+    assert broken_rules(owner) == []
+
+
+def test_a_time_of_the_callers_own_for_silent_transactions_stands(zombie: Hands) -> None:
+    zombie.enqueue(2)
+    silent: list[Any] = []
+    for job in zombie.claim(2):
+        own = "300ms" if not silent else "1h"
+        with zombie.connection.transaction():
+            zombie.connection.execute(
+                "select set_config('idle_in_transaction_session_timeout', %s, true)", (own,)
+            )
+            zombie.connection.execute(
+                "select holdfast.complete_here(%s, %s, %s, null, null)",
+                (job["id"], job["attempt"], job["claim_id"]),
+            )
+            silent += zombie.connection.execute("show idle_in_transaction_session_timeout").fetchall()
+
+    assert silent == [("300ms",), ("1s",)]

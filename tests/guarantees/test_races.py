@@ -73,10 +73,12 @@ def test_of_two_ends_of_an_attempt_exactly_one_counts_and_the_other_is_told(
     told = race(attempts, one.side, other.side)
 
     assert told.total() == TRIES
-    assert set(told) == {
-        (one.told_first, other.told_after(one), one.leaves),
-        (one.told_after(other), other.told_first, other.leaves),
-    }
+    told.must_be(
+        {
+            (one.told_first, other.told_after(one), one.leaves),
+            (one.told_after(other), other.told_first, other.leaves),
+        }
+    )
 
 
 def stuck(url: str) -> int:
@@ -93,7 +95,7 @@ def test_an_event_and_a_wait_for_it_never_miss_each_other(attempts: str) -> None
 
     told = race(attempts, waits, emits, entries=f"{JOBS} limit {TRIES // 2}")
 
-    assert set(told) == {("true", "1", "WAITING"), ("false", "0", "no move")}
+    told.must_be({("true", "1", "WAITING"), ("false", "0", "no move")})
     assert stuck(attempts) == 0
 
 
@@ -106,5 +108,5 @@ def test_a_job_that_ends_and_a_wait_for_it_never_miss_each_other(attempts: str) 
 
     told = race(attempts, waits, completes("e.awaited"), entries=halves)
 
-    assert set(told) == {("true", "yes", "WAITING"), ("false", "yes", "no move")}
+    told.must_be({("true", "yes", "WAITING"), ("false", "yes", "no move")})
     assert stuck(attempts) == 0

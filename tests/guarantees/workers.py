@@ -18,20 +18,29 @@ DEFAULTS: dict[str, Any] = {"lease": 1.0, "poll": 0.2, "drain_timeout": 10.0}
 
 
 class Launcher:
-    """The process that workers are forked from; it tells their exit codes."""
+    """The process that workers are forked from; it tells their exit codes.
 
-    def __init__(self) -> None:
+    `module` has the app that they run, `source` another release of Holdfast than this one.
+    """
+
+    def __init__(
+        self,
+        module: str = "guarantees.shop",
+        environment: dict[str, str] | None = None,
+        source: Path | None = None,
+    ) -> None:
         inherited = {
             k: v for k, v in os.environ.items() if not k.startswith(("HOLDFAST_", "DATABASE_URL", "PG"))
         }
-        paths = [str(TESTS), *filter(None, [inherited.get("PYTHONPATH")])]
+        other = [] if source is None else [str(source)]
+        paths = [*other, str(TESTS), *filter(None, [inherited.get("PYTHONPATH")])]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "guarantees.launch"],
+            [sys.executable, "-m", "guarantees.launch", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             bufsize=1,
-            env={**inherited, "PYTHONPATH": os.pathsep.join(paths)},
+            env={**inherited, **(environment or {}), "PYTHONPATH": os.pathsep.join(paths)},
         )
         self._started: list[int] = []
         self.codes: dict[int, int] = {}
@@ -52,7 +61,8 @@ class Launcher:
         self._process.stdin.write(
             json.dumps({"log": str(log), "options": options, "environment": environment}) + "\n"
         )
-        until("a worker is forked", lambda: len(self._started) > already)
+        # The first has to wait for all imports, which a machine with other things to do compiles anew.
+        until("a worker is forked", lambda: len(self._started) > already, within=4 * PATIENCE)
         pid = self._started[-1]
         self.codes.pop(pid, None)  # the number may have been another's before
         return pid
@@ -102,8 +112,8 @@ class WorkerProcess:
         lines = self.log_file.read_text("utf-8", "replace").splitlines()
         return "\n".join([line for line in lines if '"event": "job:' not in line][-12:])
 
-    def until_ready(self) -> "WorkerProcess":
-        self.until_event("ready")
+    def until_ready(self, within: float = PATIENCE) -> "WorkerProcess":
+        self.until_event("ready", within=within)
         return self
 
     def signal(self, number: signal.Signals) -> None:

@@ -24,8 +24,7 @@ def follow(
 ) -> Schedule:
     """Lead both through the wanted choices, and from there on without leaving a session that can go on."""
     made: list[Choice] = []
-    for session in conductor.sessions:
-        session.forget()
+    conductor.begin()
     while True:
         places = conductor.places()
         possible = tuple(number for number in (0, 1) if places[number] in _CAN_GO_ON)

@@ -5,11 +5,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
+from guarantees.audit import broken_rules
 from interleaving.explore import Schedule, follow, schedules
 from interleaving.operations import OPERATIONS, Operation
 from interleaving.scenes import SCENES, Facts, Scene, clear, ended_by_strangers, fingerprint
 from interleaving.sessions import Conductor
 from sql.support import Machine
+from world import strikes
 
 PAIRS = tuple(combinations_with_replacement(OPERATIONS, 2))
 
@@ -43,7 +45,7 @@ class Meeting:
     def __init__(self, conductor: Conductor, machine: Machine, scene: Scene, *pair: Operation) -> None:
         self._conductor, self._machine, self._scene, self._pair = conductor, machine, scene, pair
         self._ends: dict[Schedule, End] = {}
-        self.tried = 0
+        self.tried = self.waited = 0
 
     def can_happen(self) -> bool:
         """Whether both find something to do in this scene."""
@@ -74,6 +76,8 @@ class Meeting:
         first, second = (operation.on(facts) for operation in self._pair)
         made = follow(self._conductor, (first, second), wanted)
         self.tried += 1
+        self.waited += self._conductor.has_waited
+        strikes.strike()
         self._ends[made] = self._end(facts)
         clear(self._machine, facts)
         return made
@@ -93,6 +97,7 @@ class Meeting:
         # Whoever became free meanwhile is let in by the next look of any worker.
         self._machine.value("select holdfast.admit_due(10)")
         assert not (strangers := ended_by_strangers(self._machine, facts)), strangers
+        assert not (broken := broken_rules(self._machine.connection)), broken
         return End(tuple(told), fingerprint(self._machine, facts))
 
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 import psycopg
 from psycopg.types.json import Jsonb
 
-from interleaving.scenes import TASKS, Facts
+from interleaving.scenes import OTHER_QUEUE, TASKS, Facts
 from sql.support import Machine
 
 Does = Callable[[Machine, Facts], object]
@@ -103,6 +103,18 @@ def _retention(machine: Machine, _facts: Facts) -> object:
     return machine.value("select holdfast.apply_retention(10)")
 
 
+def _reprioritise(machine: Machine, facts: Facts) -> object:
+    return machine.value("select holdfast.reprioritise(%s, 7)::text", facts.job_id)
+
+
+def _move(machine: Machine, facts: Facts) -> object:
+    return machine.value("select holdfast.move_to_queue(%s, %s)::text", facts.job_id, OTHER_QUEUE)
+
+
+def _delete(machine: Machine, facts: Facts) -> object:
+    return machine.value("select holdfast.delete_job(%s)::text", facts.job_id)
+
+
 _NOT_MINE, _GONE = "HF011", "HF009"
 
 OPERATIONS = (
@@ -120,4 +132,7 @@ OPERATIONS = (
     Operation("callback", _callback, counted="ok", needs_attempt=True),
     Operation("retry", _retry, frozenset({"HF008", _GONE})),
     Operation("retention", _retention, comes_again=True),
+    Operation("reprioritise", _reprioritise, frozenset({"HF001", _GONE})),
+    Operation("move", _move, frozenset({"HF001", _GONE})),
+    Operation("delete", _delete, frozenset({"HF001", _GONE})),
 )

@@ -13,6 +13,7 @@ from sql.runs import take
 from sql.support import Machine, Row
 
 TASKS = ("plain", "limited", "undone", "kept")
+OTHER_QUEUE = "elsewhere"
 _ID_OR_TIME = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)")
 
 
@@ -37,6 +38,7 @@ def prepare(machine: Machine) -> None:
     machine.register("limited", max_retries=1, options={"limits": [{"key": "all", "max": 1}]})
     machine.register("undone", max_retries=0, options={"compensate": True})
     machine.register("kept", max_retries=0, retention=1)
+    machine.register("elsewhere", queue=OTHER_QUEUE)
     machine.run("update holdfast.task set retention = interval '1 microsecond' where name = 'kept'")
 
 
@@ -168,11 +170,12 @@ select coalesce(jsonb_agg(to_jsonb(s) || jsonb_build_object(
     'runs', (select jsonb_agg(jsonb_build_array(d.state, d.next_try_at is null, d.cancel_wanted_at is null, d.over_at is null, d.ended_at is null))
                from holdfast.dispatch d where d.job_id = s.id),
     'slots', (select jsonb_agg(concat_ws(' ', l.key, l.n)) from holdfast.slot l where l.job_id = s.id),
+    'notes', (select jsonb_agg(n.kind order by n.kind) from holdfast.activity n where n.job_id = s.id),
     'waits', (select jsonb_agg(w.remaining) from holdfast.wait w where w.job_id = s.id)) order by s.nth), '[]')::text
   from (select c.nth, c.id, c.status, c.attempt, c.retry_count, c.crash_count, c.suspect, c.ties, c.held_by, c.key_held, c.seq,
                c.claim_order is not null as in_line, c.due_at is not null as due, c.holder is not null as held,
                c.approval_id is not null as asks, c.finished_at is not null as finished, c.result is not null as answered,
-               c.error ->> 'type' as error, c.task, c.retry_of is not null as retries, c.compensates is not null as undoes
+               c.error ->> 'type' as error, c.task, c.queue, c.priority, c.retry_of is not null as retries, c.compensates is not null as undoes
           from scene c) as s
 """
 
@@ -199,10 +202,17 @@ def ended_by_strangers(machine: Machine, facts: Facts) -> list[str]:
 
 
 def clear(machine: Machine, facts: Facts) -> None:
-    """End what a scene has left, so that it is in nobody's way."""
+    """End what a scene has left and take it away, so that it is in nobody's way, and the next look at everything is short."""
     while machine.value(
         "select count(holdfast.cancel(j.id)) from (select id from holdfast.job where id > %s and finished_at is null order by id limit 1) as j",
         facts.since,
     ):
         pass
     machine.run("update holdfast.worker set died_at = holdfast.clock() where died_at is null")
+    while machine.one("select * from holdfast.project()")["more"]:
+        pass
+    with machine.connection.transaction():
+        machine.value("select set_config('holdfast.retention', pg_current_xact_id()::text, true)")
+        machine.run(
+            "select holdfast.remove_jobs(array(select id::uuid from holdfast.job where id > %s))", facts.since
+        )

@@ -1,16 +1,19 @@
 """scripts/interleavings: every order of the statements of every two operations, in every scene, up to so many switches between them."""
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
-from guarantees.audit import broken_rules
 from holdfast.testing import test_server
 from interleaving.meeting import PAIRS, meetings
 from interleaving.stage import stage
+from world.servers import prepared_server
+
+DEADLOCK = "40P01"
 
 
 class Found(NamedTuple):
@@ -19,13 +22,18 @@ class Found(NamedTuple):
     pair: str
     scenes: int
     schedules: int
+    waited: int  # schedules in which one waited for a lock of the other
     faults: list[str]
 
 
+def _use(url: str) -> None:
+    os.environ["DATABASE_URL"] = url
+
+
 def search(nth: int, switches: int) -> Found:
-    """Try all orders of one pair on a server of its own."""
+    """Try all orders of one pair in a database of its own."""
     pair = PAIRS[nth]
-    scenes = schedules = 0
+    scenes = schedules = waited = 0
     faults: list[str] = []
     with test_server() as server, stage(server) as led:
         for meeting in meetings(led.conductor, led.machine, *pair):
@@ -36,8 +44,8 @@ def search(nth: int, switches: int) -> Found:
                 break  # one of the sessions may stand anywhere
             finally:
                 scenes, schedules = scenes + 1, schedules + meeting.tried
-        faults += map(str, broken_rules(led.machine.connection))
-    return Found(name_of(nth), scenes, schedules, faults)
+                waited += meeting.waited
+    return Found(name_of(nth), scenes, schedules, waited, faults)
 
 
 def name_of(nth: int) -> str:
@@ -46,15 +54,21 @@ def name_of(nth: int) -> str:
 
 def tell(found: Iterable[Found]) -> int:
     """Print a line a pair; says how many faults there were."""
-    pairs = scenes = schedules = faults = 0
+    everything: list[Found] = []
     for one in found:
-        line = f"{one.pair:24} {one.scenes:3} scenes {one.schedules:7,} schedules {len(one.faults):3} faults"
-        print(line, flush=True)  # noqa: T201 - a command
+        print(  # noqa: T201 - a command
+            f"{one.pair:24} {one.scenes:3} scenes {one.schedules:7,} schedules {one.waited:7,} with lock waits {len(one.faults):3} faults",
+            flush=True,
+        )
         print(*one.faults[:3], sep="\n", end="\n" if one.faults else "")  # noqa: T201 - a command
-        pairs, scenes = pairs + 1, scenes + one.scenes
-        schedules, faults = schedules + one.schedules, faults + len(one.faults)
-    print(f"{pairs} pairs in {scenes} scenes: {schedules:,} schedules, {faults} faults")  # noqa: T201 - a command
-    return faults
+        everything.append(one)
+    faults = [fault for one in everything for fault in one.faults]
+    print(  # noqa: T201 - a command
+        f"{len(everything)} pairs in {sum(one.scenes for one in everything)} scenes:"
+        f" {sum(one.schedules for one in everything):,} schedules, {sum(one.waited for one in everything):,} with lock waits,"
+        f" {sum(DEADLOCK in fault for fault in faults)} deadlocks, {len(faults)} faults"
+    )
+    return len(faults)
 
 
 def main() -> int:
@@ -69,7 +83,7 @@ def main() -> int:
         arguments.error(f"no pair is called {unknown[0]}; there are {', '.join(names)}")
     chosen = [nth for nth, name in enumerate(names) if name in (asked.pairs or names)]
     began = time.monotonic()
-    with ProcessPoolExecutor(2) as processes:
+    with prepared_server() as url, ProcessPoolExecutor(2, initializer=_use, initargs=(url,)) as processes:
         faults = tell(processes.map(search, chosen, [asked.switches] * len(chosen)))
     print(f"at most {asked.switches} switches, {time.monotonic() - began:.0f} s")  # noqa: T201 - a command
     return 1 if faults else 0

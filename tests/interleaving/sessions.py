@@ -105,6 +105,7 @@ class Conductor:
         self._threads = ThreadPoolExecutor(2)
         self.baton = psycopg.connect(url, autocommit=True)
         self.sessions = (Session(url, 0, self._threads), Session(url, 1, self._threads))
+        self.has_waited = False  # one of them for a lock of the other's
         for session in self.sessions:
             self.baton.execute("select pg_advisory_lock(%s, %s)", (CLASS, session.number))
 
@@ -114,6 +115,12 @@ class Conductor:
         for session in self.sessions:
             with suppress(psycopg.Error):
                 session.connection.close()
+
+    def begin(self) -> None:
+        """Stand at the beginning again."""
+        self.has_waited = False
+        for session in self.sessions:
+            session.forget()
 
     def step(self, number: int, place: Place, operation: Operation) -> None:
         """Let a session that can go on do its next statement."""
@@ -144,6 +151,7 @@ class Conductor:
             if first is not None and second is not None and Place.BLOCKED not in seen:
                 return first, second
             if Place.BLOCKED in seen and any(place in _HOLDS_LOCKS for place in seen):
+                self.has_waited = True
                 return first, second  # type: ignore[return-value]
             assert monotonic() < until, f"nothing moves: {seen}"
 

@@ -107,6 +107,17 @@ async def test_what_cannot_be_done_is_skipped_with_its_reason(
     assert skipped[1]["why"] == "it is not there any more"
 
 
+async def test_more_named_jobs_than_were_expected_are_left_alone(
+    calling: Calling, shop: Holdfast, owner: psycopg.Connection
+) -> None:
+    jobs = [str(shop.tasks["greet"].enqueue(f"n{n}").id) for n in range(2)]
+    async with calling("operate") as client:
+        answer = await client.post(OPERATIONS, json={"action": "cancel", "jobs": jobs, "at_most": 1})
+
+    assert answer.status_code == 409
+    assert owner.execute("select count(*) from holdfast.operation").fetchone() == (0,)
+
+
 async def test_a_job_that_was_retried_before_is_not_taken_again(
     calling: Calling, shop: Holdfast, failed: int, owner: psycopg.Connection
 ) -> None:

@@ -28,6 +28,7 @@ from holdfast.runtime.access import create_key
 from holdfast.store.project import project
 from holdfast.testing import drain
 from service.threads import answering
+from world import strikes
 from world.often import times
 
 
@@ -183,7 +184,11 @@ def test_events_are_followed_through_cuts_without_gap_or_repeat(shop: Holdfast, 
     publish(shop, range(many))
     with Client(cutting.url, key=key) as client:
         events = client.events(subject="s", after="0")
-        told = [next(events) for _ in range(many)]
+        told = []
+        for number in range(many):
+            told.append(next(events))
+            if told[-1].data["n"] != number:
+                strikes.saw_it(after=cutting.cuts)
         cutting.stops = True
         events.close()
 

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from uuid import uuid4
 
 import httpx
+import psycopg
 import pytest
 
 from dashboard.all_pages import JOB, addresses
@@ -14,7 +15,7 @@ from holdfast import Configuration, Holdfast
 from holdfast.domain.access import Principal, Role
 from holdfast.interfaces.http.asgi import all_operations, asgi
 from holdfast.interfaces.http.hooks import Hooks, JobFacts, JobLink, JobPanel
-from service.asking import problem
+from service.asking import leave_failed, problem
 from service.house import MANY, OWN_PAGE, settings
 
 Browsing: TypeAlias = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
@@ -191,6 +192,24 @@ async def test_a_button_that_the_application_refuses_says_so(browsing: Browsing,
 
     assert "Stop: this application does not let you." in page
     assert "does not let you" not in other
+
+
+async def test_the_form_that_deletes_asks_about_its_job(
+    browsing: Browsing, owner: psycopg.Connection, job: str
+) -> None:
+    asked: list[str] = []
+
+    async def authorize(_principal: Principal, action: str, job: JobFacts | None) -> bool:
+        asked.append(f"{action} of {job and job.tenant}")
+        return True
+
+    leave_failed(owner, "greet")
+
+    async with browsing(authorize=authorize) as browser:
+        for typed in ("", "delete"):
+            await browser.post(f"/jobs/{job}/delete", data={"reason": "because", "typed": typed})
+
+    assert asked == ["delete_job of acme"] * 2
 
 
 # -- words, links and panels -----------------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from holdfast.testing import ScratchDatabase, TestServer, drain
 from service.processes import serving
 from service.streams import Stream, Told, streaming
 from service.threads import answering
+from world import strikes
 from world.often import LONG, times
 
 EVENTS = "/api/v1/events"
@@ -278,6 +279,9 @@ async def test_connections_cut_at_random_lose_and_repeat_nothing(world: World) -
                     if len(told) == enough:
                         break
                 cut.cancel()
+            strikes.strike()
+            if numbers(told) != list(range(len(numbers(told)))):
+                strikes.saw_it()
         return told
 
     happening = asyncio.create_task(happen())

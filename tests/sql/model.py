@@ -38,16 +38,37 @@ class Job:
     claim_id: UUID | None = None
     retried: bool = False
     asked: int = 0
+    is_outside: bool = False  # an executor has it
     approval_id: UUID | None = None
     path: list[Status] = field(default_factory=lambda: [Status.PENDING])
 
     def owned_by(self, attempt: Attempt) -> bool:
         """Whether an attempt still speaks for the job."""
+        return self.is_current(attempt) and not self.is_outside
+
+    def is_current(self, attempt: Attempt) -> bool:
+        """Whether an attempt is the one that runs, here or in an executor's hands."""
         return (self.status, self.attempt, self.claim_id) == (
             Status.RUNNING,
             attempt.number,
             attempt.claim_id,
         )
+
+    def hand_over(self, run: UUID) -> None:
+        """Give the attempt to an executor: it stays RUNNING, and its worker has survived it."""
+        self.holder, self.is_outside, self.suspect = run, True, False
+
+    def hear(self, action: str, attempt: Attempt, *, recoverable: bool) -> str:
+        """Take what an executor reports of an attempt; answers what it is told."""
+        if (self.attempt, self.claim_id) != (attempt.number, attempt.claim_id):
+            return "stale_attempt"
+        if not self.is_outside:
+            return "already_over"
+        if action == "completed":
+            self.move(Status.COMPLETED)
+        elif action == "failed":
+            self.fail(recoverable=recoverable, delayed=False)
+        return "ok"
 
     def move(self, status: Status) -> None:
         """Go to a status, and leave behind what belonged to the last."""
@@ -58,6 +79,7 @@ class Job:
             False,
             None,
         )
+        self.is_outside = False
         self.path.append(status)
         if status.is_terminal:
             self.suspect = False

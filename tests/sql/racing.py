@@ -13,11 +13,26 @@ from holdfast.store import databases
 from holdfast.store.ids import new_id
 from holdfast.testing import TestServer
 from sql.support import Machine, machine_on
+from world import strikes
 
 TRIES = 1000
 
 # What each side was told of a job, and the moves that the job made meanwhile.
-Told = Counter[tuple[str, ...]]
+End = tuple[str, ...]
+
+
+class Told(Counter[End]):
+    """How many of the jobs ended in which way."""
+
+    in_order: tuple[End, ...] = ()
+
+    def must_be(self, wanted: set[End], perhaps: frozenset[End] = frozenset()) -> None:
+        """Fail unless each of the wanted ends came, and none but those that may; the first that may not is the strike that tells."""
+        for nth, end in enumerate(self.in_order, 1):
+            if end not in wanted | perhaps:
+                strikes.saw_it(after=nth)
+                break
+        assert set(self) - perhaps == wanted
 
 
 @dataclass(frozen=True)
@@ -84,6 +99,7 @@ select (select array_agg(t.told order by t.side) from race.told t where t.nth = 
        || coalesce((select string_agg(h.to_status::text, ' ' order by h.seq) from holdfast.job_history h
                      where h.job_id = e.job_id and h.seq > e.seq), 'no move') as ends
   from race.entry e
+ order by e.nth
 """
 _MET = "select count(*) from (select from race.told t group by t.nth having max(t.began) < min(t.ended)) as x"
 
@@ -105,7 +121,11 @@ def race(url: str, *sides: Side, entries: str = JOBS, must_meet: bool = True) ->
         for walk in walks:
             walk.result()
         assert machine.value(_MET) >= 1 or not must_meet
-        return Counter(tuple(row["ends"]) for row in machine.rows(_ENDS))
+        ends = [tuple(row["ends"]) for row in machine.rows(_ENDS)]
+    strikes.strike(len(ends))
+    told = Told(ends)
+    told.in_order = tuple(ends)
+    return told
 
 
 def _walk(url: str, sides: tuple[Side, ...], me: int) -> None:

@@ -4,6 +4,7 @@ import json
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from time import monotonic
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -223,13 +224,16 @@ def machine_on(url: str) -> Iterator[Machine]:
         yield Machine(connection)
 
 
-def until_somebody_waits(database: ScratchDatabase) -> None:
-    """Look until a session of this database waits for another's lock."""
+PATIENCE = 20.0
+_WAITING = "select count(*) from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0"
+
+
+def until_somebody_waits(database: ScratchDatabase, number: int = 1) -> None:
+    """Look until so many sessions of this database wait for others' locks; an AssertionError when they never do."""
+    until = monotonic() + PATIENCE
     with machine_on(database.owner_url) as observer:
-        while not observer.value(
-            "select count(*) from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0"
-        ):
-            pass
+        while observer.value(_WAITING) < number:
+            assert monotonic() < until, "nobody waits for a lock"
 
 
 def rows_read(machine: Machine) -> int:

@@ -57,7 +57,7 @@ def test_of_an_approval_and_a_denial_at_once_exactly_one_counts(gates: str) -> N
     told = race(gates, APPROVES, DENIES)
 
     approved, denied = ("decided", "already", "no move"), ("already", "decided", "FAILED")
-    assert set(told) == {approved, denied}
+    told.must_be({approved, denied})
     assert ends(gates) == {
         ("approved", "WAITING_FOR_APPROVAL", 1): told[approved],
         ("denied", "FAILED", 1): told[denied],
@@ -80,17 +80,19 @@ def test_of_two_tokens_at_once_exactly_one_counts_and_the_other_is_told(gates: s
 
     told = race(gates, by_token("ann"), by_token("ben"), entries=SOME)
 
-    assert set(told) == {
-        ("decided by ann", "already by ann", "no move"),
-        ("already by ben", "decided by ben", "no move"),
-    }
+    told.must_be(
+        {
+            ("decided by ann", "already by ann", "no move"),
+            ("already by ben", "decided by ben", "no move"),
+        }
+    )
 
 
 def test_the_quorum_is_reached_by_one_of_two_approvals_at_once(holdfast_server: TestServer) -> None:
     with prepared(holdfast_server, partial(ask_many, count=250, quorum=2)) as gates:
         told = race(gates, APPROVES, decides("ben"))
 
-        assert set(told) == {("counted", "decided", "no move"), ("decided", "counted", "no move")}
+        told.must_be({("counted", "decided", "no move"), ("decided", "counted", "no move")})
         assert ends(gates) == {("approved", "WAITING_FOR_APPROVAL", 2): 250}
 
 
@@ -98,7 +100,7 @@ def test_of_a_denial_and_a_cancel_exactly_one_counts(gates: str) -> None:
     told = race(gates, DENIES, CANCELS)
 
     denied, cancelled = ("decided", "HF001", "FAILED"), ("already", "CANCELLED", "CANCELLED")
-    assert set(told) == {denied, cancelled}
+    told.must_be({denied, cancelled})
     assert ends(gates) == {
         ("denied", "FAILED", 1): told[denied],
         ("cancelled", "CANCELLED", 0): told[cancelled],
@@ -111,7 +113,7 @@ def test_an_approval_after_a_cancel_never_counts(gates: str) -> None:
 
     # An approved job can still be cancelled, but a cancelled one is not approved any more.
     before, after = ("decided", "CANCELLED", "CANCELLED"), ("already", "CANCELLED", "CANCELLED")
-    assert set(told) == {before, after}
+    told.must_be({before, after})
     assert ends(gates) == {
         ("approved", "CANCELLED", 1): told[before],
         ("cancelled", "CANCELLED", 0): told[after],
@@ -143,7 +145,7 @@ def test_a_zombie_that_finishes_while_the_approval_comes_changes_nothing(gates: 
 
     told = race(gates, finishes, APPROVES)
 
-    assert set(told) == {("no, WAITING_FOR_APPROVAL", "decided", "no move")}
+    told.must_be({("no, WAITING_FOR_APPROVAL", "decided", "no move")})
     assert ends(gates) == {("approved", "WAITING_FOR_APPROVAL", 1): TRIES}
 
 

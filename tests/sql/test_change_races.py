@@ -10,14 +10,14 @@ import pytest
 
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase, TestServer
-from sql.gates import admit, slots
+from sql.asking import ask as ask_of
+from sql.gates import admit, held, limited, slots
 from sql.racing import Side, copy_of, prepared, race
-from sql.support import Machine, machine_on
+from sql.support import Machine, machine_on, until_somebody_waits
 
 MANY = 300
 ALL = "select j.id::uuid as job_id, j.seq from holdfast.job j"
 CLAIMS = "select string_agg(c.id::text, '') from holdfast.claim((select w.id from holdfast.worker w), gen_random_uuid(), '{queue}', '{{t}}', 1) as c"
-_WAITING = "select count(*) from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0"
 
 
 @pytest.fixture
@@ -41,11 +41,6 @@ def meanwhile(database: ScratchDatabase) -> Iterator[tuple[psycopg.Connection, C
         yield held, lambda *said: threads.submit(ask, *said)
 
 
-def until_waiting(machine: Machine, number: int) -> None:
-    while machine.value(_WAITING) < number:
-        pass
-
-
 def test_a_job_that_is_claimed_meanwhile_keeps_its_priority_for_the_next_attempt(
     two: Machine, holdfast_db: ScratchDatabase
 ) -> None:
@@ -53,7 +48,7 @@ def test_a_job_that_is_claimed_meanwhile_keeps_its_priority_for_the_next_attempt
     with meanwhile(holdfast_db) as (claimer, ask):
         claimer.execute("select * from holdfast.claim(%s, %s, 'default', '{t}', 1)", [worker, uuid4()])
         asked = ask("select holdfast.reprioritise(%s, 7)", job_id)
-        until_waiting(two, 1)
+        until_somebody_waits(holdfast_db, 1)
         claimer.commit()
         asked.result()
 
@@ -66,7 +61,7 @@ def test_a_job_that_is_claimed_meanwhile_is_not_moved(two: Machine, holdfast_db:
     with meanwhile(holdfast_db) as (claimer, ask):
         claimer.execute("select * from holdfast.claim(%s, %s, 'default', '{t}', 1)", [worker, uuid4()])
         asked = ask("select holdfast.move_to_queue(%s, 'slow')", job_id)
-        until_waiting(two, 1)
+        until_somebody_waits(holdfast_db, 1)
         claimer.commit()
 
         assert asked.result() == "HF001"
@@ -95,7 +90,7 @@ def test_a_job_that_ends_meanwhile_is_left_as_it_is(two: Machine, holdfast_db: S
             ask("select holdfast.reprioritise(%s, 7)", job_id),
             ask("select holdfast.move_to_queue(%s, 'slow')", job_id),
         ]
-        until_waiting(two, 2)
+        until_somebody_waits(holdfast_db, 2)
         canceller.commit()
 
         assert [one.result() for one in asked] == ["HF001", "HF001"]
@@ -108,7 +103,7 @@ def test_a_job_that_is_retried_meanwhile_is_not_deleted(two: Machine, holdfast_d
     with meanwhile(holdfast_db) as (retrier, ask):
         retrier.execute("select holdfast.retry(%s)", [job_id])
         asked = ask("select holdfast.delete_job(%s)", job_id)
-        until_waiting(two, 1)
+        until_somebody_waits(holdfast_db, 1)
         retrier.commit()
 
         assert asked.result() == "HF001"
@@ -138,12 +133,70 @@ def test_two_operations_whose_jobs_wait_for_each_others_slots_do_not_deadlock(
     with meanwhile(holdfast_db) as (blocker, ask):
         blocker.execute("select from holdfast.job where id = %s for update", [common])
         first = ask("select done, skipped from holdfast.run_chunk(%s, 1)", wants)
-        until_waiting(two, 1)
+        until_somebody_waits(holdfast_db, 1)
         second = ask("select done, skipped from holdfast.run_chunk(%s, 1)", gives)
-        until_waiting(two, 2)
+        until_somebody_waits(holdfast_db, 2)
         blocker.commit()
 
         assert [first.result(), second.result()] == ["[(2, 0)]", "[(1, 1)]"]
+
+
+def test_two_operations_whose_jobs_hold_what_each_others_waiters_need_do_not_deadlock(
+    two: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    two.register(options={"limits": [{"key": "{first}", "max": 1}, {"key": "{then}", "max": 1}]})
+    keys = [("a", "b"), ("c", "x"), ("d", "e"), ("f", "y")]
+    gives_a, holds_x, gives_d, holds_y = (
+        two.enqueue(payload=dict(zip(("first", "then"), each, strict=True))) for each in keys
+    )
+    admit(two)
+    for freed, wanted in (
+        ("a", "y"),
+        ("d", "x"),
+    ):  # each goes from a key that one operation frees to one that the other holds
+        two.enqueue(payload={"first": freed, "then": wanted})
+    admit(two)
+    one, other = _chunk(two, "cancel", [gives_a, holds_x]), _chunk(two, "cancel", [gives_d, holds_y])
+
+    with meanwhile(holdfast_db) as (blocker, ask):
+        blocker.execute(
+            "select from holdfast.slot where job_id = any(%s) for key share", [[holds_x, holds_y]]
+        )
+        first = ask("select done, skipped from holdfast.run_chunk(%s, 1)", one)
+        until_somebody_waits(holdfast_db, 1)
+        second = ask("select done, skipped from holdfast.run_chunk(%s, 1)", other)
+        until_somebody_waits(holdfast_db, 2)
+        blocker.commit()
+
+        assert [first.result(), second.result()] == ["[(2, 0)]", "[(2, 0)]"]
+
+
+def test_approvals_given_together_do_not_deadlock_with_what_frees_and_takes_slots(
+    two: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    limited(two)
+    worker = two.worker()
+    late, asks = (two.enqueue(payload={"user_id": user}) for user in (1, 2))
+    admit(two)
+    claimed = {row["id"]: row for row in two.claim(worker)}
+    gates = [
+        ask_of(two, claimed[late], bulk=True, expires_in=0.001)["approval_id"],
+        ask_of(two, claimed[asks], bulk=True)["approval_id"],
+    ]
+    waiter = two.enqueue(payload={"user_id": 1})
+    admit(two)
+    assert held(two, waiter) == "limit:user:1"  # which the late one gives it: nobody decided in time
+    wants = _chunk(two, "cancel", [asks, waiter])
+
+    with meanwhile(holdfast_db) as (blocker, ask):
+        blocker.execute("select from holdfast.job where id = %s for update", [asks])
+        first = ask("select done, skipped from holdfast.run_chunk(%s, 1)", wants)
+        until_somebody_waits(holdfast_db, 1)
+        second = ask("select result from holdfast.approve_together(%s, '{0,0}', 'ann')", gates)
+        until_somebody_waits(holdfast_db, 2)
+        blocker.commit()
+
+        assert [first.result(), second.result()] == ["[(2, 0)]", "[('already',), ('already',)]"]
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -18,6 +18,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from psycopg.types.json import Jsonb
 
 from guarantees.audit import broken_rules
 from holdfast.domain.states import Status
@@ -39,6 +40,7 @@ class Lives(RuleBasedStateMachine):
     workers: list[UUID]
 
     attempts = Bundle("attempts")
+    runs = Bundle("runs")  # attempts that were handed over
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,6 +50,7 @@ class Lives(RuleBasedStateMachine):
         self.machine = Machine(self.connection)
         self.jobs = {}
         self.workers = []
+        self.handed: dict[tuple[UUID, UUID], UUID] = {}
 
     def teardown(self) -> None:
         self._undo.close()
@@ -217,12 +220,53 @@ class Lives(RuleBasedStateMachine):
         if job.owned_by(attempt):
             job.asked += 1
             asked = ask(self.machine, _row(attempt), f"gate{job.asked}")
-            suspect = job.suspect
             job.move(Status.WAITING_FOR_APPROVAL)
-            job.approval_id, job.suspect = asked["approval_id"], suspect
+            job.approval_id, job.suspect = asked["approval_id"], False  # its worker survived it
         else:
             with self.machine.refused("HF011"):
                 ask(self.machine, _row(attempt), "late")
+
+    # -- executors -----------------------------------------------------------------------------------------------------
+
+    @rule(target=runs, attempt=attempts)
+    def hand_over(self, attempt: Attempt) -> MultipleResults[Attempt]:
+        job = self.jobs[attempt.job_id]
+        call = (f"{LONG}", f"{LONG}", "0", None)
+        if job.owned_by(attempt):
+            given = self.machine.ask("hand_over", _row(attempt), "ci", "{}", *call)["hand_over"]
+            job.hand_over(given)
+            self.handed[attempt.claim_id, attempt.job_id] = given
+            return multiple(attempt)
+        if (attempt.claim_id, attempt.job_id) in self.handed:  # a lost answer, whatever became of it since
+            again = self.machine.ask("hand_over", _row(attempt), "ci", "{}", *call)["hand_over"]
+            assert again == self.handed[attempt.claim_id, attempt.job_id]
+        else:
+            with self.machine.refused("HF011"):
+                self.machine.ask("hand_over", _row(attempt), "ci", "{}", *call)
+        return multiple()
+
+    @rule(
+        attempt=runs,
+        action=st.sampled_from(["started", "heartbeat", "completed", "failed"]),
+        recoverable=st.booleans(),
+        executor=st.sampled_from(["ci", "ci", "ci", "other"]),
+    )
+    def callback(self, attempt: Attempt, action: str, executor: str, *, recoverable: bool) -> None:
+        job, nonce = self.jobs[attempt.job_id], uuid4().hex
+        told = [
+            self.machine.value(
+                "select holdfast.callback(%s, %s, %s, %s, %s, %s, %s, %s)",
+                attempt.job_id, attempt.number, attempt.claim_id, executor, action, nonce, body,
+                Jsonb({"type": "Boom", "recoverable": recoverable}),
+            )
+            for body in (b"body", b"body", b"another")  # the second is a repeat
+        ]  # fmt: skip
+
+        if executor != "ci":
+            assert told == ["not_found"] * 3
+        else:
+            answer = job.hear(action, attempt, recoverable=recoverable)
+            assert told == [answer, answer, "nonce_reused"]
 
     # -- time ----------------------------------------------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ WRONG_ROWS: list[tuple[Status, str, str]] = [
     (Status.PENDING, "priority = -101", "priority_is_within_100"),
     (Status.RUNNING, "status = 'RETRY', holder = null", "RETRY needs a time"),
     (Status.PENDING, "claim_order = null", "otherwise it would wait for ever"),
+    (Status.WAITING, "due_at = null", "otherwise it would wait for ever"),
     (Status.WAITING_FOR_APPROVAL, "due_at = now()", "waits for a person is not due"),
     (Status.RETRY, "due_at = null", "RETRY needs a time"),
     (Status.RUNNING, "due_at = now()", NOT_IN_LINE),

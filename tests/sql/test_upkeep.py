@@ -70,6 +70,20 @@ def test_upkeep_makes_new_months_as_time_goes_by(each_lasting: Machine, each_db:
     assert {month(each_lasting, ahead) for ahead in range(4)} <= set(months(each_lasting))
 
 
+def test_a_month_made_by_upkeep_is_bound_to_tenants_like_the_first(
+    each_lasting: Machine, each_db: ScratchDatabase
+) -> None:
+    each_db.clock.advance(62 * DAY)
+
+    upkeep(each_lasting)
+
+    unbound = each_lasting.rows(
+        "select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid"
+        " where i.inhparent = 'holdfast.job_history'::regclass and not c.relrowsecurity"
+    )
+    assert unbound == []
+
+
 def test_upkeep_in_another_time_zone_makes_the_same_months(
     lasting: Machine, holdfast_db: ScratchDatabase
 ) -> None:

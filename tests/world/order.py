@@ -20,6 +20,7 @@ LONG = (
     "apps/tests/test_demo.py",
     "apps/tests/test_live.py",
     "apps/workspace_access/tests/test_story.py",
+    "tests/chaos/test_quick.py",
     "tests/deploying/test_running.py",
     "tests/guarantees/test_alerts.py",
     "tests/guarantees/test_approvals.py",

@@ -31,10 +31,15 @@ ignore_startup_parameters = extra_float_digits
 """
 
 
+def find_program() -> str | None:
+    """Look for PgBouncer; Debian keeps it where only root looks."""
+    return shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin")
+
+
 @contextmanager
 def pooled(database_url: str, folder: Path) -> Iterator[str]:
     """Put a pooler with three connections in front of a database; gives the address behind which it is then."""
-    program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin")
+    program = find_program()
     if program is None:
         pytest.skip("NOT RUN: pgbouncer is not installed here (apt-get install pgbouncer)")
     parts = conninfo.conninfo_to_dict(database_url)

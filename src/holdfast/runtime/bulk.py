@@ -55,12 +55,10 @@ async def _run_chunk(connection: Any, operation_id: UUID, nth: int) -> list[int]
     return [outcome.done, outcome.skipped]
 
 
-def creating(
-    change: Change, search: Search, actor: str, reason: str | None, at_most: int | None = None
-) -> Asking[UUID]:
+def creating(change: Change, search: Search, actor: str, reason: str | None) -> Asking[UUID]:
     """Find the jobs and make the operation; to be carried out in one transaction, by `asked` or `aasked`."""
-    jobs = yield from gathering(change, search, at_most)
-    return (yield from creating_of(change, jobs, search.tenant, actor, reason, search.text))
+    jobs = yield from gathering(change, search)
+    return (yield from creating_of(change, jobs, search.tenant, actor, reason, found_by=search.text))
 
 
 def creating_of(
@@ -69,13 +67,17 @@ def creating_of(
     tenant: str | None,
     actor: str,
     reason: str | None,
-    text: str | None = None,
+    *,
+    found_by: str | None = None,
+    at_most: int | None = None,
 ) -> Asking[UUID]:
     """Make an operation on these jobs, found by a text; what it cannot be done to, or is another tenant's, is skipped."""
     chosen = list(dict.fromkeys(jobs))
+    _refuse_more(chosen, at_most)
     operation_id = new_id()
+    text = _written(chosen) if found_by is None else found_by
     yield bulk.begin_operation(
-        operation_id, tenant, change, text or _written(chosen), actor, reason, chosen, SETTINGS.definition()
+        operation_id, tenant, change, text, actor, reason, chosen, SETTINGS.definition()
     )
     return operation_id
 
@@ -83,9 +85,13 @@ def creating_of(
 def gathering(change: Change, search: Search, at_most: int | None = None) -> Asking[list[UUID]]:
     """Find the jobs that fit and that this can be done to; refuses to find more than were expected."""
     jobs = yield from _gathering(search_for(change.action, search))
+    _refuse_more(jobs, at_most)
+    return jobs
+
+
+def _refuse_more(jobs: Sequence[UUID], at_most: int | None) -> None:
     if at_most is not None and len(jobs) > at_most:
         raise TooManyJobs(f"{len(jobs):,} jobs fit, more than the {at_most:,} that were expected: look again")
-    return jobs
 
 
 def _written(jobs: Sequence[UUID]) -> str:

@@ -1,5 +1,6 @@
-"""The schema as PostgreSQL itself writes it down: `schema.sql`, for people who review a change to it. Nothing reads it."""
+"""The schema as PostgreSQL itself writes it down: `schema.sql`, for people who review a change to it, and `guards.json` for the auditor."""
 
+import json
 import re
 import subprocess
 import sys
@@ -7,6 +8,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from holdfast.embedded import Binaries, find_binaries
+from holdfast.store.audit import look
+from holdfast.store.connection import Database, Session
+from holdfast.store.guards import GUARDS_FILE, guards
 from holdfast.testing.servers import test_server
 
 MAJOR = 18
@@ -28,12 +32,23 @@ def dump(url: str, binaries: Binaries) -> str:
     return re.sub(r"\n{3,}", "\n\n", _VOLATILE.sub("", written)).strip() + "\n"
 
 
+def guards_of(url: str) -> str:
+    """Write down what guards the tables of one database, in the words that all servers use."""
+    session = Session(Database(url, "snapshot"), "holdfast snapshot")
+    try:
+        (found,) = look(session, [guards()])
+    finally:
+        session.close()
+    return json.dumps(found, indent=0) + "\n"
+
+
 def main() -> None:
-    """Write schema.sql anew, from a server that lives only for it."""
+    """Write schema.sql and guards.json anew, from a server that lives only for it."""
     binaries = find_binaries(MAJOR)
     with test_server(binaries) as server, server.database() as database:
         SCHEMA_FILE.write_text(dump(database.owner_url, binaries), "utf-8")
-    sys.stderr.write(f"snapshot: wrote {SCHEMA_FILE.name}\n")
+        SCHEMA_FILE.with_name(GUARDS_FILE).write_text(guards_of(database.owner_url), "utf-8")
+    sys.stderr.write(f"snapshot: wrote {SCHEMA_FILE.name} and {GUARDS_FILE}\n")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from holdfast.interfaces.cli.commands import Group
 _COMMANDS = {
     "alert": ("alerts:alert", "List and show alerts, mute rules, test channels."),
     "approval": ("approvals:approval", "List, show, approve and deny what jobs ask of people."),
+    "audit": ("audit:audit", "Does everything hold that is promised of jobs?"),
     "config": ("config:config", "Show every setting and where it came from."),
     "db": ("db:db", "Migrate and check the database's schema."),
     "demo": ("demo:demo", "Run a sample app with traffic, on a PostgreSQL of its own."),

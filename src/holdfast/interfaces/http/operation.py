@@ -101,7 +101,10 @@ class ApiCall:
             approval = await self.ask(find_approval(arguments["approval_id"], self.principal.tenant))
             job_id = None if approval is None else approval.job_id
         job = None if job_id is None else await self.ask(find_job(job_id))
-        return job if job is not None and self.principal.tenant in {None, job.tenant} else None
+        return job if job is not None and self._sees(job) else None
+
+    def _sees(self, job: Job) -> bool:
+        return self.principal.tenant in {None, job.tenant}
 
     async def may_show(self, job: Job) -> bool:
         """Whether a job may stand in a list."""
@@ -118,8 +121,7 @@ class ApiCall:
         return {
             job.id
             for job in told
-            if self.principal.tenant in {None, job.tenant}  # others' are not there for the caller
-            and not await self.hooks.allows(self.principal, action, JobFacts.of(job))
+            if self._sees(job) and not await self.hooks.allows(self.principal, action, JobFacts.of(job))
         }
 
     @property

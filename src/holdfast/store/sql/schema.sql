@@ -531,6 +531,7 @@ begin
   if cardinality(p_approvals) > 100 or cardinality(p_approvals) is distinct from cardinality(p_seen_hashes) or array_position(p_seen_hashes, null) is not null then
     raise exception 'at most 100 approvals are given together, each with what was seen of it' using errcode = 'HF005', hint = 'Nothing was decided.';
   end if;
+  perform holdfast.lock_jobs(array(select a.job_id from holdfast.approval a where a.id = any (p_approvals)));
   for v_id, v_seen_hash in
     select u.id, u.seen
       from unnest(p_approvals, p_seen_hashes) as u (id, seen)
@@ -3749,6 +3750,7 @@ begin
     raise exception 'attempt % no longer owns job %: it is %', p_attempt, p_job, coalesce(v_job.status::text, 'gone')
       using errcode = 'HF011', detail = jsonb_build_object('job', p_job, 'attempt', p_attempt, 'status', v_job.status)::text;
   end if;
+  perform holdfast.let_go_in_silence(v_job.holder);
   return v_job;
 end $$;
 
@@ -4486,6 +4488,24 @@ begin
 end $$;
 
 --
+-- Name: let_go_in_silence(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.let_go_in_silence(p_holder uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_set interval := current_setting('idle_in_transaction_session_timeout')::interval;
+  v_lease interval;
+begin
+  select w.lease into v_lease from holdfast.worker w where w.id = p_holder;
+  if v_lease is not null and (v_set = '0' or v_set > v_lease) then
+    perform set_config('idle_in_transaction_session_timeout', (extract(epoch from least(v_lease, interval '1 day')) * 1000)::int::text, true);
+  end if;
+end $$;
+
+--
 -- Name: let_out(text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -4656,6 +4676,26 @@ begin
     raise exception 'no job has the id %', p_id using errcode = 'HF009';
   end if;
   return v_job;
+end $$;
+
+--
+-- Name: lock_jobs(uuid[], text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.lock_jobs(p_ids uuid[], p_tenant text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  perform from holdfast.job j
+    where j.id = any (p_ids) and (p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant)
+    order by j.id
+      for no key update;
+  perform from holdfast.slot s
+    where s.job_id = any (p_ids)
+      and exists (select from holdfast.job j where j.id = s.job_id and (p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant))
+    order by s.job_id, s.key
+      for update;
 end $$;
 
 --
@@ -7073,10 +7113,7 @@ begin
     raise exception 'operation % has no chunk %', p_operation, p_nth using errcode = 'HF005';
   end if;
   if v_chunk.finished_at is null then
-    perform from holdfast.job j
-      where j.id = any (v_chunk.jobs) and (v_operation.tenant is null or j.tenant = v_operation.tenant)
-      order by j.id
-        for no key update;
+    perform holdfast.lock_jobs(v_chunk.jobs, v_operation.tenant);
     select coalesce(jsonb_agg(jsonb_build_object('job', t.job, 'why', t.why)) filter (where t.why is not null), '[]')
       into v_refusals
       from (select u.job, holdfast.operate(v_operation, u.job) as why
@@ -12395,6 +12432,8 @@ REVOKE ALL ON FUNCTION holdfast.bind_to_tenants(p_table regclass, p_own text) FR
 --
 
 REVOKE ALL ON FUNCTION holdfast.bound_hash(p_job uuid, p_payload jsonb, p_name text, p_question text, p_facts jsonb, p_approvers text[], p_quorum integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.bound_hash(p_job uuid, p_payload jsonb, p_name text, p_question text, p_facts jsonb, p_approvers text[], p_quorum integer) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.bound_hash(p_job uuid, p_payload jsonb, p_name text, p_question text, p_facts jsonb, p_approvers text[], p_quorum integer) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION bound_tenant(); Type: ACL; Schema: holdfast; Owner: -
@@ -12407,6 +12446,8 @@ REVOKE ALL ON FUNCTION holdfast.bound_tenant() FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.broken_rule(p_status holdfast.job_status, p_holder uuid, p_claim_order timestamp with time zone, p_due_at timestamp with time zone, p_held_by text, p_deadline_at timestamp with time zone, p_finished_at timestamp with time zone, p_approval_id uuid, p_error jsonb, p_result jsonb, p_retry_count integer, p_max_retries integer, p_key text, p_key_scope text, p_key_held boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.broken_rule(p_status holdfast.job_status, p_holder uuid, p_claim_order timestamp with time zone, p_due_at timestamp with time zone, p_held_by text, p_deadline_at timestamp with time zone, p_finished_at timestamp with time zone, p_approval_id uuid, p_error jsonb, p_result jsonb, p_retry_count integer, p_max_retries integer, p_key text, p_key_scope text, p_key_held boolean) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.broken_rule(p_status holdfast.job_status, p_holder uuid, p_claim_order timestamp with time zone, p_due_at timestamp with time zone, p_held_by text, p_deadline_at timestamp with time zone, p_finished_at timestamp with time zone, p_approval_id uuid, p_error jsonb, p_result jsonb, p_retry_count integer, p_max_retries integer, p_key text, p_key_scope text, p_key_held boolean) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION bucket_floor(p_bucket integer); Type: ACL; Schema: holdfast; Owner: -
@@ -12473,6 +12514,8 @@ REVOKE ALL ON FUNCTION holdfast.causes(p_rule holdfast.alert_rule, p_now timesta
 --
 
 REVOKE ALL ON FUNCTION holdfast.channel_tenant(p_channel text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.channel_tenant(p_channel text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.channel_tenant(p_channel text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION check_priority(p_priority integer); Type: ACL; Schema: holdfast; Owner: -
@@ -12569,6 +12612,8 @@ REVOKE ALL ON FUNCTION holdfast.closed_detail(p_gate holdfast.approval) FROM PUB
 --
 
 REVOKE ALL ON FUNCTION holdfast.cluster() FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.cluster() TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.cluster() TO holdfast_unbound;
 
 --
 -- Name: FUNCTION compensate(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
@@ -12901,6 +12946,8 @@ GRANT ALL ON FUNCTION holdfast.evaluate_alerts(p_every interval, OUT opened bigi
 --
 
 REVOKE ALL ON FUNCTION holdfast.event_kind(p_status holdfast.job_status) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.event_kind(p_status holdfast.job_status) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.event_kind(p_status holdfast.job_status) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION expire_approvals(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
@@ -12946,6 +12993,8 @@ GRANT ALL ON FUNCTION holdfast.fall_asleep(p_worker uuid, p_queues text[]) TO ho
 --
 
 REVOKE ALL ON FUNCTION holdfast.filled_key(p_template text, p_payload jsonb, p_tenant text, p_subject text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.filled_key(p_template text, p_payload jsonb, p_tenant text, p_subject text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.filled_key(p_template text, p_payload jsonb, p_tenant text, p_subject text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION find_key(p_id text); Type: ACL; Schema: holdfast; Owner: -
@@ -13002,6 +13051,8 @@ REVOKE ALL ON FUNCTION holdfast.fire_slot(p_schedule holdfast.schedule, p_slot t
 --
 
 REVOKE ALL ON FUNCTION holdfast.flag_share(p_flag text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.flag_share(p_flag text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.flag_share(p_flag text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION flags_from_environment(p_tasks jsonb); Type: ACL; Schema: holdfast; Owner: -
@@ -13147,6 +13198,8 @@ GRANT ALL ON FUNCTION holdfast.has_roles() TO holdfast_unbound;
 --
 
 REVOKE ALL ON FUNCTION holdfast.has_slot(p_job uuid, p_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.has_slot(p_job uuid, p_key text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.has_slot(p_job uuid, p_key text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION has_unprojected(); Type: ACL; Schema: holdfast; Owner: -
@@ -13255,6 +13308,8 @@ REVOKE ALL ON FUNCTION holdfast.is_legal(p_from holdfast.job_status, p_to holdfa
 --
 
 REVOKE ALL ON FUNCTION holdfast.is_native(p_xid bigint, p_xmin xid, p_at timestamp with time zone, p_adopted_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.is_native(p_xid bigint, p_xmin xid, p_at timestamp with time zone, p_adopted_at timestamp with time zone) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.is_native(p_xid bigint, p_xmin xid, p_at timestamp with time zone, p_adopted_at timestamp with time zone) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION is_needed(p_job uuid, p_parent uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -13436,6 +13491,12 @@ REVOKE ALL ON FUNCTION holdfast.leave_line(p_job holdfast.job, p_held text) FROM
 REVOKE ALL ON FUNCTION holdfast.let_go(p_ids uuid[]) FROM PUBLIC;
 
 --
+-- Name: FUNCTION let_go_in_silence(p_holder uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.let_go_in_silence(p_holder uuid) FROM PUBLIC;
+
+--
 -- Name: FUNCTION let_out(p_held text, p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -13454,6 +13515,8 @@ GRANT ALL ON FUNCTION holdfast.limit_queue(p_queue text, p_most integer) TO hold
 --
 
 REVOKE ALL ON FUNCTION holdfast.limits_of(p_job holdfast.job) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.limits_of(p_job holdfast.job) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.limits_of(p_job holdfast.job) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION lines_kept(p_job uuid, p_attempt integer); Type: ACL; Schema: holdfast; Owner: -
@@ -13494,6 +13557,12 @@ REVOKE ALL ON FUNCTION holdfast.lock_event(p_name text) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.lock_job(p_id uuid) FROM PUBLIC;
+
+--
+-- Name: FUNCTION lock_jobs(p_ids uuid[], p_tenant text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.lock_jobs(p_ids uuid[], p_tenant text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION lock_key(p_id text, p_bound text); Type: ACL; Schema: holdfast; Owner: -
@@ -13657,6 +13726,8 @@ REVOKE ALL ON FUNCTION holdfast.obey_callback(p_job holdfast.job, p_run holdfast
 --
 
 REVOKE ALL ON FUNCTION holdfast.person(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.person(p_name text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.person(p_name text) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION objection(p_gate holdfast.approval, p_who text, p_decision text, p_reason text, p_seen_hash text); Type: ACL; Schema: holdfast; Owner: -
@@ -13840,6 +13911,8 @@ REVOKE ALL ON FUNCTION holdfast.put_schedule(p_definition jsonb, p_declared bool
 --
 
 REVOKE ALL ON FUNCTION holdfast.queue_at(p_job uuid, p_seq integer, p_queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.queue_at(p_job uuid, p_seq integer, p_queue text) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.queue_at(p_job uuid, p_seq integer, p_queue text) TO holdfast_unbound;
 
 --
 -- Name: TABLE queue; Type: ACL; Schema: holdfast; Owner: -
@@ -14177,6 +14250,8 @@ GRANT ALL ON FUNCTION holdfast.run_schedule(p_name text, p_actor text, p_id uuid
 --
 
 REVOKE ALL ON FUNCTION holdfast.running_in(p_snapshot pg_snapshot) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.running_in(p_snapshot pg_snapshot) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.running_in(p_snapshot pg_snapshot) TO holdfast_unbound;
 
 --
 -- Name: FUNCTION running_on(p_job uuid, p_holder uuid); Type: ACL; Schema: holdfast; Owner: -
@@ -14594,6 +14669,20 @@ GRANT SELECT ON TABLE holdfast.audit TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.audit TO holdfast_unbound;
 
 --
+-- Name: TABLE callback_nonce; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.callback_nonce TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.callback_nonce TO holdfast_unbound;
+
+--
+-- Name: TABLE channel; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.channel TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.channel TO holdfast_unbound;
+
+--
 -- Name: TABLE checkpoint; Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -14621,6 +14710,13 @@ GRANT SELECT ON TABLE holdfast.duration TO holdfast_unbound;
 
 GRANT SELECT ON TABLE holdfast.event TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.event TO holdfast_unbound;
+
+--
+-- Name: TABLE feed; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.feed TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.feed TO holdfast_unbound;
 
 --
 -- Name: TABLE flag; Type: ACL; Schema: holdfast; Owner: -
@@ -14662,6 +14758,13 @@ GRANT SELECT ON TABLE holdfast.installed TO holdfast_unbound;
 GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_viewer;
 GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.job_overview TO holdfast_unbound;
+
+--
+-- Name: TABLE left_over; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON TABLE holdfast.left_over TO holdfast_api;
+GRANT SELECT ON TABLE holdfast.left_over TO holdfast_unbound;
 
 --
 -- Name: TABLE log_part; Type: ACL; Schema: holdfast; Owner: -

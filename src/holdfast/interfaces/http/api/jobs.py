@@ -278,7 +278,7 @@ class QueueBody(ReasonBody):
 
 
 class DeletedJobView(View):
-    """What was deleted; its payload is not told any more, and kept nowhere."""
+    """What was deleted; its payload is not told any more."""
 
     id: UUID
     task: str

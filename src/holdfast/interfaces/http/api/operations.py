@@ -16,7 +16,15 @@ from holdfast.interfaces.http.api.job_views import ListedJobView
 from holdfast.interfaces.http.api.jobs import read_search
 from holdfast.interfaces.http.api.words import Name, Priority, ReasonBody
 from holdfast.interfaces.http.cursor import link_next, read_cursor, read_id, write_cursor
-from holdfast.interfaces.http.operation import ApiCall, Body, ListQuery, Operations, Page, Query, View
+from holdfast.interfaces.http.operation import (
+    ApiCall,
+    Body,
+    ListQuery,
+    Operations,
+    Page,
+    Query,
+    View,
+)
 from holdfast.interfaces.http.problem import CONFLICT, FORBIDDEN, INVALID, NOT_FOUND, Refusal
 from holdfast.runtime.bulk import aasked, creating_of, gathering
 from holdfast.store import bulk, finish
@@ -146,15 +154,17 @@ def _set_by(made: Operation) -> dict[str, Any]:
 
 async def _begin(call: ApiCall, body: NewOperationBody) -> UUID:
     who = call.principal
-    if (body.q is None) is (body.jobs is None):
-        raise Refusal(INVALID, "say which jobs: either q or jobs")
     change = Change(body.action, body.priority, body.queue)
-    jobs, text = body.jobs, None
-    if jobs is None:
-        search = read_search(call, body.q or "")
+    if body.jobs is not None and body.q is None:
+        jobs, text = list(dict.fromkeys(body.jobs)), None
+    elif body.q is not None and body.jobs is None:
+        search = read_search(call, body.q)
         jobs, text = await aasked(gathering(change, search, body.at_most), call.ask), search.text
-    jobs = await _without_refused(call, body.action, jobs)
-    return await aasked(creating_of(change, jobs, who.tenant, who.name, body.reason, text), call.ask)
+    else:
+        raise Refusal(INVALID, "say which jobs: either q or jobs")
+    let = await _without_refused(call, body.action, jobs)
+    making = creating_of(change, let, who.tenant, who.name, body.reason, found_by=text, at_most=body.at_most)
+    return await aasked(making, call.ask)
 
 
 async def _without_refused(call: ApiCall, action: Action, jobs: list[UUID]) -> list[UUID]:

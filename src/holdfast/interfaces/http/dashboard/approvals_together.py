@@ -27,7 +27,7 @@ from holdfast.interfaces.http.problem import INVALID, Refusal
 
 approvals_together = Section("approvals")
 
-_PICK = re.compile(r"([0-9a-f-]{36})\.([0-9a-f]{1,100})")
+_PICK = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9a-f]{1,100})")
 
 
 class TogetherAsked(Asked):

@@ -143,8 +143,8 @@ class DeleteForm(ReasonForm):
 @job_actions.action("/jobs/{job_id:uuid}/delete")
 async def delete(look: Look, form: DeleteForm, job_id: UUID) -> Done:
     """Delete a job."""
-    await look.require(delete_job)
     if form.typed != "delete":
+        await look.require(delete_job, job_id=job_id)
         return Done("Nothing was done: type delete to confirm.", f"/jobs/{job_id}")
     gone = await look.at(delete_job, job_id, ReasonBody(reason=form.reason))
     return Done(f"Job {short_id(gone.id)} ({gone.task}) is deleted; the audit has your reason.", "/jobs")

@@ -35,9 +35,9 @@ class Look:
         """Whether this person has a scope."""
         return self.principal.may(scope)
 
-    async def require(self, handler: Callable[..., Awaitable[Any]]) -> None:
+    async def require(self, handler: Callable[..., Awaitable[Any]], **named: Any) -> None:
         """Refuse whoever may not ask this operation of the API."""
-        await self.call.begin(operation_of(handler), {})
+        await self.call.begin(operation_of(handler), named)
 
     async def allows(self, handler: Callable[..., Awaitable[Any]], job: JobFacts) -> bool:
         """Whether the application lets this person do something with a job, which their role allows."""

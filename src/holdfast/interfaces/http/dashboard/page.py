@@ -4,7 +4,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar, get_type_hints
+from typing import Any, NamedTuple, Self, TypeVar, get_type_hints
 from urllib.parse import urlencode
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -39,6 +39,12 @@ class Form(BaseModel):
             if isinstance(given, dict)
             else given
         )
+
+    @model_validator(mode="after")
+    def _without_nul(self) -> Self:
+        if any("\x00" in value for value in self.__dict__.values() if isinstance(value, str)):
+            raise ValueError("the character NUL cannot be kept")
+        return self
 
 
 class Kept(NamedTuple):

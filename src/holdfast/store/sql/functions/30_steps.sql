@@ -1,5 +1,19 @@
 -- Steps: what an attempt has done, saved before it goes on. Every write shows the fence.
 
+-- A worker that is frozen between its last statement and its COMMIT keeps the job's lock, which the sweeper skips. So the server ends a
+-- transaction that says nothing for as long as the lease: then the worker is declared dead too. A shorter time of the caller's own stands.
+create or replace function holdfast.let_go_in_silence(p_holder uuid) returns void
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_set interval := current_setting('idle_in_transaction_session_timeout')::interval;
+  v_lease interval;
+begin
+  select w.lease into v_lease from holdfast.worker w where w.id = p_holder;
+  if v_lease is not null and (v_set = '0' or v_set > v_lease) then
+    perform set_config('idle_in_transaction_session_timeout', (extract(epoch from least(v_lease, interval '1 day')) * 1000)::int::text, true);
+  end if;
+end $$;
+
 -- Locks the job for this attempt, or tells it that the job is no longer its own.
 create or replace function holdfast.hold_fence(p_job uuid, p_attempt int, p_claim_id uuid) returns holdfast.job
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
@@ -12,6 +26,7 @@ begin
     raise exception 'attempt % no longer owns job %: it is %', p_attempt, p_job, coalesce(v_job.status::text, 'gone')
       using errcode = 'HF011', detail = jsonb_build_object('job', p_job, 'attempt', p_attempt, 'status', v_job.status)::text;
   end if;
+  perform holdfast.let_go_in_silence(v_job.holder);
   return v_job;
 end $$;
 

@@ -401,7 +401,7 @@ begin
 end $$;
 
 -- Approves several for a person, each as if it were alone: with its own voice, bound to what was seen of it, and its own answer. Only
--- gates that say so are decided like this. Their jobs are locked in the order of their ids, as everywhere.
+-- gates that say so are decided like this.
 create or replace function holdfast.approve_together(
   p_approvals uuid[], p_seen_hashes text[], p_actor text, p_reason text default null, p_origin text default null)
 returns table (approval_id uuid, result text, job_id uuid, decision text, decided_by text, decided_at timestamptz, reason text, approvals int,
@@ -418,6 +418,7 @@ begin
   if cardinality(p_approvals) > 100 or cardinality(p_approvals) is distinct from cardinality(p_seen_hashes) or array_position(p_seen_hashes, null) is not null then
     raise exception 'at most 100 approvals are given together, each with what was seen of it' using errcode = 'HF005', hint = 'Nothing was decided.';
   end if;
+  perform holdfast.lock_jobs(array(select a.job_id from holdfast.approval a where a.id = any (p_approvals)));
   for v_id, v_seen_hash in
     select u.id, u.seen
       from unnest(p_approvals, p_seen_hashes) as u (id, seen)

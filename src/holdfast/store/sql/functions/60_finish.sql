@@ -153,6 +153,22 @@ begin
   return v_job;
 end $$;
 
+-- For whoever changes several jobs in one transaction: locks them all, in the order of their ids, as everywhere, and then what they hold
+-- of limits. What is done to one may lock a job that waits for its slot, or keep the slots of a full key: nobody must wait with that in hand.
+create or replace function holdfast.lock_jobs(p_ids uuid[], p_tenant text default null) returns void
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  perform from holdfast.job j
+    where j.id = any (p_ids) and (p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant)
+    order by j.id
+      for no key update;
+  perform from holdfast.slot s
+    where s.job_id = any (p_ids)
+      and exists (select from holdfast.job j where j.id = s.job_id and (p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant))
+    order by s.job_id, s.key
+      for update;
+end $$;
+
 -- CANCELLED at once; whoever runs it is told, and what it writes afterwards is refused by the fence.
 create or replace function holdfast.cancel(p_id uuid, p_actor text default null, p_reason text default null) returns holdfast.job_status
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$

@@ -74,8 +74,7 @@ begin
   return null;
 end $$;
 
--- Deals with a chunk of an operation, once: who asks again is told what came of it. All its jobs are locked first, in the order
--- of their ids, as everywhere: what is done to one may lock a job that waits for its slot, and nobody must wait with that in hand.
+-- Deals with a chunk of an operation, once: who asks again is told what came of it.
 create or replace function holdfast.run_chunk(p_operation uuid, p_nth int, out done int, out skipped int)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
@@ -89,10 +88,7 @@ begin
     raise exception 'operation % has no chunk %', p_operation, p_nth using errcode = 'HF005';
   end if;
   if v_chunk.finished_at is null then
-    perform from holdfast.job j
-      where j.id = any (v_chunk.jobs) and (v_operation.tenant is null or j.tenant = v_operation.tenant)
-      order by j.id
-        for no key update;
+    perform holdfast.lock_jobs(v_chunk.jobs, v_operation.tenant);
     select coalesce(jsonb_agg(jsonb_build_object('job', t.job, 'why', t.why)) filter (where t.why is not null), '[]')
       into v_refusals
       from (select u.job, holdfast.operate(v_operation, u.job) as why

@@ -96,6 +96,12 @@ begin
     holdfast.set_role, holdfast.set_password, holdfast.disable_person, holdfast.enable_person, holdfast.find_person, holdfast.take_tries,
     holdfast.begin_session, holdfast.find_session, holdfast.end_session, holdfast.has_callers
     to holdfast_api;
+  -- What the auditor reads and asks beside all that: nothing that lets anybody in, and nothing that writes.
+  grant execute on function
+    holdfast.broken_rule, holdfast.bound_hash, holdfast.person, holdfast.limits_of, holdfast.filled_key, holdfast.has_slot, holdfast.flag_share,
+    holdfast.is_native, holdfast.running_in, holdfast.cluster, holdfast.queue_at, holdfast.event_kind, holdfast.channel_tenant
+    to holdfast_api;
+  grant select on holdfast.feed, holdfast.channel, holdfast.left_over, holdfast.callback_nonce to holdfast_api;
 end $$;
 
 -- A caller that is bound to no tenant may do what one may that is bound to one. It acts as a role of its own: see holdfast.enter.

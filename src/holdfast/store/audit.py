@@ -1,0 +1,180 @@
+"""The auditor's reads: ranges of jobs with all that belongs to them, each in one snapshot, and what is about no job."""
+
+from datetime import date
+from typing import Any, NamedTuple, TypeAlias
+from uuid import UUID
+
+from psycopg import IsolationLevel
+
+from holdfast.domain.audit import EDGES, SECRET_PATTERN, Finding
+from holdfast.domain.audit_sums import Amounts
+from holdfast.store.call import Call, Row, nothing, query, single, statement
+from holdfast.store.connection import Session
+
+_ABOUT_JOBS = (
+    "audit_moves",
+    "audit_conservation",
+    "audit_effects",
+    "audit_approvals",
+    "audit_callbacks",
+    "audit_webhooks",
+    "audit_references",
+    "audit_schedules",
+)
+_ABOUT_NO_JOB = ("audit_deliveries", "audit_slots", "audit_channels", "audit_timings")
+STATEMENT_SECONDS = 60.0
+IDLE_SECONDS = 5.0
+
+
+class Range(NamedTuple):
+    """Jobs from one id to another, both included."""
+
+    first: UUID
+    last: UUID
+
+
+class Place(NamedTuple):
+    """A place in the feed."""
+
+    channel: str
+    id: int
+
+
+Used: TypeAlias = tuple[date, str | None, str, Amounts]
+BEGINNING = Place("", 0)
+EVERYTHING = Range(UUID(int=0), UUID(int=2**128 - 1))
+
+
+def about_jobs(within: Range) -> list[Call[list[Finding]]]:
+    """Look at jobs and their histories for what never holds, whatever goes on."""
+    return [_findings(name, within) for name in _ABOUT_JOBS]
+
+
+def at_rest(within: Range) -> list[Call[list[Finding]]]:
+    """Look at jobs for what holds once nobody works any more."""
+    return [_findings("audit_at_rest", within)]
+
+
+def about_no_job() -> list[Call[list[Finding]]]:
+    """Look at what has no job of its own: deliveries, schedules, channels, minutes."""
+    return [query(name, _read) for name in _ABOUT_NO_JOB]
+
+
+def guards_by_rule() -> Call[list[Finding]]:
+    """Look at what must be so of triggers, functions, rights and row security, whatever the release."""
+    return statement("audit_guards", _read)
+
+
+def hygiene(*, at_rest: bool, idle: float = IDLE_SECONDS) -> Call[list[Finding]]:
+    """Look at what is left behind on the server, as far as this login may see."""
+    return statement("audit_hygiene", _read, at_rest=at_rest, idle=idle)
+
+
+def told(within: Range) -> Call[list[Finding]]:
+    """Look whether the feed has what it should of these jobs."""
+    return _findings("audit_told", within)
+
+
+def feed_slice(place: Place, events: int) -> Call[Place | None]:
+    """Find the event so many behind a place in the feed; None when there are not so many."""
+    return query(
+        "audit_feed_slice",
+        lambda rows: Place(*rows[0]) if rows else None,
+        from_channel=place.channel,
+        from_id=place.id,
+        events=events,
+    )
+
+
+def feed(first: Place, last: Place | None) -> Call[list[Finding]]:
+    """Look at events from one place in the feed to another, or to its end."""
+    channel, id_ = last or (None, None)
+    return query(
+        "audit_feed",
+        _read,
+        from_channel=first.channel,
+        from_id=first.id,
+        to_channel=channel,
+        to_id=id_,
+    )
+
+
+def tally(*, exact: bool) -> Call[list[Finding]]:
+    """Look whether counts by status are those of the jobs; of ended jobs too where none was ever removed."""
+    return query("audit_tally", _read, exact=exact)
+
+
+def reckoned(within: Range) -> Call[list[Used]]:
+    """Add up what the history of these jobs says of usage, as far as it was projected."""
+    return query("audit_reckoned", _read_used, first=within.first, last=within.last)
+
+
+def usage() -> Call[list[Used]]:
+    """Read all of usage."""
+    return query("audit_usage", _read_used)
+
+
+def minutes() -> Call[dict[tuple[date, str], Amounts]]:
+    """Add up the statistics by day and task."""
+    return query("audit_minutes", lambda rows: {(day, task): tuple(rest) for day, task, *rest in rows})
+
+
+def first_day_of_minutes() -> Call[date]:
+    """Find the first day of which all statistics are kept."""
+    return query("audit_first_day", single)
+
+
+def jobs_ever() -> Call[int]:
+    """Count the jobs that there have ever been, as far as they were projected."""
+    return query("audit_jobs_ever", single)
+
+
+def _read_used(rows: list[Row]) -> list[Used]:
+    return [(day, tenant, task, tuple(amounts)) for day, tenant, task, *amounts in rows]
+
+
+def _findings(name: str, within: Range) -> Call[list[Finding]]:
+    return query(name, _read, first=within.first, last=within.last, legal=list(EDGES), secret=SECRET_PATTERN)
+
+
+def _read(rows: list[Row]) -> list[Finding]:
+    return [Finding(*row) for row in rows]
+
+
+def slice_after(first: UUID, jobs: int) -> Call[UUID | None]:
+    """Find the job so many behind an id; None when there are not so many."""
+    return query("audit_slice", _one_or_none, first=first, jobs=jobs)
+
+
+def newest_slice(jobs: int) -> Call[UUID | None]:
+    """Find the job that so many are newer than, or the oldest there is."""
+    return query("audit_newest", _one_or_none, jobs=jobs)
+
+
+def oldest_and_newest() -> Call[tuple[UUID, UUID] | None]:
+    """Find the first and the last id that a job has."""
+    return query("audit_ends", lambda rows: None if rows[0][0] is None else (rows[0][0], rows[0][1]))
+
+
+def count_of(within: Range) -> Call[int]:
+    """Count the jobs of a range."""
+    return query("audit_count", single, first=within.first, last=within.last)
+
+
+def _one_or_none(rows: list[Row]) -> UUID | None:
+    return rows[0][0] if rows else None
+
+
+def bounds() -> Call[None]:
+    """Say for the transaction how long a statement may take, and how definitions are written."""
+    return statement("audit_bounds", nothing, milliseconds=f"{STATEMENT_SECONDS * 1000:.0f}")
+
+
+def look(session: Session, calls: list[Call[Any]]) -> list[Any]:
+    """Ask all of it of one snapshot, which is let go at once; nothing can be written in it, and no statement takes for ever."""
+    connection = session.connection()
+    connection.isolation_level = IsolationLevel.REPEATABLE_READ
+    connection.read_only = True
+    before: list[Call[Any]] = [bounds(), statement("enter_all", nothing)]
+    asked = session.perform_together([*before, *calls], STATEMENT_SECONDS * (len(calls) + 1))
+    return asked[len(before) :]

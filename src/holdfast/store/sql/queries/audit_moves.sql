@@ -1,0 +1,64 @@
+-- A, the state machine: jobs of a range of ids and their histories, as one snapshot sees both.
+with h as materialized (
+  select x.job_id, x.seq, x.from_status, x.to_status, x.attempt, x.at,
+         lag(x.to_status) over w as before, lag(x.at) over w as before_at, coalesce(lag(x.attempt) over w, 0) as before_attempt,
+         row_number() over w as place
+    from holdfast.job_history x
+   where x.job_id >= %(first)s::uuid and x.job_id <= %(last)s::uuid
+  window w as (partition by x.job_id order by x.seq)),
+newest as materialized (
+  select distinct on (h.job_id) h.job_id, h.seq, h.to_status, h.at,
+         count(*) filter (where h.to_status = 'RUNNING') over (partition by h.job_id) as claims
+    from h
+   order by h.job_id, h.seq desc),
+j as materialized (
+  select b.id::uuid as id, b.status, b.seq, b.attempt, b.created_at, b.finished_at, n.seq as newest_seq, n.to_status as newest, n.at as newest_at, n.claims,
+         holdfast.broken_rule(b.status, b.holder, b.claim_order, b.due_at, b.held_by, b.deadline_at, b.finished_at, b.approval_id, b.error,
+                              b.result, b.retry_count, b.max_retries, b.key, b.key_scope, b.key_held) as broken
+    from holdfast.job b
+    left join newest n on n.job_id = b.id
+   where b.id >= %(first)s::uuid and b.id <= %(last)s::uuid)
+select 'A01' as code, j.id as job_id, format('it is %%s, and its newest history row says %%s', j.status, coalesce(j.newest::text, 'nothing')) as what
+  from j
+ where j.newest is distinct from j.status
+union all
+select 'A02', h.job_id, format('history row %%s is number %%s of those it has', h.seq, h.place)
+  from h
+ where h.seq <> h.place
+union all
+select 'A03', h.job_id, format('row %%s begins at %%s, and the one before it ended at %%s', h.seq, coalesce(h.from_status::text, 'nothing'), h.before)
+  from h
+ where h.place > 1 and h.from_status is distinct from h.before
+union all
+select case when h.from_status in ('COMPLETED', 'FAILED', 'CANCELLED') then 'A05' else 'A04' end, h.job_id,
+       format('row %%s says that it went from %%s to %%s', h.seq, h.from_status, h.to_status)
+  from h
+ where h.from_status is not null and h.from_status || '>' || h.to_status <> all (%(legal)s::text[])
+union all
+select 'A06', h.job_id, format('it was born as %%s, in attempt %%s', concat_ws(' after ', h.to_status::text, h.from_status::text), h.attempt)
+  from h
+ where h.place = 1 and (h.from_status is not null or h.to_status <> 'PENDING' or h.attempt <> 0)
+union all
+select 'A07', j.id, format('its seq is %%s, that of its newest history row %%s', j.seq, j.newest_seq)
+  from j
+ where j.newest_seq <> j.seq
+union all
+select 'A08', h.job_id, format('row %%s (%%s) is of attempt %%s, the one before it of attempt %%s', h.seq, h.to_status, h.attempt, h.before_attempt)
+  from h
+ where h.attempt <> h.before_attempt + (h.to_status = 'RUNNING')::int
+union all
+select 'A09', j.id, format('it counts %%s attempts, and was claimed %%s times', j.attempt, j.claims)
+  from j
+ where j.attempt <> j.claims
+union all
+select case when j.broken like 'retry_count%%' then 'A11' else 'A10' end, j.id, format('it is %%s, and yet: %%s', j.status, j.broken)
+  from j
+ where j.broken is not null
+union all
+select 'A13', h.job_id, format('row %%s is older than the one before it, or of the future: %%s', h.seq, h.at)
+  from h
+ where h.at < h.before_at or h.at > holdfast.clock()
+union all
+select 'A13', j.id, format('it finished at %%s, and its last move was at %%s', j.finished_at, j.newest_at)
+  from j
+ where j.finished_at <> j.newest_at

@@ -1,0 +1,134 @@
+"""A mixed workload under a seeded nemesis: scripts/chaos [--quick | --minutes N] [--seed N] [--only STRIKE …]."""
+
+import argparse
+import random
+import secrets
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from chaos import soak
+from chaos.nemesis import Nemesis, say
+from chaos.report import make_report, merge
+from chaos.rest import come_to_rest
+from chaos.strikes.catalogue import ALL
+from chaos.world import Plan, World, made_world
+from guarantees.mutation import FOLDER as MUTANTS
+
+# What matters most, with every run of the tests; chance adds some of the others.
+CORE = ("kill_worker", "freeze_worker", "stop_immediately", "cut_after_commit", "failover")
+MORE = 3
+QUICK_RATE = 25.0
+CALM = 18.0
+
+
+def main() -> int:
+    asked = arguments().parse_args()
+    unknown = sorted(set(asked.only) - set(ALL))
+    if unknown:
+        sys.exit(f"chaos: there is no strike {', '.join(unknown)}; there are {', '.join(ALL)}")
+    seed = secrets.randbelow(10**6) if asked.seed is None else asked.seed
+    say(f"seed {seed}")
+    out = Path(asked.out)
+    out.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="holdfast-chaos-notes-"))
+    began = time.monotonic()
+    plan = Plan(
+        seed,
+        asked.rate or (QUICK_RATE if asked.quick else 100.0),
+        workers=asked.workers,
+        lease=asked.lease,
+        subjects=0.02 if asked.soak else 1.0,
+        retention=60.0 if asked.soak else None,
+    )
+    mutant = sabotage(asked.sabotage) if asked.sabotage else None
+    with made_world(plan, folder, mutant) as world:
+        say(f"{plan.workers} workers, {plan.rate:g} jobs/s, lease {plan.lease:g} s; notes in {folder}")
+        nemesis = Nemesis(world, random.Random(seed), asked.only)
+        with soak.watched(world, out / f"soak-{seed}.svg", asked.soak) as watch:
+            strike(nemesis, world, asked)
+            time.sleep(CALM)  # the load goes on: has what was struck come back?
+        evidence, found = come_to_rest(world, nemesis)
+        found += watch.findings()
+    report = make_report(
+        nemesis, evidence, found, plan=plan, command=command(), seconds=time.monotonic() - began
+    )
+    sys.stdout.write(report.text() + "\n")
+    say(f"seed {seed}; written to {report.write(out)}")
+    if asked.table and not asked.sabotage:
+        merge(Path(asked.table), report)
+    if asked.sabotage:
+        struck = sum(one["landed"] for one in report.strikes.values())
+        say(
+            f"without {asked.sabotage}: {'found' if found else 'NOT FOUND'} with {struck} strikes that landed"
+        )
+        return 0 if found else 1
+    if found:
+        say(f"the notes stay in {folder}")
+        return 1
+    shutil.rmtree(folder)
+    return 0
+
+
+def sabotage(name: str) -> Path:
+    """Find what takes a guard away: one of the mutants of the guarantee tests, or one that takes more than those."""
+    for folder in (Path(__file__).parent / "sabotage", MUTANTS):
+        if (file := folder / f"{name}.sql").exists():
+            return file
+    sys.exit(f"chaos: there is no {name}.sql among the mutants")
+
+
+def strike(nemesis: Nemesis, world: World, asked: argparse.Namespace) -> None:
+    """Strike as long as was asked for."""
+    time.sleep(1.0)
+    if asked.quick:
+        nemesis.each_once(nemesis.some(CORE, MORE))
+        return
+    over = time.monotonic() + asked.minutes * 60
+    rest = (5.0, 30.0) if asked.soak else (0.2, 2.0)
+    nemesis.until(
+        lambda: (
+            time.monotonic() > over or (asked.strikes is not None and len(nemesis.records) >= asked.strikes)
+        ),
+        rest,
+    )
+
+
+def command() -> str:
+    """Write how this run was asked for, without where its results go."""
+    words, places = sys.argv[1:], {"--out", "--table"}
+    kept = [
+        word
+        for before, word in zip(["", *words], words, strict=False)
+        if before not in places and word.partition("=")[0] not in places
+    ]
+    return " ".join(["scripts/chaos", *kept])
+
+
+def arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="scripts/chaos", description=__doc__)
+    parser.add_argument(
+        "--quick", action="store_true", help=f"{len(CORE) + MORE} kinds of strikes, once each"
+    )
+    parser.add_argument("--minutes", type=float, default=5.0, help="how long it strikes")
+    parser.add_argument("--strikes", type=int, help="end after so many strikes")
+    parser.add_argument("--seed", type=int, help="have the same strikes again")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="STRIKE", help="only this kind; may be repeated"
+    )
+    parser.add_argument("--rate", type=float, help="jobs that customers ask for in a second")
+    parser.add_argument("--workers", type=int, default=3)
+    parser.add_argument("--lease", type=float, default=3.0)
+    parser.add_argument(
+        "--soak", action="store_true", help="watch memory, connections and tables, and draw them"
+    )
+    parser.add_argument("--sabotage", metavar="MUTANT", help="take this guard away; the run must notice")
+    parser.add_argument("--out", default=".chaos", help="where reports go")
+    parser.add_argument("--table", metavar="FILE", help="add this run to the published table")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""What the judge looks at: the database, and what was written down outside it; gathered once, when everything has come to rest."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psycopg
+
+from chaos.notes import Note, read
+from chaos.strikes.strike import Record
+
+_JOBS = """
+select id::text, task::text, status::text, attempt, key::text, subject::text, payload, result, error, metadata, label::text
+  from holdfast.job
+"""
+_HISTORY = """
+select job_id::text, seq, from_status::text, to_status::text, attempt, extract(epoch from at)::float8, actor
+  from holdfast.job_history
+ order by job_id, seq
+"""
+_APPROVALS = """
+select id::text, job_id::text, decision, decided_by
+  from holdfast.approval
+"""
+
+
+class Job(NamedTuple):
+    """A job as it is at the end."""
+
+    id: str
+    task: str
+    status: str
+    attempt: int
+    key: str | None
+    subject: str | None
+    payload: dict[str, Any]
+    result: Any
+    error: dict[str, Any] | None
+    metadata: dict[str, Any] | None
+    label: str | None
+
+
+class Move(NamedTuple):
+    """A row of the history."""
+
+    job: str
+    seq: int
+    came_from: str | None
+    to: str
+    attempt: int
+    at: float
+    actor: str
+
+
+class Approval(NamedTuple):
+    """What was asked of people, and what came of it."""
+
+    id: str
+    job: str
+    decision: str | None
+    decided_by: str | None
+
+
+@dataclass
+class Evidence:
+    """Everything that was said, by whom it was said."""
+
+    jobs: dict[str, Job] = field(default_factory=dict)
+    moves: list[Move] = field(default_factory=list)
+    approvals: dict[str, Approval] = field(default_factory=dict)
+    effects: list[tuple[str, int]] = field(default_factory=list)  # (job, attempt), from chaos.effect
+    step_effects: list[str] = field(default_factory=list)
+    deliveries: list[str] = field(default_factory=list)
+    client_log: list[Note] = field(default_factory=list)
+    ledger: list[Note] = field(default_factory=list)
+    feed: list[Note] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+    lease: float = 3.0
+    loaded_until: float = 0.0  # when customers stopped to ask for new jobs
+    deletes: bool = False  # whether retention has removed jobs meanwhile
+
+
+def gather(
+    connection: psycopg.Connection[Any],
+    folder: Path,
+    records: list[Record],
+    *,
+    lease: float,
+    loaded_until: float,
+    deletes: bool,
+) -> Evidence:
+    """Read it all."""
+    return Evidence(
+        jobs={job.id: job for job in map(Job._make, connection.execute(_JOBS).fetchall())},
+        moves=[Move._make(row) for row in connection.execute(_HISTORY).fetchall()],
+        approvals={one.id: one for one in map(Approval._make, connection.execute(_APPROVALS).fetchall())},
+        effects=[(j, a) for j, a in connection.execute("select job_id::text, attempt from chaos.effect")],
+        step_effects=_column(connection.execute("select job_id::text from chaos.step_effect").fetchall()),
+        deliveries=_column(connection.execute("select event_id from chaos.delivery").fetchall()),
+        client_log=list(read(folder, "client-log")),
+        ledger=list(read(folder, "ledger-*")),
+        feed=list(read(folder, "feed-notes")),
+        records=records,
+        lease=lease,
+        loaded_until=loaded_until,
+        deletes=deletes,
+    )
+
+
+def _column(rows: Iterable[tuple[Any, ...]]) -> list[str]:
+    return [str(first) for (first,) in rows]

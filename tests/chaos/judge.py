@@ -1,0 +1,375 @@
+"""The judge: compares what customers were answered, what tasks did, what readers saw and what the database says; pure.
+
+What it does not look at is the database's own order, which the auditor does.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from chaos.app import TICK_SECONDS, WITH_EFFECT
+from chaos.evidence import Evidence, Move
+from chaos.notes import Note
+from chaos.strikes.strike import Record
+
+ENDED = {"COMPLETED", "FAILED", "CANCELLED"}
+# What a sweep on a busy machine may take beyond the stated bound of lease + lease / 6 * 1.3.
+SLACK = 3.0
+RECOVERED_WITHIN = 10.0
+KEEPS_UP = 0.95
+FEWEST_ARRIVALS = 40
+LONGEST = 6.0  # what the longest of the tasks takes, with a delay of its own and a little patience
+
+
+class Finding(NamedTuple):
+    """A promise that was not kept, and the case."""
+
+    rule: str
+    case: str
+
+
+def findings(evidence: Evidence) -> list[Finding]:
+    """Everything that does not agree; empty when all of it does."""
+    return [
+        Finding(rule, str(case))
+        for check in (
+            acknowledged,
+            all_or_none,
+            origins,
+            cancels,
+            ends,
+            results,
+            effects,
+            step_effects,
+            ledger,
+            steps,
+            decisions,
+            callbacks,
+            webhooks,
+            schedule,
+            limits,
+            feed,
+            feed_ids,
+            recovery,
+            throughput,
+        )
+        for rule, case in check(evidence)
+    ]
+
+
+Case = tuple[str, Any]
+
+
+# -- what was acknowledged -----------------------------------------------------------------------------------------------
+
+
+def outcomes(notes: Iterable[Note], what: str) -> dict[str, set[str]]:
+    """Everything that was answered to whoever asked about one thing."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for note in notes:
+        if note["what"] == what:
+            for about in note["about"] if isinstance(note["about"], list) else [note["about"]]:
+                found[about].add(note["outcome"])
+    return found
+
+
+def acknowledged(evidence: Evidence) -> Iterator[Case]:
+    """B01, B02: what was acknowledged is there, what was refused is not."""
+    # Where retention removes jobs, one that is gone had begun, or was cancelled, by itself or with its flow.
+    seen = {note["job"] for note in evidence.ledger}
+    cancelled = {
+        note["about"]
+        for note in evidence.client_log
+        if note["what"] == "cancel" and note["outcome"] != "refused"
+    }
+    for note in evidence.client_log:
+        if note["what"] == "enqueue" and cancelled & set(note["about"]):
+            seen |= set(note["about"])
+    for job, answers in outcomes(evidence.client_log, "enqueue").items():
+        is_there = job in evidence.jobs
+        if "ok" in answers and not is_there and not (evidence.deletes and job in seen):
+            yield "an acknowledged job is lost", job
+        if "refused" in answers and "ok" not in answers and is_there:
+            yield "a refused job exists", job
+
+
+def all_or_none(evidence: Evidence) -> Iterator[Case]:
+    """Jobs that were asked for together are all there, or none is."""
+    for note in evidence.client_log:
+        if note["what"] != "enqueue" or evidence.deletes:
+            continue
+        if len({job in evidence.jobs for job in note["about"]}) > 1:
+            yield "half of a flow exists", note["about"]
+
+
+def origins(evidence: Evidence) -> Iterator[Case]:
+    """B03, B04: no job came from nowhere, and none has another's key."""
+    asked = outcomes(evidence.client_log, "enqueue")
+    for job in evidence.jobs.values():
+        if job.id not in asked and job.task not in {"hooked", "tick"} and job.label != "nemesis":
+            yield "a job came from nowhere", (job.id, job.task)
+    keys = Counter(job.key for job in evidence.jobs.values() if job.key is not None)
+    yield from (("two jobs have one key", key) for key, times in keys.items() if times > 1)
+
+
+def cancels(evidence: Evidence) -> Iterator[Case]:
+    """A cancel that was acknowledged holds; and no customer met an error that he cannot act on."""
+    for note in evidence.client_log:
+        if note["what"] == "cancel" and note["outcome"] == "ok" and note["said"] == "CANCELLED":
+            found = evidence.jobs.get(note["about"])
+            if found is not None and found.status != "CANCELLED":
+                yield "an acknowledged cancel is lost", note["about"]
+        if note["what"] == "customer died":
+            yield "a customer met an error that is none of Holdfast's", note["said"]
+
+
+def ends(evidence: Evidence) -> Iterator[Case]:
+    """Every job has ended, and as its task ends."""
+    denied = {one.job for one in evidence.approvals.values() if one.decision == "denied"}
+    for job in evidence.jobs.values():
+        if job.status not in ENDED:
+            yield "a job has not ended", (job.id, job.task, job.status)
+        elif job.status == "FAILED" and job.task not in {"fails", "pill"} and job.id not in denied:
+            yield "a job failed that should not", (job.id, job.task, job.error)
+        elif job.status == "COMPLETED" and job.task in {"fails", "pill"}:
+            yield "a job completed that cannot", (job.id, job.task)
+
+
+def results(evidence: Evidence) -> Iterator[Case]:
+    """C02 where nothing is written but the result: it is that of the attempt which counts, not of one that was given up."""
+    for job in evidence.jobs.values():
+        if job.task == "plain" and job.status == "COMPLETED" and job.result != str(job.attempt):
+            yield "a result is of another attempt", (job.id, job.result, job.attempt)
+
+
+# -- what was done -------------------------------------------------------------------------------------------------------
+
+
+def effects(evidence: Evidence) -> Iterator[Case]:
+    """C01, C02: what is written with the completion is there exactly if the job completed, once, by the completing attempt."""
+    written = Counter(job for job, _ in evidence.effects)
+    attempts = dict(evidence.effects)
+    for job in evidence.jobs.values():
+        wanted = int(job.status == "COMPLETED" and job.task in WITH_EFFECT)
+        if written[job.id] < wanted:
+            yield "the effect of a completed job is missing", (job.id, job.task)
+        elif written[job.id] > wanted:
+            yield (
+                "an effect is doubled" if wanted else "an effect of a job that did not complete",
+                (job.id, job.task, written[job.id]),
+            )
+        elif wanted and attempts[job.id] != job.attempt:
+            yield "an effect is not of the completing attempt", (job.id, attempts[job.id], job.attempt)
+    for one, times in written.items():
+        if one not in evidence.jobs and (times > 1 or not evidence.deletes):
+            yield "an effect of a job that is not there", (one, times)
+
+
+def step_effects(evidence: Evidence) -> Iterator[Case]:
+    """What is written with a step's record is there once, at the latest when the job has completed."""
+    steps = Counter(evidence.step_effects)
+    for job in evidence.jobs.values():
+        if job.task == "steps" and job.status == "COMPLETED" and steps[job.id] != 1:
+            yield "a step's transaction took place not exactly once", (job.id, steps[job.id])
+    for one, times in steps.items():
+        if times > 1:
+            yield "a step's transaction took place not exactly once", (one, times)
+
+
+def ledger(evidence: Evidence) -> Iterator[Case]:
+    """C03: no attempt starts twice, and whatever completed had started."""
+    starts = Counter((note["job"], note["attempt"]) for note in evidence.ledger if note["event"] == "start")
+    for one, times in starts.items():
+        if times > 1:
+            yield "an attempt started twice", one
+    started = {job for job, _ in starts}
+    for job in evidence.jobs.values():
+        if job.status == "COMPLETED" and job.id not in started:
+            yield "a job completed that nobody started", (job.id, job.task)
+    for one, attempt in starts:
+        found = evidence.jobs.get(one)
+        if found is not None and attempt > found.attempt:
+            yield "an attempt ran that the database does not know", (one, attempt)
+
+
+def steps(evidence: Evidence) -> Iterator[Case]:
+    """A step that an attempt has passed is not done again by a later one."""
+    passed: dict[tuple[str, str], int] = {}
+    for note in evidence.ledger:
+        if note["event"] == "passed":
+            at = (note["job"], note["step"])
+            passed[at] = min(passed.get(at, note["attempt"]), note["attempt"])
+    for note in evidence.ledger:
+        if note["event"] == "step" and note["attempt"] > passed.get(
+            (note["job"], note["step"]), note["attempt"]
+        ):
+            yield "a finished step was done again", (note["job"], note["step"], note["attempt"])
+
+
+def decisions(evidence: Evidence) -> Iterator[Case]:
+    """D02, D03: a decision that was acknowledged is the one that counts, and its job did what was decided."""
+    for note in evidence.client_log:
+        if note["what"] != "decide" or note["outcome"] != "ok":
+            continue
+        found = evidence.approvals.get(note["about"])
+        wanted = {"approve": "approved", "deny": "denied"}[note["verdict"]]
+        if found is None:
+            if not evidence.deletes:
+                yield "a decided approval is lost", note["about"]
+        elif (found.decision, found.decided_by) != (wanted, note["actor"]):
+            yield "an acknowledged decision is not the one that counts", (note["about"], found)
+        elif wanted == "denied" and (job := evidence.jobs.get(found.job)) and job.status == "COMPLETED":
+            yield "a denied job completed", job.id
+    approved = {one.job for one in evidence.approvals.values() if one.decision == "approved"}
+    for job in evidence.jobs.values():
+        if job.task == "asks" and job.status == "COMPLETED" and job.id not in approved:
+            yield "a job went on without its approval", job.id
+
+
+def callbacks(evidence: Evidence) -> Iterator[Case]:
+    """E01: a run's end that was acknowledged is the job's, unless the job was cancelled before it."""
+    for note in evidence.client_log:
+        if note["what"] == "callback" and note["outcome"] == "ok" and note["action"] == "completed":
+            job = evidence.jobs.get(note["job"])
+            if job is None:
+                if not evidence.deletes:
+                    yield "a job that its run completed is lost", note["job"]
+            elif job.status != "COMPLETED" or job.result["token"] != note["about"]:
+                yield "an acknowledged end of a run is lost", (job.id, job.status, job.result)
+
+
+def webhooks(evidence: Evidence) -> Iterator[Case]:
+    """E03: an event that was acknowledged is one job and one row of the handler's, one that was refused is none."""
+    jobs = Counter(job.payload["event_id"] for job in evidence.jobs.values() if job.task == "hooked")
+    rows = Counter(evidence.deliveries)
+    for event, answers in outcomes(evidence.client_log, "webhook").items():
+        most = 0 if "refused" in answers else 1
+        least = 1 if "ok" in answers else 0
+        if not least <= rows[event] <= most:
+            yield "an event was not taken exactly once", (event, rows[event], sorted(answers))
+        if not evidence.deletes and jobs[event] != rows[event]:
+            yield "an event has not exactly its job", (event, jobs[event], rows[event])
+
+
+def schedule(evidence: Evidence) -> Iterator[Case]:
+    """F04: every time of the schedule became one job, and none is left out."""
+    slots = Counter(
+        job.metadata["slot"] for job in evidence.jobs.values() if job.task == "tick" and job.metadata
+    )
+    for slot, times in slots.items():
+        if times > 1:
+            yield "a time of the schedule became two jobs", slot
+    if evidence.deletes:
+        return
+    times_of = sorted(datetime.fromisoformat(slot).timestamp() for slot in slots)
+    for before, after in pairwise(times_of):
+        if round(after - before) != TICK_SECONDS:
+            yield "a time of the schedule is left out", (before, after)
+
+
+def limits(evidence: Evidence) -> Iterator[Case]:
+    """No two jobs of a room ran at once, by the history."""
+    rooms = {job.id: job.payload["room"] for job in evidence.jobs.values() if job.task == "in_room"}
+    changes: dict[int, list[tuple[float, int]]] = defaultdict(list)
+    for move in evidence.moves:
+        if move.job in rooms and "RUNNING" in {move.to, move.came_from}:
+            changes[rooms[move.job]].append((move.at, 1 if move.to == "RUNNING" else -1))
+    for room, moves in changes.items():
+        inside = 0
+        for _, change in sorted(moves):
+            inside += change
+            if inside > 1:
+                yield "two jobs were in one room", room
+                break
+
+
+# -- what was seen -------------------------------------------------------------------------------------------------------
+
+
+def feed(evidence: Evidence) -> Iterator[Case]:
+    """G01 to G03: the reader missed nothing, saw nothing that is not history, and saw each job's moves in their order."""
+    seen: dict[str, list[int]] = defaultdict(list)
+    for note in evidence.feed:
+        if note["kind"].startswith("job.") and note["seq"] is not None:
+            seen[note["job"]].append(note["seq"])
+    wanted: dict[str, set[int]] = defaultdict(set)
+    for move in evidence.moves:
+        job = evidence.jobs.get(move.job)
+        if job is not None and job.subject is not None:
+            wanted[move.job].add(move.seq)
+    for job_id, seqs in wanted.items():
+        if missed := sorted(seqs - set(seen[job_id])):
+            yield "the reader missed moves", (job_id, missed)
+        if invented := sorted(set(seen[job_id]) - seqs):
+            yield "the reader saw what is not history", (job_id, invented)
+    for job_id, told in seen.items():
+        if told != sorted(set(told)):
+            yield "a job's events came out of order, or twice", (job_id, told)
+
+
+def feed_ids(evidence: Evidence) -> Iterator[Case]:
+    """The ids of a channel have no gap for its reader."""
+    last: dict[str, int] = defaultdict(int)
+    for note in evidence.feed:
+        if note["id"] != last[note["channel"]] + 1:
+            yield "the events have a gap", (note["channel"], last[note["channel"]], note["id"])
+        last[note["channel"]] = note["id"]
+
+
+# -- how soon ------------------------------------------------------------------------------------------------------------
+
+
+def bound(lease: float) -> float:
+    """The stated recovery bound: the lease, and at most a sweep's interval."""
+    return lease + lease / 6 * 1.3
+
+
+def recovery(evidence: Evidence) -> Iterator[Case]:
+    """A job whose worker died is claimable again within the bound, unless the database itself was away meanwhile."""
+    after: dict[str, list[Move]] = defaultdict(list)
+    hit = {job for record in evidence.records for job in record.jobs}
+    for move in evidence.moves:
+        if move.job in hit:
+            after[move.job].append(move)
+    for record, job, took in recoveries(evidence.records, after, evidence.lease):
+        if took > bound(evidence.lease) + SLACK:
+            yield "a dead worker's job came back too late", (record.name, job, f"{took:.2f} s")
+
+
+def recoveries(
+    records: list[Record], moves: dict[str, list[Move]], lease: float
+) -> Iterator[tuple[Record, str, float]]:
+    """How long each job took to leave the hands of a worker that died."""
+    away = [(one.began - lease, one.ended + lease) for one in records if one.away]
+    for record in records:
+        last = record.at + bound(lease) + SLACK
+        if not record.jobs or any(began < last and record.at < ended for began, ended in away):
+            continue
+        for job in record.jobs:
+            next_at = min((move.at for move in moves[job] if move.at > record.at), default=None)
+            if next_at is not None:
+                yield record, job, next_at - record.at
+
+
+def throughput(evidence: Evidence) -> Iterator[Case]:
+    """Within ten seconds of a fault's end what comes in is kept up with: measured where calm lasted long enough to tell."""
+    for record, came, went in calm(evidence):
+        if went < came * KEEPS_UP:
+            yield "throughput did not come back", (record.name, f"{went} of {came} ended in time")
+
+
+def calm(evidence: Evidence) -> Iterator[tuple[Record, int, int]]:
+    """The calm after a fault, from its tenth second on: how many jobs came in, and how many of them ended before it was over.
+
+    A backlog shows here, since who came first goes first; raw speed does not, which a busy machine has not always.
+    """
+    born = {move.job: move.at for move in evidence.moves if move.came_from is None}
+    ended = {move.job: move.at for move in evidence.moves if move.to in ENDED}
+    nexts = [*(one.began for one in evidence.records[1:]), evidence.loaded_until]
+    for record, following in zip(evidence.records, nexts, strict=False):
+        since, until = record.ended + RECOVERED_WITHIN, min(following, evidence.loaded_until)
+        came = [job for job, at in born.items() if since <= at < until - LONGEST]
+        if len(came) >= FEWEST_ARRIVALS:
+            yield record, len(came), sum(ended.get(job, until) < until for job in came)

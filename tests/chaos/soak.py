@@ -1,0 +1,125 @@
+"""A soak: memory, connections and the size of tables and indexes, looked at again and again, drawn, and judged for being flat."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+
+from chaos.judge import Finding
+from chaos.nemesis import say
+from chaos.world import World
+
+EVERY = 2.0
+# Kept by design for days, or for ever: they grow with what happens, and are no leak.
+KEPT = ("feed", "usage", "statistic", "schedule_run", "audit", "event", "delivery", "worker")
+SIZES = """
+select coalesce(sum(pg_table_size(c.oid)) filter (where c.relkind = 'r'), 0)::bigint,
+       coalesce(sum(pg_relation_size(c.oid)) filter (where c.relkind = 'i'), 0)::bigint,
+       (select count(*) from pg_stat_activity where usename = 'chaos_app')
+  from pg_class c
+  left join pg_index i on i.indexrelid = c.oid
+  join pg_class t on t.oid = coalesce(i.indrelid, c.oid)
+ where t.relnamespace = 'holdfast'::regnamespace
+   and c.relkind in ('r', 'i')
+   and not exists (select from unnest(%s::text[]) as kept where t.relname = kept or t.relname like kept || '\\_%%')
+"""
+# How much the last third may be above the second sixth: what is flat goes up and down with retention and strikes.
+GROWTH = 1.25
+LONG_ENOUGH = 1200.0  # retention comes every ten minutes or so
+SERIES = ("memory of a worker, MB", "connections", "tables, MB", "indexes, MB")
+Sample = tuple[float, tuple[float, ...]]  # seconds since the beginning, and each of the series
+COLOURS = ("#2f6f4f", "#8a4b08", "#1f4e8c", "#7a2f6f")
+
+
+@dataclass
+class Watch:
+    """What was seen, with the time since the beginning."""
+
+    world: World
+    on: bool
+    samples: list[Sample] = field(default_factory=list)
+
+    def look(self, since: float) -> None:
+        with psycopg.connect(self.world.owner_url, connect_timeout=3, autocommit=True) as connection:
+            row = connection.execute(SIZES, (list(KEPT),)).fetchone()
+        memory = self.world.memory()
+        if row is not None and memory:
+            tables, indexes, connections = row
+            seen = (max(memory) / 2**20, float(connections), tables / 2**20, indexes / 2**20)
+            self.samples.append((time.monotonic() - since, seen))
+
+    def findings(self) -> list[Finding]:
+        """What has grown since the first sixth of the run was over."""
+        if not self.on:
+            return []
+        if not self.samples or self.samples[-1][0] < LONG_ENOUGH:
+            say(f"NOT RUN: whether anything grows: that takes {LONG_ENOUGH / 60:.0f} minutes")
+            return []
+        return [Finding("grows", said) for said in grown(self.samples)]
+
+
+def grown(samples: list[Sample]) -> list[str]:
+    """Compare the last third with what follows the first sixth, each by its highest point."""
+    if not samples:
+        return ["nothing was seen"]
+    whole = samples[-1][0]
+    found = []
+    for place, name in enumerate(SERIES):
+        early = [seen[place] for at, seen in samples if whole / 6 <= at < whole / 2]
+        late = [seen[place] for at, seen in samples if at >= whole * 2 / 3]
+        if early and late and max(late) > max(early) * GROWTH:
+            found.append(f"{name}: at most {max(early):.1f} before, {max(late):.1f} at the end")
+    return found
+
+
+@contextmanager
+def watched(world: World, picture: Path, on: bool) -> Iterator[Watch]:
+    """Look at the world in a thread of its own, and draw what was seen."""
+    watch = Watch(world, on)
+    over = threading.Event()
+    began = time.monotonic()
+
+    def go_on() -> None:
+        while not over.wait(EVERY):
+            with suppress(psycopg.Error, OSError):  # struck: it will be there again
+                watch.look(began)
+
+    thread = threading.Thread(target=go_on, daemon=True)
+    if on:
+        thread.start()
+    try:
+        yield watch
+    finally:
+        over.set()
+        if on:
+            thread.join()
+            picture.write_text(drawn(watch.samples), "utf-8")
+
+
+def drawn(samples: list[Sample]) -> str:
+    """Draw one small chart a series, one below the other."""
+    width, height, gap = 720, 110, 34
+    whole = max((at for at, _ in samples), default=1.0)
+    parts = []
+    for place, name in enumerate(SERIES):
+        top = place * (height + gap) + gap
+        most = max((seen[place] for _, seen in samples), default=1.0) or 1.0
+        points = " ".join(
+            f"{at / whole * width:.1f},{top + height - seen[place] / most * height:.1f}"
+            for at, seen in samples
+        )
+        parts += [
+            f'<text x="0" y="{top - 8}">{name} (up to {most:.0f}) over {whole / 60:.1f} minutes</text>',
+            f'<rect x="0" y="{top}" width="{width}" height="{height}" fill="none" stroke="#ccc"/>',
+            f'<polyline points="{points}" fill="none" stroke="{COLOURS[place]}"/>',
+        ]
+    total = len(SERIES) * (height + gap) + gap
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {total}" font-family="sans-serif" font-size="13">'
+        + "".join(parts)
+        + "</svg>\n"
+    )

@@ -1,0 +1,264 @@
+"""Strikes on PostgreSQL: sessions ended, a backend killed, the server stopped or gone for long, full, locked, exhausted, replaced."""
+
+import os
+import random
+import shutil
+import signal
+import time
+from contextlib import ExitStack
+from typing import ClassVar
+
+import psycopg
+
+from chaos.cluster import Cluster
+from chaos.strikes.strike import Landed, Strike, wait
+from chaos.world import DATABASE, DISK, World, until_world
+
+OURS = "datname = 'chaos' and usename = 'chaos_app'"
+
+
+class TerminateBackends(Strike):
+    """pg_terminate_backend of some of the applications' sessions, at once; landed when one of them was at work."""
+
+    name = "terminate_backends"
+    away = True
+    weight: ClassVar[int] = 4
+
+    def strike(self, world: World, chance: random.Random) -> Landed:
+        ended = at_work = 0
+        for _ in range(chance.randrange(1, 6)):
+            found = world.rows(
+                "select state = 'active' or xact_start is not null, pg_terminate_backend(pid)"
+                f" from (select * from pg_stat_activity where {OURS} order by random() limit %s) as unlucky",
+                chance.choice((1, 3, 100)),
+            )
+            ended += len(found)
+            at_work += sum(bool(active) for active, _ in found)
+            wait(chance.uniform(0.05, 0.4))
+        return Landed(at_work, f"{ended} sessions, {at_work} of them at work")
+
+
+class KillBackend(Strike):
+    """kill -9 of one backend: PostgreSQL throws everybody out and recovers from its log."""
+
+    name = "kill_backend"
+    away = True
+
+    def strike(self, world: World, chance: random.Random) -> Landed:
+        pids = [pid for (pid,) in world.rows(f"select pid from pg_stat_activity where {OURS} order by pid")]
+        running = _running(world)
+        os.kill(chance.choice(pids), signal.SIGKILL)
+        until_world("PostgreSQL has recovered", world.cluster.answers)
+        return Landed(running, f"{running} jobs ran")
+
+
+class StopImmediately(Strike):
+    """An immediate stop, as a crash, and a start after a moment; landed when jobs ran."""
+
+    name = "stop_immediately"
+    away = True
+    weight: ClassVar[int] = 4
+    how = signal.SIGQUIT
+
+    def strike(self, world: World, chance: random.Random) -> Landed:
+        running = _running(world)
+        away = chance.uniform(0.0, 2.0)
+        world.cluster.stop(self.how)
+        wait(away)
+        world.cluster.start()
+        return Landed(running, f"{running} jobs ran; away for {away:.1f} s")
+
+
+class KillPostgres(StopImmediately):
+    """kill -9 of the postmaster and all its children."""
+
+    name = "kill_postgres"
+    weight: ClassVar[int] = 2
+    how = signal.SIGKILL
+
+
+class LongOutage(Strike):
+    """No server for longer than the lease: no worker may end, nor spin; landed when jobs ran."""
+
+    name = "long_outage"
+    away = True
+
+    def strike(self, world: World, chance: random.Random) -> Landed:
+        running = _running(world)
+        away = world.plan.lease * chance.uniform(1.5, 2.5)
+        workers = [seat.worker for seat in world.seats]
+        world.cluster.stop(signal.SIGINT)
+        wait(1.0)
+        spent = sum(worker.cpu_seconds() for worker in workers if worker.lives)
+        wait(away - 1.0)
+        spent = sum(worker.cpu_seconds() for worker in workers if worker.lives) - spent
+        world.cluster.start()
+        alive = sum(worker.lives for worker in workers)
+        assert alive == len(workers), f"{len(workers) - alive} workers ended while the database was away"
+        share = spent / (away - 1.0) / len(workers)
+        return Landed(running, f"{away:.1f} s; workers used {share:.0%} of a core each")
+
+
+class NoConnections(Strike):
+    """Others take every connection that the server has to give; landed when somebody was turned away."""
+
+    name = "no_connections"
+    away = True
+
+    def strike(self, world: World, chance: random.Random) -> Landed:
+        before = said_by_server(world.cluster, "too many clients", "remaining connection slots")
+        # Owner and applications are no superusers' reserve: fill all but those as the applications' own login.
+        with ExitStack() as crowd:
+            self._fill(crowd, world)
+            world.rows(
+                f"select pg_terminate_backend(pid) from pg_stat_activity where {OURS} and application_name <> 'crowd'"
+            )
+            self._fill(crowd, world)
+            wait(chance.uniform(1.0, 2.0))
+        refused = said_by_server(world.cluster, "too many clients", "remaining connection slots") - before
+        return Landed(refused, f"{refused} were turned away")
+
+    @staticmethod
+    def _fill(crowd: ExitStack, world: World) -> None:
+        try:
+            while True:
+                crowd.enter_context(
+                    psycopg.connect(world.address(), application_name="crowd", connect_timeout=5)
+                )
+        except psycopg.OperationalError:
+            return
+
+
+class HoldTable(Strike):
+    """Another session holds a lock on the table of jobs; landed when somebody waited for it."""
+
+    name = "hold_table"
+    away = True
+
+    def strike(self, world: World, chance: random.Random) -> Landed:
+        mode = chance.choice(("share", "access exclusive", "share row exclusive"))
+        table = chance.choice(("holdfast.job", "holdfast.job", "holdfast.worker", "holdfast.job_history"))
+        seconds = chance.uniform(1.0, world.plan.lease * 1.2)
+        with psycopg.connect(world.owner_url) as connection:
+            connection.execute(f"lock table {table} in {mode} mode".encode())
+            wait(seconds)
+            (waited,) = connection.execute("select count(*) from pg_locks where not granted").fetchone() or (
+                0,
+            )
+        return Landed(waited, f"{table} in {mode} mode for {seconds:.1f} s; {waited} waited at its end")
+
+
+class StatementTimeout(Strike):
+    """Statements may take two milliseconds for a while: whatever finishes, finishes late or not at all; landed by the server's log."""
+
+    name = "statement_timeout"
+    away = True
+
+    def strike(self, world: World, chance: random.Random) -> Landed:
+        before = said_by_server(world.cluster, "due to statement timeout")
+        self._set(world, f"set statement_timeout = '{chance.choice((1, 2, 4))}ms'")
+        try:
+            wait(chance.uniform(1.0, 2.0))
+        finally:
+            self._set(world, "reset statement_timeout")
+        hits = said_by_server(world.cluster, "due to statement timeout") - before
+        return Landed(hits, f"{hits} statements were ended")
+
+    @staticmethod
+    def _set(world: World, what: str) -> None:
+        world.execute(f"alter role chaos_app in database {DATABASE} {what}")
+        world.rows(f"select pg_terminate_backend(pid) from pg_stat_activity where {OURS}")
+
+
+class PinSnapshot(Strike):
+    """A forgotten transaction keeps everything dead in sight; landed when rows died meanwhile."""
+
+    name = "pin_snapshot"
+
+    def strike(self, world: World, chance: random.Random) -> Landed:
+        seconds = chance.uniform(2.0, 4.0)
+        with psycopg.connect(world.owner_url) as connection:
+            connection.execute("set transaction isolation level repeatable read")
+            connection.execute("select count(*) from holdfast.job")
+            before = world.value("select n_tup_upd from pg_stat_user_tables where relname = 'job'")
+            wait(seconds)
+            after = world.value("select n_tup_upd from pg_stat_user_tables where relname = 'job'")
+        return Landed(after - before, f"{seconds:.1f} s; {after - before} rows were updated")
+
+
+class FillDisk(Strike):
+    """The server's disk is full for a while; landed when it said so, and it may have died of it."""
+
+    name = "fill_disk"
+    away = True
+
+    def missing(self, world: World) -> str | None:
+        return None if world.has_own_disk else "no small disk could be mounted here (it takes root)"
+
+    def strike(self, world: World, chance: random.Random) -> Landed:
+        before = said_by_server(world.cluster, "No space left on device")
+        world.resize_disk(shutil.disk_usage(world.place).used + chance.choice((0, 1 << 16, 1 << 20)))
+        try:
+            wait(chance.uniform(1.0, 2.5))
+        finally:
+            world.resize_disk(DISK)
+        wait(0.5)
+        died = not world.cluster.lives
+        world.cluster.start()
+        hits = said_by_server(world.cluster, "No space left on device") - before
+        return Landed(
+            hits or int(died), f"{hits} times no space{', and the server died of it' if died else ''}"
+        )
+
+
+class Failover(Strike):
+    """The primary freezes, its synchronous standby is promoted, everybody is led there; later the old primary thaws. Landed when jobs ran."""
+
+    name = "failover"
+    away = True
+
+    def missing(self, world: World) -> str | None:
+        return (
+            None
+            if world.cluster.program("pg_basebackup")
+            else "pg_basebackup is not among the server's programs"
+        )
+
+    def strike(self, world: World, chance: random.Random) -> Landed:
+        old = world.cluster
+        new = old.standby(world.place / f"server-{time.monotonic_ns()}")
+        self._follow(world)
+        wait(chance.uniform(0.5, 1.5))
+        running = _running(world)
+        began = time.monotonic()
+        old.freeze()
+        new.promote()
+        world.move_to(new)
+        took = time.monotonic() - began
+        wait(chance.uniform(0.5, 2.0))
+        # Whoever is still connected to the old one is answered again: nothing it commits now reaches anybody.
+        old.thaw()
+        wait(chance.uniform(0.5, 1.5))
+        old.remove()
+        return Landed(running, f"{running} jobs ran; {took:.1f} s until the standby was primary")
+
+    @staticmethod
+    def _follow(world: World) -> None:
+        world.execute("alter system set synchronous_standby_names = '*'")
+        world.execute("select pg_reload_conf()")
+        until_world(
+            "the standby is synchronous",
+            lambda: world.value(
+                "select count(*) from pg_stat_replication where sync_state in ('sync', 'quorum') and replay_lsn is not null"
+            ),
+        )
+
+
+def _running(world: World) -> int:
+    return int(world.value("select count(*) from holdfast.job where status = 'RUNNING'"))
+
+
+def said_by_server(cluster: Cluster, *words: str) -> int:
+    """Count the lines of the server's log that have one of these words."""
+    with cluster.log.open("rb") as log:
+        return sum(any(word.encode() in line for word in words) for line in log)

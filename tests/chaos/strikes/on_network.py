@@ -1,0 +1,104 @@
+"""Strikes on connections, by a proxy that speaks PostgreSQL's protocol: cut before and after a commit, half-open, deaf."""
+
+import random
+import time
+from typing import ClassVar, cast
+
+from chaos.strikes.strike import Landed, Strike, wait
+from chaos.world import World
+from guarantees.proxy import Action, Proxy
+
+# What is cut, by whose calls it is made: workers or customers.
+WORKERS = {
+    "claim": r"holdfast\.claim\(",
+    "finish": r"holdfast\.complete\(",
+    "settle": r"holdfast\.settle\(",
+    "transaction": r"^commit",
+    "save_step": r"holdfast\.save_step\(",
+    "suspend": r"holdfast\.(sleep_until|ask|hand_over)\(",
+    "heartbeat": r"holdfast\.beat\(",
+    "sweep": r"holdfast\.(sweep|admit_due)\(",
+    "project": r"holdfast\.project\(",
+    "fire_schedule": r"holdfast\.fire_schedule\(",
+}
+CUSTOMERS = {
+    "enqueue": r"holdfast\.enqueue_many\(",
+    "cancel": r"holdfast\.cancel\(",
+    "decide": r"holdfast\.decide\(",
+    "callback": r"holdfast\.callback\(",
+    "webhook": r"^commit",
+}
+PATIENCE = 4.0
+
+
+class Cut(Strike):
+    """Cuts connections at a named statement; landed as often as it was cut."""
+
+    away = True  # who was cut off sweeps nobody for a lease's time: the silence may have been its own
+    weight: ClassVar[int] = 5
+    action: ClassVar[Action]
+
+    def strike(self, world: World, chance: random.Random) -> Landed:
+        of_workers = chance.random() < 0.7
+        name, pattern = chance.choice(list((WORKERS if of_workers else CUSTOMERS).items()))
+        proxies = (
+            [seat.proxy for seat in world.seats] if of_workers else [cast("Proxy", world.customers_proxy)]
+        )
+        times = chance.choice((1, 1, 2, 5))
+        strikes = [(proxy, proxy.strike(self.action, pattern, times)) for proxy in proxies]
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until and not all(strike.landed >= times for _, strike in strikes):
+            wait(0.02)
+        for proxy, strike in strikes:
+            proxy.withdraw(strike)
+        hits = sum(strike.landed for _, strike in strikes)
+        return Landed(hits, f"{name}: {hits} times")
+
+
+class CutBefore(Cut):
+    """The connection ends before the statement reaches the server."""
+
+    name = "cut_before_commit"
+    action = "cut_before"
+
+
+class CutAfter(Cut):
+    """The server has committed, and its answer is lost."""
+
+    name = "cut_after_commit"
+    action = "cut_after"
+
+
+class HalfOpen(Strike):
+    """Nothing passes any more in any direction, and nobody is told; landed when there were connections."""
+
+    name = "half_open"
+    away = True
+
+    def strike(self, world: World, chance: random.Random) -> Landed:
+        proxies = [seat.proxy for seat in world.seats]
+        proxy = chance.choice([*proxies, cast("Proxy", world.customers_proxy)])
+        seconds = chance.uniform(1.0, world.plan.lease * 1.2)
+        hits = proxy.go_silent()
+        wait(seconds)
+        proxy.speak_again()
+        wait(chance.uniform(0.0, 1.0))
+        proxy.forget_silent()
+        return Landed(hits, f"{hits} connections of one process for {seconds:.1f} s")
+
+
+class LoseNotifications(Strike):
+    """Workers hear no notification for a while, and find work by looking; landed as often as one was dropped."""
+
+    name = "lose_notifications"
+
+    def strike(self, world: World, chance: random.Random) -> Landed:
+        proxies = [seat.proxy for seat in world.seats]
+        before = sum(proxy.dropped for proxy in proxies)
+        for proxy in proxies:
+            proxy.drops_notifications = True
+        wait(chance.uniform(1.5, 3.0))
+        for proxy in proxies:
+            proxy.drops_notifications = False
+        dropped = sum(proxy.dropped for proxy in proxies) - before
+        return Landed(dropped, f"{dropped} notifications")

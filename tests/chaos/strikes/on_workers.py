@@ -1,0 +1,263 @@
+"""Strikes on workers: killed, frozen, blocked, poisoned, drained, with a wrong clock, of another release, behind a pooler."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import tarfile
+import time
+from io import BytesIO
+from pathlib import Path
+from typing import ClassVar
+
+from chaos.strikes.strike import PATIENCE, Landed, Strike, wait
+from chaos.world import Seat, World, until_world
+from guarantees.workers import TESTS, WorkerProcess
+from world import pooler
+
+FAKETIME = ("/usr/lib/*/faketime/libfaketimeMT.so.1", "/usr/lib*/faketime/libfaketimeMT.so.1")
+PREVIOUS_VARIABLE = "CHAOS_PREVIOUS"
+
+
+class KillWorker(Strike):
+    """kill -9, as a machine that loses its power; landed when a job ran in it."""
+
+    name = "kill_worker"
+    weight: ClassVar[int] = 6
+
+    def strike(self, world: World, chance: random.Random) -> Landed:
+        seat = chance.choice(world.seats)
+        wait(chance.uniform(0.0, 0.5))
+        # Held still for a moment, so that what it holds when it dies is known and not guessed.
+        seat.worker.freeze()
+        held = world.attempts_in(seat.worker)
+        at = time.time()
+        seat.worker.kill()
+        world.replace(seat)
+        return Landed(len(held), f"it held {len(held)} jobs", list(held), at)
+
+
+class FreezeWorker(Strike):
+    """SIGSTOP for longer than its lease, then SIGCONT: a zombie; landed when its jobs were another's by then."""
+
+    name = "freeze_worker"
+    weight: ClassVar[int] = 4
+
+    def strike(self, world: World, chance: random.Random) -> Landed:
+        seat = _busy(world, chance)
+        seat.worker.freeze()
+        at = time.time()
+        try:
+            held = world.attempts_in(seat.worker)
+            me = world.identity(seat.worker)
+            until_world(
+                "the frozen worker is declared dead",
+                lambda: world.value("select died_at is not null from holdfast.worker where id = %s", me),
+            )
+            if held and chance.random() < 0.7:  # otherwise it wakes into the middle of it
+                until_world("its jobs go on elsewhere", lambda: _taken(world, held))
+            taken = _taken(world, held)
+        finally:
+            seat.worker.thaw()
+        wait(chance.uniform(0.2, 1.0))
+        return Landed(taken, f"{taken} of its {len(held)} jobs were another's when it woke", list(held), at)
+
+
+def _taken(world: World, held: dict[str, int]) -> int:
+    """Count those that another attempt has, or has had."""
+    now = dict(
+        world.rows("select id::text, attempt from holdfast.job where id::uuid = any(%s::uuid[])", list(held))
+    )
+    return sum(now[job] > attempt for job, attempt in held.items())
+
+
+class BlockLoop(Strike):
+    """A task that blocks its worker's event loop for longer than the lease; landed when it was not taken for dead."""
+
+    name = "block_loop"
+
+    def strike(self, world: World, chance: random.Random) -> Landed:
+        seconds = world.plan.lease * chance.uniform(1.1, 1.5)
+        job = enqueue(world, "blocks", {"seconds": seconds})
+        until_world(
+            "the block has ended",
+            lambda: world.value("select finished_at is not null from holdfast.job where id = %s", job),
+        )
+        (attempt,) = world.rows("select attempt from holdfast.job where id = %s", job)[0]
+        return Landed(1, f"{seconds:.1f} s, in attempt {attempt}")
+
+
+class PoisonPill(Strike):
+    """A task that kills whatever process it runs in: it must end FAILED, and nobody with it."""
+
+    name = "poison_pill"
+    quick: ClassVar[bool] = False
+
+    def strike(self, world: World, chance: random.Random) -> Landed:
+        wait(chance.uniform(0.0, 0.5))
+        job = enqueue(world, "pill", {})
+
+        def ended() -> bool:
+            world.heal()
+            return bool(world.value("select finished_at is not null from holdfast.job where id = %s", job))
+
+        until_world("the pill has ended", ended, 120)
+        (attempt,) = world.rows("select attempt from holdfast.job where id = %s", job)[0]
+        return Landed(1, f"stopped after {attempt} attempts")
+
+
+class DrainWorker(Strike):
+    """SIGTERM under load, as a deployment does; landed when it ended by itself with 0."""
+
+    name = "drain_worker"
+
+    def strike(self, world: World, chance: random.Random) -> Landed:
+        seat = _busy(world, chance)
+        held = world.attempts_in(seat.worker)
+        seat.worker.signal(signal.SIGTERM)
+        code = seat.worker.until_gone(PATIENCE)
+        world.replace(seat)
+        return Landed(int(code == 0), f"it held {len(held)} jobs and ended with {code}")
+
+
+class WrongClock(Strike):
+    """A worker whose clock is up to an hour off, and jumps meanwhile; landed when it ended jobs."""
+
+    name = "wrong_clock"
+
+    def missing(self, world: World) -> str | None:
+        del world
+        return None if _faketime() else "libfaketime is not installed here (apt-get install libfaketime)"
+
+    def strike(self, world: World, chance: random.Random) -> Landed:
+        # One second is little, an hour is what a broken machine has; the jump comes under its feet.
+        offset = world.folder / "clock"
+        offset.write_text("+0\n")
+        environment = {
+            "LD_PRELOAD": str(_faketime()),
+            "FAKETIME_TIMESTAMP_FILE": str(offset),
+            "FAKETIME_NO_CACHE": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            "DONT_FAKE_MONOTONIC": "1",
+        }
+        launcher = world.launcher("wrong clock", environment)
+        seat = chance.choice(world.seats)
+        worker = world.start_worker(seat.proxy.url, launcher).until_ready(PATIENCE)
+        for _ in range(2):
+            offset.write_text(f"{chance.choice('+-')}{chance.randrange(1, 3600)}\n")
+            wait(chance.uniform(1.5, 2.5))
+        return _guest_left(world, worker)
+
+
+class TwoReleases(Strike):
+    """A worker of an earlier release beside those of this one, on this one's schema; landed when it ended jobs."""
+
+    name = "two_releases"
+
+    def missing(self, world: World) -> str | None:
+        return previous_source(world.folder)[1]
+
+    def strike(self, world: World, chance: random.Random) -> Landed:
+        source, _ = previous_source(world.folder)
+        launcher = world.launcher("previous release", source=source)
+        worker = world.start_worker(chance.choice(world.seats).proxy.url, launcher).until_ready(PATIENCE)
+        wait(chance.uniform(1.5, 3.0))
+        landed = _guest_left(world, worker)
+        landed.said += f", of {previous_commit()}"
+        return landed
+
+
+class BehindPooler(Strike):
+    """A worker behind PgBouncer in transaction mode, whose sessions are nobody's own; landed when it ended jobs."""
+
+    name = "behind_pooler"
+
+    def missing(self, world: World) -> str | None:
+        del world
+        return (
+            None if pooler.find_program() else "pgbouncer is not installed here (apt-get install pgbouncer)"
+        )
+
+    def strike(self, world: World, chance: random.Random) -> Landed:
+        with pooler.pooled(chance.choice(world.seats).proxy.url, world.folder) as url:
+            worker = world.start_worker(url, environment={"HOLDFAST_PREPARED_STATEMENTS": "off"}).until_ready(
+                PATIENCE
+            )
+            wait(chance.uniform(3.0, 5.0))
+            return _guest_left(world, worker)
+
+
+def _guest_left(world: World, worker: WorkerProcess) -> Landed:
+    """See a guest off, and count what it has ended."""
+    worker.signal(signal.SIGTERM)
+    code = worker.until_gone(PATIENCE)
+    ended = world.value(
+        "select count(*) from holdfast.job_history h join holdfast.worker w on w.name = h.actor"
+        " where w.pid = %s and h.from_status = 'RUNNING'",
+        worker.pid,
+    )
+    return Landed(int(ended), f"it ended {ended} attempts and left with {code}")
+
+
+def _busy(world: World, chance: random.Random) -> Seat:
+    """Pick a worker in which a job runs, if there is one."""
+    seats = chance.sample(world.seats, len(world.seats))
+    until = time.monotonic() + 2
+    while time.monotonic() < until:
+        for seat in seats:
+            if world.attempts_in(seat.worker):
+                return seat
+    return seats[0]
+
+
+def enqueue(world: World, task: str, payload: dict[str, float]) -> str:
+    """Enqueue a job of the nemesis, which no customer has asked for."""
+    return str(
+        world.value("select holdfast.enqueue(%s, %s::jsonb, p_label => 'nemesis')", task, json.dumps(payload))
+    )
+
+
+def _faketime() -> Path | None:
+    for pattern in FAKETIME:
+        for found in Path("/").glob(pattern.lstrip("/")):
+            return found
+    return None
+
+
+# -- the previous release ------------------------------------------------------------------------------------------------
+
+
+def previous_commit() -> str:
+    """Name the commit that plays the previous release: what CHAOS_PREVIOUS says, or the last one before the newest migration."""
+    if named := os.environ.get(PREVIOUS_VARIABLE):
+        return named
+    found = subprocess.run(
+        ["git", "log", "-1", "--format=%h", "--", "src/holdfast/store/sql/migrations"],
+        cwd=TESTS.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return f"{found.stdout.strip()}~1"
+
+
+def previous_source(folder: Path) -> tuple[Path | None, str | None]:
+    """Give the sources of the previous release, and why not."""
+    place = folder / "previous"
+    if (place / "src").exists():
+        return place / "src", None
+    if shutil.which("git") is None:
+        return None, "there is no git here to take an earlier release from"
+    packed = subprocess.run(
+        ["git", "archive", "--format=tar", previous_commit(), "src"],
+        cwd=TESTS.parent,
+        capture_output=True,
+        check=False,
+    )
+    if packed.returncode != 0:
+        return None, f"git has no {previous_commit()} to take as the earlier release"
+    with tarfile.open(fileobj=BytesIO(packed.stdout)) as files:
+        files.extractall(place, filter="data")
+    return place / "src", None

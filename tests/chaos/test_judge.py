@@ -1,0 +1,191 @@
+"""The judge can say no: each promise that is broken on purpose is found, and by its own name."""
+
+from collections.abc import Callable
+
+import pytest
+
+from chaos.evidence import Approval, Evidence, Job, Move
+from chaos.judge import bound, findings
+from chaos.soak import Sample, drawn, grown
+from chaos.strikes.strike import Record
+
+
+def job(name: str, task: str = "writes", status: str = "COMPLETED", **facts: object) -> Job:
+    told: dict[str, object] = {
+        "attempt": 1, "key": None, "subject": None, "payload": {}, "result": None, "error": None, "metadata": None, "label": None,
+    }  # fmt: skip
+    return Job(name, task, status, **{**told, **facts})  # type: ignore[arg-type]
+
+
+def life(name: str, *statuses: str, at: float = 0.0) -> list[Move]:
+    moves, attempt = [], 0
+    for seq, (before, to) in enumerate(zip((None, *statuses), statuses, strict=False), 1):
+        attempt += to == "RUNNING"
+        moves.append(Move(name, seq, before, to, attempt, at + seq, "w"))
+    return moves
+
+
+@pytest.fixture
+def evidence() -> Evidence:
+    """A run in which every promise was kept."""
+    jobs = [
+        job("a", subject="chaos:1"),
+        job("s", "steps"),
+        job("r", "runs_elsewhere", result={"token": "r.1.c"}),
+        job("q", "asks"),
+        job("h", "hooked", payload={"event_id": "evt_1"}),
+        job("t1", "tick", metadata={"slot": "2030-01-01T00:00:00+00:00"}),
+        job("t2", "tick", metadata={"slot": "2030-01-01T00:00:02+00:00"}),
+        job("i", "in_room", payload={"room": 1}),
+        job("j", "in_room", payload={"room": 1}),
+        job("c", status="CANCELLED"),
+    ]
+    asked = [one.id for one in jobs if one.task not in {"tick", "hooked"}]
+    with_effect = ["a", "s", "q", "h", "t1", "t2", "i", "j"]
+    return Evidence(
+        jobs={one.id: one for one in jobs},
+        moves=[
+            *life("a", "PENDING", "RUNNING", "COMPLETED"),
+            *life("i", "PENDING", "RUNNING", "COMPLETED"),
+            *life("j", "PENDING", "RUNNING", "COMPLETED", at=10),
+        ],
+        approvals={"g": Approval("g", "q", "approved", "ann")},
+        effects=[(one, 1) for one in with_effect],
+        step_effects=["s"],
+        deliveries=["evt_1"],
+        client_log=[
+            *({"what": "enqueue", "about": [one], "outcome": "ok"} for one in asked),
+            {"what": "enqueue", "about": ["never"], "outcome": "refused"},
+            {"what": "decide", "about": "g", "outcome": "ok", "verdict": "approve", "actor": "ann"},
+            {"what": "callback", "about": "r.1.c", "outcome": "ok", "action": "completed", "job": "r"},
+            {"what": "webhook", "about": "evt_1", "outcome": "ok"},
+            {"what": "webhook", "about": "evt_2", "outcome": "refused"},
+            {"what": "cancel", "about": "c", "outcome": "ok", "said": "CANCELLED"},
+        ],
+        ledger=[
+            *({"event": "start", "job": one.id, "attempt": 1} for one in jobs if one.status == "COMPLETED"),
+            {"event": "step", "job": "s", "attempt": 1, "step": "first"},
+            {"event": "passed", "job": "s", "attempt": 1, "step": "first"},
+        ],
+        feed=[
+            {"channel": "x", "id": n, "kind": "job.moved", "job": "a", "seq": n} for n in (1, 2, 3)
+        ],
+    )  # fmt: skip
+
+
+def test_a_run_in_which_every_promise_was_kept_has_no_findings(evidence: Evidence) -> None:
+    assert findings(evidence) == []
+
+
+def change(evidence: Evidence, name: str, **facts: object) -> Job:
+    evidence.jobs[name] = changed = evidence.jobs[name]._replace(**facts)  # type: ignore[arg-type]
+    return changed
+
+
+BREAKS: dict[str, Callable[[Evidence], object]] = {
+    "an acknowledged job is lost": lambda e: e.jobs.pop("a"),
+    "a refused job exists": lambda e: e.jobs.update(never=job("never", "plain", "CANCELLED")),
+    "half of a flow exists": lambda e: e.client_log.append(
+        {"what": "enqueue", "about": ["a", "gone"], "outcome": "unknown"}
+    ),
+    "a job came from nowhere": lambda e: e.jobs.update(x=job("x", "plain", "CANCELLED")),
+    "two jobs have one key": lambda e: [change(e, one, key="k") for one in "as"],
+    "an acknowledged cancel is lost": lambda e: change(e, "c", status="FAILED"),
+    "a job has not ended": lambda e: change(e, "a", status="RUNNING"),
+    "a job failed that should not": lambda e: change(e, "a", status="FAILED"),
+    "a job completed that cannot": lambda e: change(e, "a", task="pill"),
+    "a result is of another attempt": lambda e: change(e, "a", task="plain", result="2"),
+    "the effect of a completed job is missing": lambda e: e.effects.remove(("a", 1)),
+    "an effect is doubled": lambda e: e.effects.append(("a", 1)),
+    "an effect of a job that did not complete": lambda e: e.effects.append(("c", 1)),
+    "an effect is not of the completing attempt": lambda e: change(e, "a", attempt=2),
+    "an effect of a job that is not there": lambda e: e.effects.append(("gone", 1)),
+    "a step's transaction took place not exactly once": lambda e: e.step_effects.append("s"),
+    "an attempt started twice": lambda e: e.ledger.append({"event": "start", "job": "a", "attempt": 1}),
+    "a job completed that nobody started": lambda e: e.ledger.pop(0),
+    "an attempt ran that the database does not know": lambda e: e.ledger.append(
+        {"event": "start", "job": "a", "attempt": 2}
+    ),
+    "a finished step was done again": lambda e: e.ledger.append(
+        {"event": "step", "job": "s", "attempt": 2, "step": "first"}
+    ),
+    "an acknowledged decision is not the one that counts": lambda e: e.approvals.update(
+        g=Approval("g", "q", "denied", "ben")
+    ),
+    "a decided approval is lost": lambda e: e.approvals.pop("g"),
+    "a job went on without its approval": lambda e: e.approvals.pop("g"),
+    "an acknowledged end of a run is lost": lambda e: change(e, "r", result={"token": "r.2.d"}),
+    "an event was not taken exactly once": lambda e: e.deliveries.append("evt_1"),
+    "an event has not exactly its job": lambda e: e.jobs.pop("h"),
+    "a time of the schedule became two jobs": lambda e: change(
+        e, "t2", metadata={"slot": "2030-01-01T00:00:00+00:00"}
+    ),
+    "a time of the schedule is left out": lambda e: change(
+        e, "t2", metadata={"slot": "2030-01-01T00:00:06+00:00"}
+    ),
+    "two jobs were in one room": lambda e: e.moves.extend(
+        one._replace(job="j") for one in life("i", "PENDING", "RUNNING", "COMPLETED", at=0.5)
+    ),
+    "the events have a gap": lambda e: e.feed.pop(1),
+    "the reader missed moves": lambda e: e.feed.pop(2),
+    "the reader saw what is not history": lambda e: e.feed.append({**e.feed[2], "id": 4, "seq": 4}),
+    "a job's events came out of order, or twice": lambda e: e.feed.append({**e.feed[1], "id": 4}),
+    "a customer met an error that is none of Holdfast's": lambda e: e.client_log.append(
+        {"what": "customer died", "about": "x", "outcome": "unknown", "said": "KeyError"}
+    ),
+}
+
+
+@pytest.mark.parametrize("rule", BREAKS)
+def test_a_broken_promise_is_found(evidence: Evidence, rule: str) -> None:
+    BREAKS[rule](evidence)
+
+    assert rule in {finding.rule for finding in findings(evidence)}
+
+
+def test_a_job_whose_answer_nobody_heard_may_be_there_or_not(evidence: Evidence) -> None:
+    evidence.client_log += [
+        {"what": "enqueue", "about": [one], "outcome": "unknown"} for one in ("c", "not there")
+    ]
+
+    assert findings(evidence) == []
+
+
+def test_a_job_that_comes_back_after_the_bound_is_found_and_one_within_it_is_not(evidence: Evidence) -> None:
+    moves = life("d", "PENDING", "RUNNING", "RETRY", "RUNNING", "COMPLETED")
+    evidence.jobs["d"] = job("d", attempt=2, label="nemesis")
+    evidence.effects.append(("d", 2))
+    evidence.ledger += [{"event": "start", "job": "d", "attempt": n} for n in (1, 2)]
+    evidence.records = [Record("kill_worker", 2.0, 2.2, 1, "", away=False, jobs=["d"], at=2.1)]
+    evidence.moves += moves
+    assert findings(evidence) == []
+
+    late = bound(evidence.lease) + 3
+    evidence.moves[-3:] = [move._replace(at=move.at + late) for move in moves[-3:]]
+
+    assert {finding.rule for finding in findings(evidence)} == {"a dead worker's job came back too late"}
+
+
+@pytest.mark.parametrize(("stuck", "found"), [(0, set()), (10, {"throughput did not come back"})])
+def test_a_backlog_in_the_calm_after_a_fault_is_found(
+    evidence: Evidence, stuck: int, found: set[str]
+) -> None:
+    evidence.records = [Record("stop_immediately", 0.0, 1.0, 1, "", away=True)]
+    evidence.loaded_until = 40.0
+    for n in range(100):
+        name = f"p{n}"
+        evidence.jobs[name] = job(name, "plain", label="nemesis", result="1")
+        evidence.ledger.append({"event": "start", "job": name, "attempt": 1})
+        evidence.moves.append(Move(name, 1, None, "PENDING", 0, 12 + n / 5, "w"))
+        evidence.moves.append(Move(name, 2, "RUNNING", "COMPLETED", 1, 50 if n < stuck else 13 + n / 5, "w"))
+
+    assert {finding.rule for finding in findings(evidence)} == found
+
+
+def test_what_grows_through_a_soak_is_found_and_what_goes_up_and_down_is_not() -> None:
+    flat: list[Sample] = [(float(n), (50.0 + n % 7, 20.0, 30.0 + n % 5, 10.0)) for n in range(600)]
+    leak: list[Sample] = [(at, (seen[0] + at / 10, *seen[1:])) for at, seen in flat]
+
+    assert grown(flat) == []
+    assert [said.partition(":")[0] for said in grown(leak)] == ["memory of a worker, MB"]
+    assert drawn(flat).count("<polyline") == 4

@@ -1,0 +1,26 @@
+"""A minute of chaos with every run of the tests: the strikes that matter most, and three that chance picks."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from guarantees.workers import TESTS
+
+
+@pytest.mark.timeout(300)
+def test_nothing_is_lost_doubled_or_late_while_a_nemesis_strikes(tmp_path: Path) -> None:
+    seed = os.environ.get("HOLDFAST_CHAOS_SEED", "4")
+    paths = os.pathsep.join([str(TESTS), str(TESTS.parent)])
+    ran = subprocess.run(
+        [sys.executable, "-m", "chaos", "--quick", f"--seed={seed}", f"--out={tmp_path}"],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert " 0 findings" in ran.stdout.replace("\n", " ")

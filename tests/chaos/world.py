@@ -1,0 +1,343 @@
+"""What is struck: a server, workers and customers, each behind a proxy of its own, and the files in which they write down what they did."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import psycopg
+
+from chaos.app import SCHEMA
+from chaos.cluster import Cluster, make_cluster
+from guarantees.proxy import Proxy, proxied
+from guarantees.waiting import until
+from guarantees.workers import TESTS, Launcher, WorkerProcess
+from holdfast.embedded.account import ROOT
+from holdfast.embedded.throwaway import RAM_DISK, place_on_disk
+from holdfast.store import databases
+from holdfast.store.connection import Database
+from holdfast.store.migrate import migrate
+
+PREFIX = "holdfast-chaos-"
+DISK = 8 << 30  # in memory, and only as much of it as is used
+DATABASE = "chaos"
+PATIENCE = 120.0  # with machines that others use too; what is promised has bounds of its own
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How large a world is."""
+
+    seed: int
+    rate: float
+    workers: int = 3
+    lease: float = 3.0
+    subjects: float = 1.0  # the share of jobs whose events somebody follows
+    retention: float | None = None
+
+
+@dataclass
+class Seat:
+    """A worker's place: its proxy stays, the process in it may change."""
+
+    proxy: Proxy
+    worker: WorkerProcess
+
+
+@dataclass
+class World:
+    """Everything that strikes may touch."""
+
+    plan: Plan
+    folder: Path
+    place: Path  # where servers live; a small disk of their own where that can be had
+    has_own_disk: bool
+    cluster: Cluster
+    stack: ExitStack
+    login: str  # the applications' address, without host and port
+    seats: list[Seat] = field(default_factory=list)
+    guests: int = 0
+    customers: "subprocess.Popen[str] | None" = None
+    customers_proxy: Proxy | None = None
+    url: str = ""
+    _launchers: dict[str, Launcher] = field(default_factory=dict)
+    _proxies: list[Proxy] = field(default_factory=list)
+    _owner: psycopg.Connection[Any] | None = None
+
+    # -- the database ----------------------------------------------------------------------------------------------------
+
+    @property
+    def owner_url(self) -> str:
+        return databases.url_of(self.cluster.url, dbname=DATABASE)
+
+    @property
+    def owner(self) -> psycopg.Connection[Any]:
+        """A connection of the schema's owner, past all proxies; made anew when the last was lost."""
+        if self._owner is None or self._owner.closed or self._owner.broken:
+            self._owner = psycopg.connect(self.owner_url, autocommit=True, connect_timeout=5)
+        return self._owner
+
+    def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        return self._asked(query, *parameters).fetchall()
+
+    def execute(self, statement: str) -> None:
+        """Have something done that may be done twice."""
+        self._asked(statement)
+
+    def _asked(self, query: str, *parameters: Any) -> psycopg.Cursor[Any]:
+        for _ in range(5):
+            with suppress(psycopg.OperationalError):
+                return self.owner.execute(query.encode(), parameters or None)
+            if self._owner is not None:
+                self._owner.close()
+            time.sleep(0.2)
+        return self.owner.execute(query.encode(), parameters or None)
+
+    def value(self, query: str, *parameters: Any) -> Any:
+        return self.rows(query, *parameters)[0][0]
+
+    def address(self) -> str:
+        """Where applications would connect to without a proxy."""
+        return databases.url_of(self.login, host="127.0.0.1", port=str(self.cluster.port))
+
+    def proxy(self) -> Proxy:
+        made = self.stack.enter_context(proxied(self.address()))
+        self._proxies.append(made)
+        return made
+
+    def move_to(self, cluster: Cluster) -> None:
+        """Lead everybody's new connections to another server; connections there are stay where they lead."""
+        self.cluster = cluster
+        if self._owner is not None:
+            self._owner.close()
+        for proxy in self._proxies:
+            proxy.aim_at(self.address())
+
+    def remove_cluster(self) -> None:
+        """End whoever is the primary by now."""
+        self.cluster.remove()
+
+    def resize_disk(self, size: int) -> None:
+        """Give the servers' disk another size, at once: one that is not larger than what is on it is full."""
+        command = ["mount", "-o", f"remount,size={size}", str(self.place)]
+        subprocess.run(command, check=True, capture_output=True)
+
+    # -- workers ---------------------------------------------------------------------------------------------------------
+
+    def launcher(
+        self, name: str = "", environment: dict[str, str] | None = None, source: Path | None = None
+    ) -> Launcher:
+        """Give the parent of workers of a kind, made when first asked for."""
+        if name not in self._launchers:
+            about = {"CHAOS_FOLDER": str(self.folder), "CHAOS_URL": self.url, **(environment or {})}
+            if self.plan.retention is not None:
+                about["CHAOS_RETENTION"] = str(self.plan.retention)
+            self._launchers[name] = made = Launcher("chaos.app", about, source)
+            self.stack.callback(made.close)
+        return self._launchers[name]
+
+    def start_worker(
+        self, url: str, launcher: Launcher | None = None, environment: dict[str, str] | None = None
+    ) -> WorkerProcess:
+        self.guests += 1
+        worker = WorkerProcess(
+            launcher or self.launcher(),
+            self.folder,
+            self.guests,
+            {"lease": self.plan.lease, "poll": 0.5, "concurrency": 10, "drain_timeout": 5.0, "processes": 1},
+            {"HOLDFAST_DATABASE_URL": url, **(environment or {})},
+        )
+        self.stack.callback(worker.clean_up)
+        return worker
+
+    def seat(self) -> None:
+        """Add one more worker."""
+        proxy = self.proxy()
+        self.seats.append(Seat(proxy, self.start_worker(proxy.url)))
+
+    def replace(self, seat: Seat) -> None:
+        """Put a new worker where one has died."""
+        seat.worker = self.start_worker(seat.proxy.url)
+
+    def heal(self) -> list[str]:
+        """See that all is as it should be between two strikes; what had to be mended is told."""
+        mended = []
+        if not self.cluster.lives or not self.cluster.answers():
+            mended.append("PostgreSQL had to be started")
+            self.cluster.start()
+        for seat in self.seats:
+            if not seat.worker.lives:
+                mended.append(f"worker {seat.worker.pid} had ended")
+                self.replace(seat)
+        return mended
+
+    # -- customers -------------------------------------------------------------------------------------------------------
+
+    def start_customers(self) -> None:
+        self.customers_proxy = self.proxy()
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("HOLDFAST_", "DATABASE_URL", "PG"))}
+        root = TESTS.parent
+        environment = {
+            **kept,
+            "PYTHONPATH": os.pathsep.join([str(TESTS), str(root)]),
+            "CHAOS_FOLDER": str(self.folder),
+            "HOLDFAST_DATABASE_URL": self.customers_proxy.url,
+        }
+        if self.plan.retention is not None:
+            environment["CHAOS_RETENTION"] = str(self.plan.retention)
+        arguments = [str(self.plan.seed), str(self.plan.rate), str(self.plan.subjects)]
+        log = self.stack.enter_context((self.folder / "customers.log").open("wb"))
+        self.customers = subprocess.Popen(
+            [sys.executable, "-m", "chaos.customers", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env=environment,
+        )
+        self.stack.callback(self._end_customers)
+        assert self.customers.stdout is not None
+        self.url = self.customers.stdout.readline().strip()
+        assert self.url, (self.folder / "customers.log").read_text()
+
+    def tell_customers(self, word: str) -> None:
+        assert self.customers is not None
+        assert self.customers.stdin is not None
+        self.customers.stdin.write(word + "\n")
+        self.customers.stdin.flush()
+
+    def end_customers(self, within: float) -> None:
+        """Let them read to the end, and leave."""
+        assert self.customers is not None
+        self.tell_customers("end")
+        self.customers.wait(within)
+
+    def _end_customers(self) -> None:
+        if self.customers is not None and self.customers.poll() is None:
+            self.customers.kill()
+            self.customers.wait()
+
+    # -- what is there ---------------------------------------------------------------------------------------------------
+
+    def attempts_in(self, worker: WorkerProcess) -> dict[str, int]:
+        """Give the jobs that the books say run in a worker, with their attempts."""
+        return dict(
+            self.rows(
+                "select j.id::text, j.attempt from holdfast.job j join holdfast.worker w on w.id = j.holder"
+                " where w.pid = %s and w.stopped_at is null and j.status = 'RUNNING'",
+                worker.pid,
+            )
+        )
+
+    def identity(self, worker: WorkerProcess) -> Any:
+        """Say who a process is in the books now: one that was declared dead goes on under a new name."""
+        return self.value(
+            "select id from holdfast.worker where pid = %s order by died_at is not null, started_at desc limit 1",
+            worker.pid,
+        )
+
+    def memory(self) -> list[int]:
+        """The workers' resident memory in bytes."""
+        found = []
+        for seat in self.seats:
+            with suppress(psutil.NoSuchProcess):
+                found.append(int(psutil.Process(seat.worker.pid).memory_info().rss))
+        return found
+
+
+@contextmanager
+def made_world(plan: Plan, folder: Path, mutant: Path | None = None) -> Iterator[World]:
+    """Make everything, and remove it afterwards, whatever became of it."""
+    remove_left_overs()
+    with ExitStack() as stack:
+        place, has_own_disk = _place(stack)
+        cluster = make_cluster(place, folder / "first.log")
+        login = _prepare(cluster, mutant)
+        world = World(plan, folder, place, has_own_disk, cluster, stack, login)
+        # The last to be called: by then somebody else may be the primary.
+        stack.callback(world.remove_cluster)
+        world.start_customers()
+        for _ in range(plan.workers):
+            world.seat()
+        for seat in world.seats:
+            seat.worker.until_ready(PATIENCE)
+        yield world
+        if world._owner is not None:
+            world._owner.close()
+
+
+def _prepare(cluster: Cluster, mutant: Path | None) -> str:
+    """Make the database as an application finds it; a mutant takes one guard out of it."""
+    owner_url = databases.create_database(cluster.url, DATABASE)
+    migrate(Database(owner_url, "chaos"))
+    login = databases.create_login(owner_url, "chaos_app", "chaos")
+    databases.create_schema(owner_url, "chaos", login)
+    with psycopg.connect(login) as connection:
+        connection.execute(SCHEMA)
+    if mutant is not None:
+        from conftest import WITHOUT
+
+        with psycopg.connect(owner_url) as connection:
+            connection.execute(WITHOUT)
+            connection.execute(mutant.read_text("utf-8"))
+    return login
+
+
+def _place(stack: ExitStack) -> tuple[Path, bool]:
+    """Make the folder for servers: a disk of its own, which can be full, where the system lets us."""
+    parent = RAM_DISK if RAM_DISK.exists() else place_on_disk()
+    place = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=parent)).resolve()
+    stack.callback(shutil.rmtree, place, ignore_errors=True)
+    if os.geteuid() != ROOT or _mount(place):
+        return place, False
+    stack.callback(_unmount, place)
+    return place, True
+
+
+def _mount(place: Path) -> bool:
+    """Mount a small disk in memory; True when that failed."""
+    command = ["mount", "-t", "tmpfs", "-o", f"size={DISK},mode=0700", "none", str(place)]
+    return subprocess.run(command, check=False, capture_output=True).returncode != 0
+
+
+def _unmount(place: Path) -> None:
+    subprocess.run(["umount", "-l", str(place)], check=False, capture_output=True)
+
+
+def remove_left_overs() -> None:
+    """End and remove what runs that were killed have left behind."""
+    for parent in {RAM_DISK, place_on_disk()}:
+        for place in parent.glob(f"{PREFIX}*-*") if parent.exists() else ():
+            pid = place.name.removeprefix(PREFIX).partition("-")[0]
+            if pid.isdigit() and not psutil.pid_exists(int(pid)) and place.owner() == _me():
+                for process in psutil.process_iter(["cmdline"]):
+                    if any(part.startswith(f"{place}/") for part in process.info["cmdline"] or ()):
+                        process.kill()
+                _unmount(place)
+                shutil.rmtree(place, ignore_errors=True)
+
+
+def _me() -> str:
+    import pwd
+
+    return pwd.getpwuid(os.geteuid()).pw_name
+
+
+def until_world(what: str, look: Any, within: float = PATIENCE) -> Any:
+    """Wait for something that asks the database, which may be away meanwhile."""
+
+    def patiently() -> Any:
+        try:
+            return look()
+        except psycopg.Error:
+            return None
+
+    return until(what, patiently, within)

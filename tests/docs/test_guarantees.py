@@ -1,0 +1,54 @@
+"""The page of guarantees: every promise names what it rests on, tests that there are, and mutants that they kill."""
+
+import re
+from typing import NamedTuple
+
+import pytest
+
+from guarantees.mutation import mutants
+from world.named import ROOT, missing, named_mutants, named_tests
+
+PAGE = ROOT / "docs" / "operations" / "guarantees.md"
+
+
+class Promise(NamedTuple):
+    """A row of the page."""
+
+    words: str
+    rests_on: str
+    shown_by: str
+    fails_without: str
+
+
+def promises() -> list[Promise]:
+    rows = re.findall(r"^\| (\*\*.+) \|$", PAGE.read_text("utf-8"), re.MULTILINE)
+    return [Promise(*row.split(" | ")) for row in rows]
+
+
+def test_the_contract_is_there() -> None:
+    assert len(promises()) >= 20
+
+
+@pytest.mark.parametrize("promise", promises(), ids=lambda promise: promise.words[:40])
+def test_a_promise_names_tests_and_mutants_that_there_are(promise: Promise) -> None:
+    known = {mutant.file.name for mutant in mutants()}
+    tests, without = named_tests(promise.shown_by), named_mutants(promise.fails_without)
+
+    assert promise.rests_on
+    assert tests
+    assert without
+    assert missing(tests) == []
+    assert sorted(set(without) - known) == []
+
+
+def test_what_else_the_page_names_is_there_too() -> None:
+    assert missing(named_tests(PAGE.read_text("utf-8"))) == []
+
+
+@pytest.mark.parametrize("promise", promises(), ids=lambda promise: promise.words[:40])
+def test_what_a_promise_rests_on_is_in_the_schema(promise: Promise) -> None:
+    """Names of constraints, triggers, indexes and functions; and words of the language, which stand in small letters, too."""
+    schema = (ROOT / "src" / "holdfast" / "store" / "sql" / "schema.sql").read_text("utf-8")
+    parts = re.findall(r"`(?:holdfast\.)?([a-z_]+)(?:\.\w+)?`", promise.rests_on)
+
+    assert [part for part in parts if part not in schema] == []

@@ -1,0 +1,172 @@
+"""scripts/mutants: runs mutants, keeps what became of each, and writes docs/operations/controls.md from that.
+
+Verdicts are kept one by one with the commit they are from, so that a part can be run at a time.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime
+from threading import Lock
+from typing import TypedDict
+
+from guarantees.mutation import ROOT, Mutant, Verdict, judge_all, mutants, table
+
+PAGE = ROOT / "docs" / "operations" / "controls.md"
+KEPT = PAGE.with_suffix(".json")
+_writing = Lock()
+
+
+class Control(TypedDict):
+    """What is kept of a verdict."""
+
+    dies: str
+    strikes: int
+    seconds: float
+    commit: str
+    day: str
+
+
+def kept() -> dict[str, Control]:
+    """Read the verdicts, by the names of their mutants."""
+    read: dict[str, Control] = json.loads(KEPT.read_text("utf-8")) if KEPT.exists() else {}
+    return read
+
+
+def keep(verdict: Verdict) -> None:
+    """Put a verdict in place of an older one; of a mutant that survives there is none."""
+    mutant = verdict.mutant
+    with _writing:
+        verdicts = kept()
+        verdicts.pop(mutant.file.name, None)
+        if verdict.killed:
+            verdicts[mutant.file.name] = Control(
+                dies=mutant.dies,
+                strikes=verdict.strikes,
+                seconds=round(verdict.seconds, 1),
+                commit=commit(),
+                day=datetime.now(UTC).date().isoformat(),
+            )
+        write(verdicts)
+
+
+def write(verdicts: dict[str, Control]) -> None:
+    lines = [f"  {json.dumps(name)}: {json.dumps(verdicts[name])}" for name in sorted(verdicts)]
+    KEPT.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+
+
+def commit() -> str:
+    """Name the commit that is checked out; with a + when something has been changed since, but what is written here."""
+    told = [
+        subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+        for words in (
+            ("rev-parse", "--short=7", "HEAD"),
+            ("status", "--porcelain", "--", "src", "tests"),
+        )
+    ]
+    return told[0] + ("+" if told[1] else "")
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------------
+
+_HEAD = """\
+# Controls: each guard, and the test that fails without it
+
+A test that cannot fail shows nothing.
+Each line here is a mutant: Holdfast without one guard, from `tests/guarantees/mutants`.
+The test named beside it was run against that mutant and failed by an assertion, after as many strikes as the line says:
+a test that races or throws dice strikes until it sees what is wrong, and its mutant says within how many it must; every other test strikes once.
+Seconds are those of a run on two shared cores, with the start of the test.
+
+`scripts/mutants --table [part of a name …]` runs them and writes this page; each verdict stands with its commit in [controls.json](controls.json).
+"""
+
+
+_TAIL = """\
+## Guards without a mutant
+
+Not every line that could be called a guard has one:
+- guards that another one covers alone, so that nothing is to be seen when one is missing: the key of `approval_decision` (voices are counted by person), the `TRUNCATE` trigger of the history as a whole (each partition has its own), the mark that `apply_retention` takes back (others take it back behind it);
+- `skip locked` where it only spares somebody a wait: `return_jobs` and `upkeep`, whose tests hang until their timeout without it, which is no assertion; not tried: `apply_retention`, `admit_due`, `admit_waiters`, `take_dispatches`, `fire_schedule`;
+- `materialized` and the settings of the planner, which are about plans, but in `claim`: `tests/sql/test_claim.py` looks at those plans;
+- checks of single values (domains, lengths, known words), which their own tests try one by one;
+- not tried: `approval_is_asked_once`; `dispatch_is_one_an_attempt` with the lock before it, whose absence ends in an error of the database;
+- the advisory lock of a rate, whose absence sixty racing starts did not show, the lock of a bulk operation's chunk, and the lock of the projector's cursor, whose absence ends in an error of the database.
+"""
+
+
+def page() -> str:
+    """Write the page: every mutant, with what is kept of it."""
+    verdicts = known()
+    rows = [_row(mutant, verdicts.get(mutant.file.name)) for mutant in mutants()]
+    ran = list(verdicts.values())
+    parts = ", ".join(
+        f"{sum((one['day'], one['commit']) == part for one in ran)} at `{part[1]}` on {part[0]}"
+        for part in sorted({(one["day"], one["commit"]) for one in ran})
+    )
+    chancy = [one["strikes"] for one in ran if one["strikes"] > 1]
+    return (
+        f"{_HEAD}\n{len(rows)} mutants; {len(ran)} of them were run and seen, {parts}.\n"
+        f"{len(ran) - len(chancy)} were seen at the first strike; of the others none needed more than {max(chancy, default=1):,}.\n\n"
+        "| guard | mutant | dies | strikes | seconds |\n| --- | --- | --- | --- | --- |\n"
+        + "\n".join(rows)
+        + f"\n\n{_TAIL}"
+    )
+
+
+def known() -> dict[str, Control]:
+    """Give the verdicts that still count: of mutants that there are, by the tests that they name now."""
+    named = {mutant.file.name: mutant.dies for mutant in mutants()}
+    return {name: control for name, control in kept().items() if named.get(name) == control["dies"]}
+
+
+def _row(mutant: Mutant, control: Control | None) -> str:
+    guard, dies = (text.replace("|", "\\|") for text in (mutant.guard, mutant.dies))
+    told = "not run yet | "
+    if control is not None:
+        most = f" of {mutant.strikes:,}" if mutant.strikes > 1 else ""
+        told = f"{control['strikes']:,}{most} | {control['seconds']:.1f}"
+    return f"| {guard} | `{mutant.file.name}` | `{dies}` | {told} |"
+
+
+def write_page() -> None:
+    """Write the page anew, and forget verdicts that do not count any more."""
+    write(known())
+    PAGE.write_text(page(), "utf-8")
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(prog="scripts/mutants", description=__doc__)
+    arguments.add_argument("names", nargs="*", help="only mutants whose file name contains one of these")
+    arguments.add_argument(
+        "--quick", action="store_true", help="leave out those that need a worker to wait for something"
+    )
+    arguments.add_argument(
+        "--table", action="store_true", help="keep the verdicts, and write docs/operations/controls.md anew"
+    )
+    arguments.add_argument(
+        "--missing", action="store_true", help="only mutants of which no verdict is kept, or of another test"
+    )
+    asked = arguments.parse_args()
+    settled = known() if asked.missing else {}
+    chosen = [
+        m
+        for m in mutants()
+        if not (asked.quick and m.pace == "slow")
+        and m.file.name not in settled
+        and (not asked.names or any(n in m.file.name for n in asked.names))
+    ]
+    verdicts = judge_all(chosen, each=keep if asked.table else None)
+    if asked.table:
+        write_page()
+    print(table(verdicts))  # noqa: T201 - a command
+    survivors = [verdict for verdict in verdicts if not verdict.killed]
+    for one in survivors:
+        print(f"\n{one.mutant.file.name}: {one.said}")  # noqa: T201 - a command
+    print(f"\n{len(verdicts) - len(survivors)} of {len(verdicts)} mutants killed")  # noqa: T201 - a command
+    return 1 if survivors or not verdicts else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

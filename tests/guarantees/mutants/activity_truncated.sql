@@ -1,0 +1,3 @@
+-- guard: activity: nobody truncates what is written
+-- dies: tests/sql/test_kept.py::test_what_is_written_down_stays
+drop trigger activity_is_not_truncated on holdfast.activity;

@@ -1,0 +1,3 @@
+-- guard: decisions: nobody truncates what is written
+-- dies: tests/sql/test_kept.py::test_what_is_written_down_stays
+drop trigger decision_is_not_truncated on holdfast.approval_decision;

@@ -1,0 +1,3 @@
+-- guard: approvers: nobody truncates what is written
+-- dies: tests/sql/test_approvals.py::test_what_was_asked_and_decided_never_changes
+drop trigger approver_is_not_truncated on holdfast.approver;

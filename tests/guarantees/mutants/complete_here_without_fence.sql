@@ -1,0 +1,3 @@
+-- guard: an attempt that lost its job commits no transaction
+-- dies: tests/sql/test_fences.py::test_an_attempt_that_lost_its_job_writes_nothing
+select pg_temp.without('holdfast.complete_here', $guard$holdfast.hold_fence(p_job, p_attempt, p_claim_id)$guard$, $guard$(select j from holdfast.job j where j.id = p_job)$guard$);

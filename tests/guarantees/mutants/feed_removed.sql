@@ -1,0 +1,3 @@
+-- guard: the feed: only retention removes what is written
+-- dies: tests/sql/test_kept.py::test_what_is_written_down_stays
+drop trigger feed_is_kept on holdfast.feed;

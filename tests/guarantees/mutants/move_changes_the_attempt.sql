@@ -1,0 +1,3 @@
+-- guard: only a claim counts the attempt
+-- dies: tests/sql/test_rules.py::test_a_move_that_is_almost_well_written_is_put_right
+select pg_temp.without('holdfast.guard_move', $guard$new.attempt := old.attempt;$guard$, $guard$null;$guard$);

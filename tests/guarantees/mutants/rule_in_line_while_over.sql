@@ -1,0 +1,3 @@
+-- guard: a job that runs or has ended is not in line
+-- dies: tests/sql/test_rules.py::test_a_row_that_contradicts_its_status_is_refused
+select pg_temp.without('holdfast.broken_rule', $guard$WHEN ((p_status = ANY (ARRAY['RUNNING'::holdfast.job_status, 'COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) AND ((p_claim_order IS NOT NULL)$guard$, $guard$WHEN (false AND (p_status = ANY (ARRAY['RUNNING'::holdfast.job_status, 'COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status])) AND ((p_claim_order IS NOT NULL)$guard$);

@@ -1,0 +1,5 @@
+-- guard: settlements lock jobs in the order of their ids
+-- dies: tests/sql/test_finish_races.py::test_two_that_end_the_same_attempts_in_opposite_orders_do_not_deadlock
+-- strikes: 300
+select pg_temp.without('holdfast.settle', $guard$     order by o.id
+$guard$, '');

@@ -1,0 +1,341 @@
+"""The auditor's own test: a past with everything in it passes, and whatever is corrupted in it is found.
+
+Each corruption is written as the schema's owner can write it, past all guards, and taken back afterwards.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from conftest import WITHOUT
+from guarantees.audit import broken_guards, broken_projections, broken_rules, left_at_rest, left_on_server
+from guarantees.conftest import Stage
+from guarantees.past import Past
+from guarantees.shop import fail_once, note
+from holdfast import Holdfast
+from holdfast.embedded import throwaway
+from holdfast.interfaces.auditing import Audit
+from holdfast.store.connection import Database, Session
+from holdfast.testing import ScratchDatabase, TestServer
+from sql.support import machine_on, until_somebody_waits
+
+GUARDED = (
+    "job", "job_history", "attempt", "step", "activity", "approval", "approver", "approval_decision", "feed", "schedule_run",
+)  # fmt: skip
+
+# Code, what is done, and the SQL that does it. Jobs are named as in Past.
+CORRUPTIONS: list[tuple[str, str, str]] = [
+    ("A01", "a status is written by hand", "update holdfast.job set status = 'COMPLETED', error = null where id = %(failed)s"),
+    ("A01", "the newest history row goes", "delete from holdfast.job_history where job_id = %(done)s and seq = 3"),
+    ("A01", "the whole history goes", "delete from holdfast.job_history where job_id = %(done)s"),
+    ("A02", "a history row in the middle goes", "delete from holdfast.job_history where job_id = %(failed)s and seq = 3"),
+    ("A02", "the birth goes", "delete from holdfast.job_history where job_id = %(done)s and seq = 1"),
+    ("A03", "where a move began is rewritten", "update holdfast.job_history set from_status = 'RETRY' where job_id = %(done)s and seq = 2"),
+    ("A04", "an illegal move is written", """
+     update holdfast.job_history set to_status = 'RETRY' where job_id = %(done)s and seq = 1;
+     update holdfast.job_history set from_status = 'RETRY', to_status = 'WAITING' where job_id = %(done)s and seq = 2"""),
+    ("A05", "a terminal job is taken up again", """
+     insert into holdfast.job_history (job_id, seq, from_status, to_status, attempt, at, xid, actor)
+     select id, 4, 'COMPLETED', 'RUNNING', 2, updated_at, 1, 'x' from holdfast.job where id = %(done)s"""),
+    ("A06", "a birth is rewritten", "update holdfast.job_history set to_status = 'WAITING' where job_id = %(cancelled)s and seq = 1"),
+    ("A07", "a job's seq is set back", "update holdfast.job set seq = 2 where id = %(done)s"),
+    ("A08", "an attempt is counted that nobody claimed", "update holdfast.job_history set attempt = 2 where job_id = %(done)s and seq = 3"),
+    ("A09", "a job's attempt is set back", "update holdfast.job set attempt = 0 where id = %(done)s"),
+    ("A10", "a holder stays on a terminal job", "update holdfast.job set holder = %(worker)s where id = %(done)s"),
+    ("A10", "a running job loses its holder", "update holdfast.job set holder = null where id = %(running)s"),
+    ("A10", "a failed job loses its error", "update holdfast.job set error = null where id = %(failed)s"),
+    ("A11", "more retries are counted than allowed", "update holdfast.job set retry_count = 3 where id = %(failed)s"),
+    ("A13", "a row is dated back", "update holdfast.job_history set at = at - interval '1 day' where job_id = %(done)s and seq = 2"),
+    ("A13", "a row is of the future", "update holdfast.job_history set at = at + interval '1 day' where job_id = %(listening)s and seq = 3"),
+    ("A13", "an end is dated back", "update holdfast.job set finished_at = finished_at - interval '1 hour' where id = %(done)s"),
+    ("B04", "two jobs hold one key", """
+     drop index holdfast.job_key;
+     update holdfast.job set key = 'once', key_scope = 'ever', key_held = true where id = %(done)s"""),
+    ("B05", "a job is deleted", "delete from holdfast.job where id = %(sleeping)s"),
+    ("B07", "an ended job takes its key again", "update holdfast.job set key_held = true where id = %(failed)s"),
+    ("B08", "a job is retried twice", """
+     drop index holdfast.job_retried_once;
+     update holdfast.job set retry_of = %(failed)s where id = %(scheduled)s"""),
+    ("C02", "an attempt gets a second outcome", """
+     update holdfast.job_history set attempt = 1 where job_id = %(failed)s and seq = 5"""),
+    ("C03", "an attempt's outcome is rewritten", "update holdfast.attempt set outcome = 'failed' where job_id = %(done)s"),
+    ("C03", "a running attempt gets an outcome", """
+     insert into holdfast.attempt (job_id, attempt, worker, outcome) values (%(running)s, 1, 'w', 'completed')"""),
+    ("C04", "a step is saved after its attempt ended", """
+     update holdfast.step set finished_at = finished_at + interval '1 hour' where job_id = %(done)s"""),
+    ("C04", "a zombie's checkpoint", "update holdfast.checkpoint set at = at + interval '1 hour' where job_id = %(done)s"),
+    ("C04", "progress from before the claim", "update holdfast.progress set at = at - interval '1 hour' where job_id = %(done)s"),
+    ("D01", "a job goes on without a decision", """
+     update holdfast.approval set decision = null, decided_at = null, decided_by = null where id = %(gate of approved)s"""),
+    ("D01", "a denial becomes an approval", "update holdfast.approval set decision = 'approved' where id = %(gate of denied)s"),
+    ("D01", "a decision came too late", """
+     update holdfast.approval set expires_at = decided_at - interval '1 minute' where id = %(gate of approved)s"""),
+    ("D01", "another job's approval is borrowed", """
+     update holdfast.job_history set metadata = jsonb_set(metadata, '{approval,id}', to_jsonb(%(gate of denied)s::text))
+      where job_id = %(approved)s and from_status = 'WAITING_FOR_APPROVAL'"""),
+    ("D02", "a decision is written without its consequence", """
+     update holdfast.approval set decision = 'denied', decided_at = asked_at, decided_by = 'ann' where id = %(gate of asking)s"""),
+    ("D02", "a decided approval is open again", """
+     update holdfast.approval set decision = null, decided_at = null, decided_by = null where id = %(gate of denied)s"""),
+    ("D03", "a voice goes", "delete from holdfast.approval_decision where approval_id = %(gate of approved)s and who = 'bob'"),
+    ("D03", "a voice comes after the decision", """
+     insert into holdfast.approval_decision (approval_id, who, decision, how, at, bound_hash)
+     select id, 'carl', 'approve', 'person', decided_at + interval '1 minute', bound_hash from holdfast.approval where id = %(gate of approved)s"""),
+    ("D03", "a denial is not heeded", """
+     update holdfast.approval_decision set decision = 'deny', reason = 'x' where approval_id = %(gate of approved)s and who = 'ann'"""),
+    ("D04", "a token is in a history", """
+     update holdfast.job_history set reason = 'used hfa_' || repeat('Aa0-_', 8) || 'xyz' where job_id = %(approved)s and seq = 4"""),
+    ("D04", "a key is in what happened", """
+     update holdfast.activity set data = data || jsonb_build_object('by', 'hfk_abcdefghijkl_' || repeat('x', 43)) where job_id = %(reported)s"""),
+    ("D05", "who asked decides", "update holdfast.approval set requester = 'Ann ' where id = %(gate of denied)s"),
+    ("D05", "a stranger decides", "update holdfast.approval set approvers = '{bob,carl}' where id = %(gate of denied)s"),
+    ("D06", "a payload is rewritten after the decision", "update holdfast.job set payload = '{\"user\": 2}' where id = %(approved)s"),
+    ("D06", "a voice is about something else", "update holdfast.approval_decision set bound_hash = 'x' where who = 'bob'"),
+    ("E01", "a callback counts for an attempt that did not end by it", """
+     update holdfast.job_history set actor = 'w' where job_id = %(reported)s and to_status = 'COMPLETED'"""),
+    ("E01", "a callback counts for nobody's run", "delete from holdfast.dispatch where job_id = %(reported)s"),
+    ("E01", "a run has another claim", "update holdfast.dispatch set claim_id = gen_random_uuid() where job_id = %(outside)s"),
+    ("E02", "a run ends twice", """
+     insert into holdfast.activity (job_id, at, xid, kind, actor, data)
+     select job_id, at, xid, kind, actor, data from holdfast.activity where job_id = %(reported)s and kind = 'callback.completed'"""),
+    ("E03", "a delivery goes, its job stays", "delete from holdfast.webhook_delivery"),
+    ("E03", "an event is delivered twice", """
+     alter table holdfast.webhook_delivery drop constraint webhook_event_is_handled_once;
+     insert into holdfast.webhook_delivery (id, endpoint, event_id, type, status, body)
+     values (holdfast.new_id(), 'stripe', 'evt_1', 'paid', 'ignored', '')"""),
+    ("E04", "a callback counts after the end", """
+     update holdfast.activity set at = at + interval '1 minute' where job_id = %(reported)s and kind = 'callback.started'"""),
+    ("E04", "a callback is answered with ok after the end", """
+     update holdfast.callback_nonce set at = at + interval '1 minute' where job_id = %(reported)s and answer = 'ok'"""),
+    ("E05", "a run is over and holds the job", "update holdfast.dispatch set state = 'over' where job_id = %(outside)s"),
+    ("E05", "a run of an ended job is still out", "update holdfast.dispatch set state = 'sent' where job_id = %(reported)s"),
+    ("F01", "a step is of an attempt that was never made", "update holdfast.step set attempt = 9 where job_id = %(done)s"),
+    ("F01", "a checkpoint is of an attempt that was never made", "update holdfast.checkpoint set attempt = 9 where job_id = %(done)s"),
+    ("F02", "a retry is another tenant's", "update holdfast.job set tenant = 'globex' where id = %(retried)s"),
+    ("F02", "a compensation is nobody's", "update holdfast.job set tenant = null where id = %(undo)s"),
+    ("F02", "a delivery's job is another tenant's", "update holdfast.job set tenant = 'globex' where id = %(delivered)s"),
+    ("F02", "an event of another tenant was taken", "update holdfast.event set tenant = 'globex'"),
+    ("F03", "a job with steps goes", """
+     delete from holdfast.job_history where job_id = %(done)s;
+     delete from holdfast.job where id = %(done)s"""),
+    ("F03", "an approval goes that a job waits for", """
+     delete from holdfast.approval where id = %(gate of asking)s"""),
+    ("F03", "a worker goes that holds a job", "delete from holdfast.worker where id = %(worker)s"),
+    ("F04", "a run of a schedule goes", "delete from holdfast.schedule_run"),
+    ("F04", "a schedule is set back", "update holdfast.schedule set settled_to = settled_to - interval '2 hours'"),
+    ("F04", "a time fires twice", """
+     alter table holdfast.schedule_run drop constraint schedule_run_pkey;
+     insert into holdfast.schedule_run select * from holdfast.schedule_run"""),
+    ("F05", "an ended job keeps a slot", "insert into holdfast.slot (job_id, key, n) values (%(done)s, 'user:7', 1)"),
+    ("F05", "a start is kept for a job that is not in line", "update holdfast.rate_slot set job_id = %(done)s"),
+    ("F05", "a wait of a cancelled job stays", "insert into holdfast.wait (job_id, event) values (%(cancelled)s, 'paid')"),
+    ("F05", "a compensation takes a slot", "insert into holdfast.slot (job_id, key, n) values (%(undo)s, 'user:8', 1)"),
+    ("F07", "what did not fail is retried", "update holdfast.job set retry_of = %(done)s where id = %(scheduled)s"),
+]  # fmt: skip
+
+# What holds once nobody works any more.
+UNREST: list[tuple[str, str, str]] = [
+    ("A12", "a worker is silent", "update holdfast.worker set lease = interval '1 second', died_at = seen_at where id = %(worker)s"),
+    ("A12", "a deadline has passed", "update holdfast.job set deadline_at = started_at - interval '1 hour' where id = %(running)s"),
+    ("A14", "a listener's wait goes", "delete from holdfast.wait where job_id = %(listening)s"),
+    ("A14", "a slot that somebody waits for goes", "delete from holdfast.slot where job_id = %(slotted)s"),
+    ("A14", "a count of needed jobs is wrong", "update holdfast.wait set remaining = 2 where job_id = %(second)s"),
+    ("A14", "a job in line is held back", "update holdfast.job set held_by = 'task:plain' where id = %(scheduled)s"),
+    ("F06", "a running job loses its slot", "delete from holdfast.slot where job_id = %(slotted)s"),
+]  # fmt: skip
+
+# What people read, against the history it was projected from.
+MISTOLD: list[tuple[str, str, str]] = [
+    ("B06", "a count is written by hand", "update holdfast.tally set entered = entered + 1 where status = 'RUNNING'"),
+    ("B06", "an ended job is not counted", "update holdfast.tally set entered = entered - 1 where status = 'COMPLETED' and task = 'plain'"),
+    ("B06", "a job is put into another queue behind its counts", "update holdfast.job set queue = 'side' where id = %(sleeping)s"),
+    ("G01", "an event goes", "delete from holdfast.feed where job_id = %(done)s and kind = 'job.started'"),
+    ("G01", "an event is told twice", """
+     insert into holdfast.feed select channel, 99, job_id, at, kind, data from holdfast.feed where job_id = %(done)s and kind = 'job.started'"""),
+    ("G02", "an event says something else", "update holdfast.feed set data = data || '{\"status\": \"FAILED\"}' where job_id = %(done)s and kind = 'job.completed'"),
+    ("G02", "an event tells of what never was", """
+     insert into holdfast.feed select channel, 99, job_id, at, kind, data || '{\"seq\": 9}' from holdfast.feed where job_id = %(done)s and kind = 'job.started'"""),
+    ("G02", "an event is in another subject's channel", "update holdfast.feed set channel = 'subject:org:else' where job_id = %(done)s"),
+    ("G03", "events change places", """
+     update holdfast.feed set id = id + 100 where job_id = %(done)s and kind = 'job.started'"""),
+    ("G04", "a channel has given more ids than events", "update holdfast.channel set last_id = last_id + 3 where name = 'subject:org:done'"),
+    ("G04", "a channel is forgotten, its events are not", "delete from holdfast.channel where name = 'subject:org:done'"),
+    ("G04", "an event in the middle goes", "delete from holdfast.feed where job_id = %(done)s and kind = 'progress'"),
+    ("G05", "usage is written down", "update holdfast.usage set completed = completed - 1 where task = 'plain'"),
+    ("G05", "usage is written up", "update holdfast.usage set run_seconds = run_seconds + 1 where task = 'plain'"),
+    ("G05", "usage goes to another tenant", "update holdfast.usage set tenant = 'globex' where tenant = 'acme'"),
+    ("G06", "a minute goes", "delete from holdfast.statistic where task = 'undone'"),
+    ("G07", "a bucket is emptied", "update holdfast.timing set count = count + 1 where what = 'run'"),
+    ("F02", "an event is told to another tenant", """
+     insert into holdfast.feed select 'tenant:globex', 1, job_id, at, kind, data from holdfast.feed where job_id = %(done)s and kind = 'job.started'"""),
+]  # fmt: skip
+
+# Guards that somebody took away, weakened or walked around.
+UNGUARDED: list[tuple[str, str, str]] = [
+    ("H01", "a guard is switched off", "alter table holdfast.job disable trigger guard_move"),
+    ("H01", "a guard no longer stands above replication", "alter table holdfast.job enable trigger guard_stay"),
+    ("H01", "a guard goes", "drop trigger identity_is_immutable on holdfast.job"),
+    ("H01", "a guard looks at less", """
+     drop trigger approval_is_decided_once on holdfast.approval;
+     create trigger approval_is_decided_once before update of decided_by on holdfast.approval for each row execute function holdfast.refuse('x');
+     alter table holdfast.approval enable always trigger approval_is_decided_once"""),
+    ("H01", "a month of the history is unguarded", "alter table holdfast.%(month)s disable trigger history_is_kept"),
+    ("H01", "somebody adds a trigger", """
+     create trigger mine before insert on holdfast.job for each row execute function holdfast.refuse('x')"""),
+    ("H02", "a function with the owner's rights can be led astray", "alter function holdfast.cancel reset search_path"),
+    ("H02", "the temporary schema is not the last", "alter function holdfast.cancel set search_path = pg_temp, pg_catalog, holdfast"),
+    ("H03", "a function is everybody's", "grant execute on function holdfast.upkeep to public"),
+    ("H03", "a table is everybody's", "grant select on holdfast.job to public"),
+    ("H04", "a constraint is not validated", "alter table holdfast.worker add constraint c check (pid > 0) not valid"),
+    ("H05", "row security is off", "alter table holdfast.job disable row level security"),
+    ("H05", "a policy lets everything through", "alter policy own_rows on holdfast.approval using (true)"),
+    ("H05", "a new table has rows of tenants", "create table holdfast.mine (tenant text); alter table holdfast.mine owner to holdfast_owner"),
+    ("H06", "a worker may write", "grant update on holdfast.job to holdfast_worker"),
+    ("H06", "a column may be written", "grant update (payload) on holdfast.job to holdfast_api"),
+    ("H06", "a login acts as the owner", "grant holdfast_owner to holdfast_worker"),
+    ("H06", "a role walks past the policies", "alter role holdfast_viewer bypassrls"),
+    ("H06", "a table belongs to somebody else", "alter table holdfast.flag owner to current_user"),
+    ("H08", "a function is rewritten", """
+     create or replace function holdfast.is_legal(p_from holdfast.job_status, p_to holdfast.job_status) returns boolean
+     language sql immutable parallel safe return true"""),
+    ("H08", "a rule is left out", "select pg_temp.without('holdfast.hold_fence', 'and v_job.claim_id = p_claim_id')"),
+    ("H08", "the clock is moved", """
+     create or replace function holdfast.clock() returns timestamptz language sql volatile parallel safe return clock_timestamp() + interval '1 hour'"""),
+    ("H08", "a function goes", "drop function holdfast.forget_nonces"),
+    ("H09", "a unique index goes", "drop index holdfast.job_key"),
+    ("H09", "a unique index covers less", """
+     drop index holdfast.job_retried_once;
+     create unique index job_retried_once on holdfast.job (retry_of) where retry_of is not null and finished_at is null"""),
+    ("H09", "a constraint goes", "alter table holdfast.slot drop constraint slot_has_one_holder"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def past(holdfast_server: TestServer) -> Iterator[Past]:
+    with holdfast_server.database() as database, machine_on(database.owner_url) as machine:
+        yield Past(machine)
+
+
+def corrupt(past: Past, statements: str) -> None:
+    for table in GUARDED:
+        past.machine.run(f"alter table holdfast.{table} disable trigger user")
+    for statement in statements.split(";\n"):
+        past.machine.connection.execute(statement, {**past.ids, "worker": past.worker})
+
+
+def codes(found: list[tuple[str, Any]]) -> set[str]:
+    assert not [said for said, _ in found if "%" in said]  # all of it is filled in
+    return {said.split()[0] for said, _ in found}
+
+
+def test_a_past_with_everything_in_it_is_clean(past: Past) -> None:
+    assert broken_rules(past.machine.connection) == []
+    assert left_at_rest(past.machine.connection) == []
+    assert broken_projections(past.machine.connection) == []
+    with past.machine.connection.transaction():
+        assert broken_guards(past.machine.connection) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "deed", "statements"), CORRUPTIONS, ids=[f"{code} {deed}" for code, deed, _ in CORRUPTIONS]
+)
+def test_every_corruption_is_found(past: Past, code: str, deed: str, statements: str) -> None:
+    with past.machine.connection.transaction(force_rollback=True):
+        corrupt(past, statements)
+
+        assert code in codes(broken_rules(past.machine.connection)), deed
+
+
+@pytest.mark.parametrize(
+    ("code", "deed", "statements"), UNREST, ids=[f"{code} {deed}" for code, deed, _ in UNREST]
+)
+def test_what_does_not_come_to_rest_is_found(past: Past, code: str, deed: str, statements: str) -> None:
+    with past.machine.connection.transaction(force_rollback=True):
+        corrupt(past, statements)
+
+        assert code in codes(left_at_rest(past.machine.connection)), deed
+
+
+@pytest.mark.parametrize(
+    ("code", "deed", "statements"), MISTOLD, ids=[f"{code} {deed}" for code, deed, _ in MISTOLD]
+)
+def test_what_is_told_otherwise_than_it_was_is_found(
+    past: Past, code: str, deed: str, statements: str
+) -> None:
+    with past.machine.connection.transaction(force_rollback=True):
+        corrupt(past, statements)
+
+        assert code in codes(broken_projections(past.machine.connection)), deed
+
+
+@pytest.mark.parametrize(
+    ("code", "deed", "statements"), UNGUARDED, ids=[f"{code} {deed}" for code, deed, _ in UNGUARDED]
+)
+def test_every_guard_that_is_missed_is_found(past: Past, code: str, deed: str, statements: str) -> None:
+    machine = past.machine
+    month = machine.value(
+        "select max(c.relname) from pg_class c where c.relname ~ '^job_history_[0-9]{6}$' and c.relkind = 'r'"
+    )
+    with machine.connection.transaction(force_rollback=True):
+        machine.run(WITHOUT)
+        for statement in statements.split(";\n"):
+            machine.run(statement.replace("%(month)s", month))
+
+        assert code in codes(broken_guards(machine.connection)), deed
+
+
+def test_an_index_of_the_operators_own_is_no_finding(past: Past) -> None:
+    with past.machine.connection.transaction(force_rollback=True):
+        past.machine.run("create index mine on holdfast.job (label)")
+
+        assert broken_guards(past.machine.connection) == []
+
+
+def test_a_session_that_forgot_its_transaction_and_one_that_waits_are_found(
+    holdfast_db: ScratchDatabase,
+) -> None:
+    with (
+        machine_on(holdfast_db.owner_url) as observer,
+        machine_on(holdfast_db.owner_url) as forgetful,
+        machine_on(holdfast_db.owner_url) as waiting,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        assert left_on_server(observer.connection) == []
+        with forgetful.connection.transaction():
+            forgetful.run("lock table holdfast.flag in access exclusive mode")
+            waits = thread.submit(waiting.run, "select from holdfast.flag")
+            until_somebody_waits(holdfast_db)
+
+            found = codes(left_on_server(observer.connection))
+        waits.result()
+
+        assert found == {"I01", "I03"}
+
+
+def test_a_prepared_transaction_that_nobody_ended_is_found() -> None:
+    with throwaway(settings={"max_prepared_transactions": "2"}) as server, machine_on(server.url) as machine:
+        machine.run("begin")
+        machine.run("create table t ()")
+        machine.run("prepare transaction 'forgotten'")
+
+        found = codes(left_on_server(machine.connection))
+        machine.run("rollback prepared 'forgotten'")
+
+        assert (found, left_on_server(machine.connection)) == ({"I02"}, [])
+
+
+def test_an_audit_beside_a_busy_worker_finds_nothing(stage: Stage, shop: Holdfast) -> None:
+    """Slices are read while jobs move: each sees jobs, histories and figures of one moment."""
+    stage.worker(concurrency=20)
+    session = Session(Database(stage.database.url, "test"), "holdfast audit")
+    walks = 0
+    try:
+        while walks < 15 or stage.counts().get("COMPLETED", 0) < 300:
+            shop.enqueue_many([note.using(subject="org:1", tenant="a").job(n) for n in range(20)])
+            shop.enqueue_many([fail_once.using(subject="org:2").job() for _ in range(3)])
+            assert list(Audit(session).findings()) == []
+            walks += 1
+    finally:
+        session.close()
