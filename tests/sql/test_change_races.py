@@ -150,9 +150,11 @@ def test_two_operations_whose_jobs_hold_what_each_others_waiters_need_do_not_dea
         two.enqueue(payload=dict(zip(("first", "then"), each, strict=True))) for each in keys
     )
     admit(two)
-    # Each goes from the key that one operation frees to one that the other holds.
-    for freed, full in (("a", "y"), ("d", "x")):
-        two.enqueue(payload={"first": freed, "then": full})
+    for freed, wanted in (
+        ("a", "y"),
+        ("d", "x"),
+    ):  # each goes from a key that one operation frees to one that the other holds
+        two.enqueue(payload={"first": freed, "then": wanted})
     admit(two)
     one, other = _chunk(two, "cancel", [gives_a, holds_x]), _chunk(two, "cancel", [gives_d, holds_y])
 
