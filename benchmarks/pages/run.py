@@ -38,6 +38,19 @@ SEARCHES = (
     "error:refused",
 )
 STREAMS = ("events", "actions", "webhooks", "callbacks")
+# What can stand behind a path's question mark and makes a difference.
+QUERIES = {
+    "/": ("", "?range=30d"),
+    "/activity": tuple(f"?show={stream}" for stream in STREAMS),
+    "/approvals/together": ("?pick={approval_id}.00",),
+    "/jobs": tuple(f"?range=all&q={search}" for search in SEARCHES),
+    "/jobs/{job_id:uuid}": tuple(f"?tab={tab}" for tab in TABS),
+    "/operations/new": (
+        "?action=retry&q=status:failed",
+        "?action=delete&q=status:failed",
+        "?action=move&q=status:pending",
+    ),
+}
 
 # One of each thing that has a page, so that its address can be written.
 THINGS = """
@@ -66,25 +79,8 @@ def seed(server: Server, name: str, jobs: int) -> float:
 def addresses(things: dict[str, str]) -> Iterator[str]:
     """Write the address of every page, also with what changes what it reads."""
     for page in (page for section in SECTIONS for page in section.pages):
-        for query in queries(page.path):
+        for query in QUERIES.get(page.path, ("",)):
             yield put_in(page.path + query, page.path, things)
-
-
-def queries(path: str) -> tuple[str, ...]:
-    """Name what can stand behind a path's question mark and makes a difference."""
-    match path:
-        case "/jobs":
-            return tuple(f"?range=all&q={search}" for search in SEARCHES)
-        case "/jobs/{job_id:uuid}":
-            return tuple(f"?tab={tab}" for tab in TABS)
-        case "/activity":
-            return tuple(f"?show={stream}" for stream in STREAMS)
-        case "/operations/new":
-            return ("?action=retry&q=status:failed",)
-        case "/":
-            return ("", "?range=30d")
-        case _:
-            return ("",)
 
 
 def put_in(address: str, path: str, things: dict[str, str]) -> str:
