@@ -333,7 +333,7 @@ COMMANDS: dict[str, list[str] | None] = {
     "job list": [], "job show": ["JOB"], "job tail": ["JOB", "--no-follow"], "job wait": ["JOB", "--timeout", "1ms"], "approval list": ["--all"], "approval show": ["APPROVAL"],
     "events": ["subject:order"], "schedule list": [], "schedule show": ["nightly"], "schedule next": ["nightly"],
     "stats": [], "usage": [], "queue list": [], "task list": [], "worker list": [], "alert list": [], "alert rules": [], "webhook list": [],
-    "flag list": [], "tenant list": [], "quota list": [], "key list": [], "doctor": [], "db status": [], "db check": [],
+    "flag list": [], "tenant list": [], "quota list": [], "key list": [], "doctor": [], "audit": [], "db status": [], "db check": [],
     "job retry": ["FAILED"], "job reprioritise": ["RETRYING", "--to", "1"], "job move": ["RETRYING", "--to", "nowhere"], "job cancel": ["RETRYING", "--yes"], "approval deny": ["APPROVAL", "--reason", "no", "--actor", "bo"],
     **dict.fromkeys(
         ["alert mute", "alert show", "alert test", "alert unmute", "approval approve", "config", "db migrate", "db sql", "demo", "dev",

@@ -36,6 +36,10 @@ ROWS = {
     "activity": "(job_id, at, xid, kind, actor) values (%(job)s, now(), 1, 'k', 'a')",
     "dispatch": "(job_id, attempt, claim_id, executor, inputs, created_at, heartbeat_limit, run_limit, retry_in)"
     " values (%(job)s, 1, gen_random_uuid(), 'x', '{}', now(), '1 s', '1 s', '1 s')",
+    "callback_nonce": "values (%(job)s, 'n', '', 'accepted', now())",
+    "left_over": "values (now(), %(job)s, 1, null)",
+    "channel": "values ('tenant:' || %(tenant)s::text, 1, now())",
+    "feed": "values ('tenant:' || %(tenant)s::text, 1, %(job)s, now(), 'k', '{}')",
     "slot": "values (%(job)s, %(tenant)s, 1)",
     "rate_slot": "values (%(tenant)s, 1, %(job)s, null, '1 s')",
     "event": "(name, tenant, payload, emitted_by) values ('e', %(tenant)s, '1', 'a')",
@@ -278,5 +282,5 @@ def test_what_one_defines_in_front_changes_no_policy(reader: Machine) -> None:
 
 
 def test_digests_of_keys_and_kept_answers_are_read_through_functions_alone(reader: Machine) -> None:
-    for table in ("api_key", "request", "approver", "feed"):
+    for table in ("api_key", "request", "approver", "published"):
         assert refused(reader, f"select from holdfast.{table}") == DENIED
