@@ -25,7 +25,7 @@ def test_several_processes_answer_one_that_dies_is_replaced_and_all_end_together
     holdfast_db: ScratchDatabase,
 ) -> None:
     with serving(holdfast_db, "server", "--no-auth", "--processes", "2", "--parts", "health") as server:
-        until("both have begun", lambda: len(children(server)) == 2)  # noqa: PLR2004 - as many as were asked for
+        until("both have begun", lambda: len(children(server)) == 2)
         first = children(server)
         assert answers(server)
         first[0].kill()
