@@ -7,12 +7,18 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from hypothesis import settings
 
 from holdfast import Holdfast
 from holdfast.store.databases import url_of
 from holdfast.testing import ScratchDatabase, TestServer, test_server
 from world import strikes
+from world.often import LONG
 from world.order import long_first
+
+# Every run of the tests tries the same examples: what chance would add is found in the long mode, by somebody who waits for it.
+settings.register_profile("holdfast", derandomize=not LONG, deadline=None)
+settings.load_profile("holdfast")
 
 # For mutants: the body of a function without one of its guards; an error when the guard is not there to be removed.
 WITHOUT = """

@@ -8,7 +8,7 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from holdfast.domain.errors import BadInput
@@ -145,7 +145,9 @@ _ODD_ZONES = [*ZONES, "America/Santiago", "Africa/Cairo", "Antarctica/Troll", "A
 
 
 @given(_RANDOM_LINES, st.sampled_from(_ODD_ZONES), st.integers(0, 10**6))
-@settings(max_examples=times_of_a_test(40, 5_000), deadline=None)
+@example("* 0-0/1 * * *", "Europe/Lisbon", 0)
+@example("07-7/2 * * * *", "UTC", 0)
+@settings(max_examples=times_of_a_test(40, 5_000))
 def test_whatever_the_line_it_agrees_with_every_single_minute(line: str, zone: str, nth: int) -> None:
     nights = list(windows(zone))
     start, end = nights[nth % len(nights)]
@@ -206,7 +208,7 @@ def test_the_nights_worth_a_line_of_their_own(line: str, zone: str, after: str, 
     st.sampled_from(ZONES),
     st.datetimes(FIRST.replace(tzinfo=None), LAST.replace(tzinfo=None), timezones=st.just(UTC)),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_asking_again_from_any_of_the_times_continues_them(line: str, zone: str, start: datetime) -> None:
     timing = Timing(cron=line, tz=zone)
     at_once = timing.first(6, start, ANCHOR)
@@ -229,7 +231,7 @@ def test_asking_again_from_any_of_the_times_continues_them(line: str, zone: str,
         FIRST.replace(tzinfo=None, year=1990), LAST.replace(tzinfo=None, year=2090), timezones=st.just(UTC)
     ),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_an_interval_counts_from_its_anchor_and_begins_after_it(every: timedelta, after: datetime) -> None:
     first, second = Timing(every=every).first(2, after, ANCHOR)
 

@@ -21,7 +21,7 @@ from holdfast.runtime.access import create_key
 from holdfast.store.people import create_person
 from holdfast.testing import TestServer
 from service.house import HASHED
-from world.often import LONG, times
+from world.often import times
 
 NAMES = [f"{operation.method} {operation.path}" for operation in all_operations()]
 EXAMPLES = times(8, 50_000 // len(NAMES))
@@ -69,7 +69,7 @@ def test_an_operation_does_what_its_description_says(target: Target, name: str) 
     found = {one.ok().label: one.ok() for one in target.schema.get_all_operations() if isinstance(one, Ok)}
 
     @given(case=found[name].as_strategy())
-    @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck), database=None)
     def conforms(case: Any) -> None:
         response = case.call(headers=target.headers)
         case.validate_response(response, excluded_checks=[positive_data_acceptance], headers=target.headers)
@@ -141,7 +141,7 @@ def test_operations_one_after_another_do_what_their_descriptions_say(target: Tar
     run_state_machine_as_test(
         Story,
         settings=settings(
-            max_examples=times(6, 1_000 // len(GROUPS)), derandomize=not LONG, stateful_step_count=6, deadline=None, database=None, suppress_health_check=list(HealthCheck),
+            max_examples=times(6, 1_000 // len(GROUPS)), stateful_step_count=6, database=None, suppress_health_check=list(HealthCheck),
         ),
     )  # fmt: skip
 

@@ -130,9 +130,7 @@ def test_what_is_taken_is_read_the_same_by_everybody(door: Door) -> None:
     taken = 0
 
     @given(text=texts())
-    @settings(
-        max_examples=times(40, 10_000), deadline=None, database=None, suppress_health_check=list(HealthCheck)
-    )
+    @settings(max_examples=times(40, 10_000), database=None, suppress_health_check=list(HealthCheck))
     def is_the_same(text: str) -> None:
         nonlocal taken
         answer = door.bring(text)

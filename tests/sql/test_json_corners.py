@@ -118,9 +118,7 @@ def test_whatever_is_taken_is_the_same_in_jsonb(machine: Machine) -> None:
     taken = refused = 0
 
     @given(text=documents())
-    @settings(
-        max_examples=times(200, 20_000), deadline=None, database=None, suppress_health_check=list(HealthCheck)
-    )
+    @settings(max_examples=times(200, 20_000), database=None, suppress_health_check=list(HealthCheck))
     def agrees(text: str) -> None:
         nonlocal taken, refused
         if must_agree(machine, text):

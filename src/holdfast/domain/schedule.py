@@ -1,9 +1,11 @@
 """When a schedule fires: the times of a cron line in a time zone or of an interval, and what becomes of missed ones.
 
 cronsim reads the line and counts wall-clock time; the zone is applied here, because cronsim 2.8 loses half an hour after
-a clock change of 30 minutes, and answers with the past when it starts in the second pass of a repeated hour.
+a clock change of 30 minutes, and answers with the past when it starts in the second pass of a repeated hour. It also takes
+0-0/2 for 0/2, every second one from there on.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
@@ -33,6 +35,7 @@ _FEWEST_FIELDS, _MOST_FIELDS = 5, 6
 _STEP = timedelta(hours=12)
 _HORIZON = timedelta(days=366)
 _YEARS_TO_LOOK = 50
+_STEPPED_RANGE = re.compile(r"\b0*(\w+)-0*(\w+)/0*[1-9]\d*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +63,7 @@ class Timing:
         if self.every is not None:
             return _by_interval(self.every, anchor.astimezone(UTC), moment)
         cron = self.cron or ""
-        fires_every_hour = len(CronSim(cron, moment).hours) == _HOURS_OF_A_DAY
+        fires_every_hour = len(_walk(cron, moment).hours) == _HOURS_OF_A_DAY
         return (_by_elapsed_time if fires_every_hour else _by_wall_clock)(cron, _zone(self.tz), moment)
 
     def first(self, count: int, after: datetime, anchor: datetime) -> list[datetime]:
@@ -72,8 +75,18 @@ class Timing:
         """Say it as a person would."""
         if self.every is not None:
             return f"every {span(self.every)}"
-        told: str = CronSim(self.cron or "", datetime(2000, 1, 1, tzinfo=UTC)).explain()
+        told: str = _walk(self.cron or "", datetime(2000, 1, 1, tzinfo=UTC)).explain()
         return f"{told[0].lower()}{told[1:]} {self.tz}"
+
+
+def _walk(cron: str, after: datetime) -> CronSim:
+    """Walk through the times of a line; a range of one is that one, whatever its step."""
+    return CronSim(_STEPPED_RANGE.sub(_range_of_one, cron.upper()), after)
+
+
+def _range_of_one(found: re.Match[str]) -> str:
+    first, last = found.groups()
+    return first if first == last else found[0]
 
 
 def _zone(name: str) -> ZoneInfo:
@@ -92,7 +105,7 @@ def _refuse_bad_cron(cron: str) -> None:
             "or six with the second in front"
         )
     try:
-        first = next(CronSim(cron, datetime(2000, 1, 1)), None)  # noqa: DTZ001 - wall-clock time has no zone
+        first = next(_walk(cron, datetime(2000, 1, 1)), None)  # noqa: DTZ001 - wall-clock time has no zone
     except (CronSimError, AssertionError, ValueError) as error:
         raise BadInput(f"cron line {cron!r}: {str(error) or 'it cannot be read'}") from error
     if first is None:
@@ -116,7 +129,7 @@ def _by_interval(every: timedelta, anchor: datetime, after: datetime) -> Iterato
 def _by_wall_clock(cron: str, zone: ZoneInfo, after: datetime) -> Iterator[datetime]:
     """Fire a line that names hours: once in an hour that comes twice; what a gap swallows, at its end."""
     last = after
-    for wall in CronSim(cron, after.astimezone(zone).replace(tzinfo=None)):
+    for wall in _walk(cron, after.astimezone(zone).replace(tzinfo=None)):
         at = _moment(wall, zone)
         if at > last:
             yield at
@@ -140,7 +153,7 @@ def _by_elapsed_time(cron: str, zone: ZoneInfo, after: datetime) -> Iterator[dat
         # As long as the offset stays, wall-clock time is time.
         offset = start.astimezone(zone).utcoffset() or timedelta()
         stop = _offset_ends(zone, start)
-        for wall in CronSim(cron, (start + offset - reach).replace(tzinfo=None)):
+        for wall in _walk(cron, (start + offset - reach).replace(tzinfo=None)):
             at = wall.replace(tzinfo=UTC) - offset
             if at >= stop:
                 break
