@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from chaos.app import TICK_SECONDS, WITH_EFFECT
-from chaos.evidence import Evidence, Move
+from chaos.evidence import Evidence
 from chaos.notes import Note
 from chaos.strikes.strike import Record
 
@@ -312,27 +312,29 @@ def bound(lease: float) -> float:
 
 def recovery(evidence: Evidence) -> Iterator[Case]:
     """A job whose worker died is claimable again within the bound, unless the database itself was away meanwhile."""
-    after: dict[str, list[Move]] = defaultdict(list)
-    hit = {job for record in evidence.records for job in record.jobs}
-    for move in evidence.moves:
-        if move.job in hit:
-            after[move.job].append(move)
-    for record, job, took in recoveries(evidence.records, after, evidence.lease):
+    for record, job, took in recoveries(evidence):
         if took > bound(evidence.lease) + SLACK:
             yield "a dead worker's job came back too late", (record.name, job, f"{took:.2f} s")
 
 
-def recoveries(
-    records: list[Record], moves: dict[str, list[Move]], lease: float
-) -> Iterator[tuple[Record, str, float]]:
-    """How long each job took to leave the hands of a worker that died."""
-    away = [(one.began - lease, one.ended + lease) for one in records if one.away]
-    for record in records:
-        last = record.at + bound(lease) + SLACK
+def recoveries(evidence: Evidence) -> Iterator[tuple[Record, str, float]]:
+    """How long each job took to leave the hands of a worker that died.
+
+    Not one with an outside run: its worker's last words may have handed it over, and then it is in no worker's hands.
+    """
+    hit = {job for record in evidence.records for job in record.jobs}
+    hit = {job for job in hit if job in evidence.jobs and evidence.jobs[job].task != "runs_elsewhere"}
+    moves: dict[str, list[float]] = defaultdict(list)
+    for move in evidence.moves:
+        if move.job in hit:
+            moves[move.job].append(move.at)
+    away = [(one.began - evidence.lease, one.ended + evidence.lease) for one in evidence.records if one.away]
+    for record in evidence.records:
+        last = record.at + bound(evidence.lease) + SLACK
         if not record.jobs or any(began < last and record.at < ended for began, ended in away):
             continue
         for job in record.jobs:
-            next_at = min((move.at for move in moves[job] if move.at > record.at), default=None)
+            next_at = min((at for at in moves[job] if at > record.at), default=None)
             if next_at is not None:
                 yield record, job, next_at - record.at
 

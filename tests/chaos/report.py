@@ -84,10 +84,7 @@ def make_report(
     for note in evidence.client_log:
         if note["outcome"] != "asked":
             answers[note["what"]][note["outcome"]] += 1
-    moves = defaultdict(list)
-    for move in evidence.moves:
-        moves[move.job].append(move)
-    took = [seconds for _, _, seconds in recoveries(evidence.records, moves, evidence.lease)]
+    took = [seconds for _, _, seconds in recoveries(evidence)]
     return Report(
         seed=plan.seed,
         commit=commit(),

@@ -13,7 +13,10 @@ from chaos.nemesis import Nemesis, say
 from chaos.world import DATABASE, World, until_world
 from guarantees.audit import broken_projections, broken_rules
 
-DRAINED_WITHIN = 120.0
+STANDSTILL = (
+    120.0  # so long may nothing end: whoever was in a worker that died comes again alone, one after the other
+)
+LEFT = "select count(*) from holdfast.job where finished_at is null"
 
 
 def come_to_rest(world: World, nemesis: Nemesis) -> tuple[Evidence, list[Finding]]:
@@ -23,9 +26,7 @@ def come_to_rest(world: World, nemesis: Nemesis) -> tuple[Evidence, list[Finding
     world.heal()
     world.execute("select holdfast.pause_schedule('tick', 'nemesis', 'it is over')")
     found = [Finding(*one) for one in nemesis.findings]
-    found += _waited(
-        world, "every job has ended", "select count(*) = 0 from holdfast.job where finished_at is null"
-    )
+    found += _drained(world)
     found += _projected(world)
     world.end_customers(90)
     for seat in world.seats:
@@ -46,14 +47,23 @@ def come_to_rest(world: World, nemesis: Nemesis) -> tuple[Evidence, list[Finding
     return evidence, [*found, *findings(evidence), *audited(world.owner), *clean(world)]
 
 
-def _waited(world: World, what: str, query: str) -> list[Finding]:
-    try:
-        until_world(what, lambda: world.value(query), DRAINED_WITHIN)
-    except AssertionError:
-        left = world.rows(
-            "select task, status, held_by, count(*) from holdfast.job where finished_at is null group by 1, 2, 3"
-        )
-        return [Finding("not at rest in time", f"{what}: {left}")]
+def _drained(world: World) -> list[Finding]:
+    """Wait until every job has ended, for as long as it goes on."""
+    left: int | None = None
+    while left != 0:
+        before = left
+
+        def fewer(before: int | None = before) -> int | None:
+            now = int(world.value(LEFT))
+            return now + 1 if before is None or now < before else None
+
+        try:
+            left = until_world("more jobs have ended", fewer, STANDSTILL) - 1
+        except AssertionError:
+            stuck = world.rows(
+                "select task, status, held_by, count(*) from holdfast.job where finished_at is null group by 1, 2, 3"
+            )
+            return [Finding("not at rest", f"nothing ended for {STANDSTILL:g} s: {stuck}")]
     return []
 
 
