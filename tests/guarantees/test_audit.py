@@ -125,6 +125,15 @@ CORRUPTIONS: list[tuple[str, str, str]] = [
     ("F03", "a worker goes that holds a job", "delete from holdfast.worker where id = %(worker)s"),
     ("F04", "a run of a schedule goes", "delete from holdfast.schedule_run"),
     ("F04", "a schedule is set back", "update holdfast.schedule set settled_to = settled_to - interval '2 hours'"),
+    ("F04", "a time that was passed over is forgotten", "delete from holdfast.schedule_run where schedule = 'late'"),
+    ("F04", "a stretch of missed times is cut short", """
+     update holdfast.schedule_run set last_slot = slot, times = 1 where schedule = 'nightly' and outcome = 'missed'"""),
+    ("F04", "a time in the middle goes with its job's word for it", """
+     update holdfast.job set requested_by = 'ann' where metadata ->> 'schedule' = 'owed';
+     delete from holdfast.schedule_run r where r.slot = (select min(slot) + interval '40 minutes' from holdfast.schedule_run where schedule = 'owed')"""),
+    ("F04", "a schedule is set forward", """
+     update holdfast.schedule set settled_to = settled_to + interval '2 hours', next_at = null where name = 'late'"""),
+    ("F04", "a schedule waits for ever", "update holdfast.schedule set next_at = 'infinity' where name = 'owed'"),
     ("F04", "a time fires twice", """
      alter table holdfast.schedule_run drop constraint schedule_run_pkey;
      insert into holdfast.schedule_run select * from holdfast.schedule_run"""),

@@ -78,7 +78,11 @@ RULES: dict[str, Rule] = {
         "keep both tenants from it (pause the task) and find out who wrote it: " + _TAMPERED,
     ),
     "F03": Rule("nothing belongs to a job, an approval or a holder that is not there", _OURS),
-    "F04": Rule("a time of a schedule fires once, and what fired is its job", _OURS),
+    "F04": Rule(
+        "a time of a schedule fires once or is written down as passed over, and what fired is its job",
+        "if workers and this process do not have the same time zone data, or read the line differently (another release), "
+        "this is the trace of that; otherwise " + _OURS,
+    ),
     "F05": Rule(
         "who has ended, or never may, holds no slot, no start and no wait",
         _OURS + "; until then the slot is taken: delete its row as the owner",

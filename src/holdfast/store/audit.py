@@ -1,6 +1,6 @@
 """The auditor's reads: ranges of jobs with all that belongs to them, each in one snapshot, and what is about no job."""
 
-from datetime import date
+from datetime import date, datetime
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
@@ -8,6 +8,7 @@ from psycopg import IsolationLevel
 
 from holdfast.domain.audit import EDGES, SECRET_PATTERN, Finding
 from holdfast.domain.audit_sums import Amounts
+from holdfast.domain.audit_times import Ran, Timetable
 from holdfast.store.call import Call, Row, nothing, query, single, statement
 from holdfast.store.connection import Session
 
@@ -58,6 +59,20 @@ def at_rest(within: Range) -> list[Call[list[Finding]]]:
 def about_no_job() -> list[Call[list[Finding]]]:
     """Look at what has no job of its own: deliveries, schedules, channels, minutes."""
     return [query(name, _read) for name in _ABOUT_NO_JOB]
+
+
+def timetables(schedules: int | None = None, newest: int | None = None) -> Call[list[Timetable]]:
+    """List schedules with what of their times can be compared: all of it, or of some the newest runs."""
+    return query(
+        "audit_timetables", lambda rows: [Timetable(*row) for row in rows], schedules=schedules, newest=newest
+    )
+
+
+def runs_of(schedule: str, after: datetime, runs: int) -> Call[list[Ran]]:
+    """Read what became of a schedule's times behind a moment."""
+    return query(
+        "audit_runs", lambda rows: [Ran(*row) for row in rows], schedule=schedule, after=after, runs=runs
+    )
 
 
 def guards_by_rule() -> Call[list[Finding]]:
