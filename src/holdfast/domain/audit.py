@@ -137,6 +137,11 @@ RULES: dict[str, Rule] = {
         "no checksum failed",
         "the disk or its cable lies: take a backup now, run pg_amcheck, and move to another disk",
     ),
+    "I05": Rule(
+        "no guard of the tables had to refuse a write",
+        "nothing was written, and yet somebody wrote past the functions, or a function is wrong: the server's log has the statement "
+        "(HF001, HF003); once that is understood, count anew as the owner: alter sequence holdfast.refusal restart",
+    ),
     "I06": Rule(
         "vacuum keeps up, no snapshot is old, notifications are read",
         "holdfast doctor says which session, and what to do",

@@ -63,11 +63,12 @@ class Audit:
             yield from findings
 
     def _guards(self) -> Iterator[Finding]:
-        by_rule, hygiene, state, found, storage, notifications = audit.look(
+        by_rule, hygiene, refused, state, found, storage, notifications = audit.look(
             self.session,
             [
                 audit.guards_by_rule(),
                 audit.hygiene(at_rest=self.at_rest),
+                audit.refusals(),
                 schema_state(),
                 guards(),
                 overview.storage(),
@@ -79,6 +80,7 @@ class Audit:
         if state.is_current:
             yield from judge_guards(released_guards(), found)
         yield from hygiene
+        yield from refused
         yield from judge_server(storage, notifications)
 
     def _schedules(self) -> Iterator[Finding]:

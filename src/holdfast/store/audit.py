@@ -85,6 +85,11 @@ def hygiene(*, at_rest: bool, idle: float = IDLE_SECONDS) -> Call[list[Finding]]
     return statement("audit_hygiene", _read, at_rest=at_rest, idle=idle)
 
 
+def refusals() -> Call[list[Finding]]:
+    """Look whether a guard ever had to refuse what no function asks for."""
+    return query("audit_refusals", _read)
+
+
 def told(within: Range) -> Call[list[Finding]]:
     """Look whether the feed has what it should of these jobs."""
     return _findings("audit_told", within)

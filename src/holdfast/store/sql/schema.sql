@@ -1781,6 +1781,17 @@ CREATE FUNCTION holdfast.copies_payload_of(p_job uuid, p_origin uuid) RETURNS bo
 $$;
 
 --
+-- Name: count_refusal(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.count_refusal() RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select nextval('holdfast.refusal')
+$$;
+
+--
 -- Name: count_running(text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3424,6 +3435,7 @@ CREATE FUNCTION holdfast.guard_move() RETURNS trigger
     AS $$
 begin
   if not holdfast.is_legal(old.status, new.status) then
+    perform holdfast.count_refusal();
     raise exception 'job % cannot move from % to %', old.id, old.status, new.status
       using errcode = 'HF001',
             hint = case when holdfast.is_terminal(old.status) then 'A terminal job stays as it is; retry it as a new job.'
@@ -3435,6 +3447,7 @@ begin
   new.key_held := old.key_held and new.key_held;   -- a key is given up or kept, never taken again
   if new.status = 'RUNNING' then
     if new.claim_id is null or new.claim_id is not distinct from old.claim_id then
+      perform holdfast.count_refusal();
       raise exception 'job % was claimed without a claim id of its own', old.id using errcode = 'HF001';
     end if;
     new.attempt := old.attempt + 1;
@@ -3468,10 +3481,12 @@ CREATE FUNCTION holdfast.guard_removal() RETURNS trigger
     AS $$
 begin
   if current_setting('holdfast.retention', true) is distinct from pg_current_xact_id()::text then
+    perform holdfast.count_refusal();
     raise exception '%', tg_argv[0] using errcode = 'HF003', hint = 'Set a retention on the task; holdfast.upkeep() removes what is older.';
   end if;
   if tg_table_name = 'job' then   -- a condition of its own: no other table's row has a status to look at
     if not holdfast.is_terminal(old.status) then
+      perform holdfast.count_refusal();
       raise exception 'job % is % and has not ended: retention is for terminal jobs', old.id, old.status using errcode = 'HF003';
     end if;
   end if;
@@ -3494,6 +3509,7 @@ begin
     new.came_from := null;
     -- Compared byte by byte: 1.0 and 1.00 are equal JSON, and yet a rewritten result.
     if new *<> old then
+      perform holdfast.count_refusal();
       raise exception 'job % is % and never changes again', old.id, old.status using errcode = 'HF001';
     end if;
     return new;
@@ -3501,6 +3517,7 @@ begin
   new.came_from := null;
   if (new.attempt, new.seq, new.claim_id, new.retry_count, new.crash_count, new.ready_at, new.started_at, new.finished_at)
      is distinct from (old.attempt, old.seq, old.claim_id, old.retry_count, old.crash_count, old.ready_at, old.started_at, old.finished_at) then
+    perform holdfast.count_refusal();
     raise exception 'job %: attempt, seq, claim, counters and times change only with its status', old.id using errcode = 'HF001';
   end if;
   new.updated_at := greatest(holdfast.clock(), old.updated_at);
@@ -6306,6 +6323,7 @@ begin
       or b.created_at not between holdfast.clock() - (clock_timestamp() - statement_timestamp()) and holdfast.clock()
    limit 1;
   if found then
+    perform holdfast.count_refusal();
     raise exception 'job % must be born PENDING, unclaimed and with the clock''s own times', v_wrong
       using errcode = 'HF001', hint = 'Leave status, attempt, seq, counters and times to their defaults, or call holdfast.enqueue.';
   end if;
@@ -6391,6 +6409,7 @@ CREATE FUNCTION holdfast.refuse() RETURNS trigger
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
+  perform holdfast.count_refusal();
   raise exception '%', tg_argv[0] using errcode = 'HF003';
 end $$;
 
@@ -6427,6 +6446,7 @@ CREATE FUNCTION holdfast.refuse_rule(p_job uuid, p_status holdfast.job_status, p
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
+  perform holdfast.count_refusal();
   raise exception 'job % cannot be % like this: %', p_job, p_status, p_rule using errcode = 'HF001';
 end $$;
 
@@ -8121,6 +8141,7 @@ begin
     return null;
   end if;
   if v_gate.decided_at is null then
+    perform holdfast.count_refusal();
     raise exception 'job % waits for approval %, which nobody has decided', p_job, v_gate.id
       using errcode = 'HF001', hint = 'Decide it (holdfast approval approve or deny), or cancel the job.';
   end if;
@@ -12678,6 +12699,12 @@ REVOKE ALL ON FUNCTION holdfast.copies_payload_of(p_job uuid, p_origin uuid) FRO
 GRANT ALL ON FUNCTION holdfast.copies_payload_of(p_job uuid, p_origin uuid) TO holdfast_worker;
 
 --
+-- Name: FUNCTION count_refusal(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.count_refusal() FROM PUBLIC;
+
+--
 -- Name: FUNCTION count_running(p_queue text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -14823,6 +14850,13 @@ GRANT SELECT ON TABLE holdfast.rate_slot TO holdfast_unbound;
 
 GRANT SELECT ON TABLE holdfast.rate_wait TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.rate_wait TO holdfast_unbound;
+
+--
+-- Name: SEQUENCE refusal; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON SEQUENCE holdfast.refusal TO holdfast_api;
+GRANT SELECT ON SEQUENCE holdfast.refusal TO holdfast_unbound;
 
 --
 -- Name: TABLE saved_view; Type: ACL; Schema: holdfast; Owner: -

@@ -8,7 +8,7 @@ select s.name, s.cron, s.every, s.tz, s.anchor,
                  offset coalesce(%(newest)s::int, 0)
                   limit 1)),
        s.settled_to,
-       case when s.paused_at is null and s.withdrawn_at is null then least(s.next_at, timestamptz '9999-12-31 00:00:00+00') end
+       case when s.paused_at is null and s.withdrawn_at is null and s.next_at is not null then least(s.next_at, timestamptz '9999-12-31 00:00:00+00') end
   from holdfast.schedule s
  order by case when %(newest)s::int is not null then random() end, s.name
  limit %(schedules)s
