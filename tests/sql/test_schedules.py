@@ -15,9 +15,8 @@ from holdfast.domain.schedule import plan
 from holdfast.domain.states import Status
 from holdfast.store.schedule import fire_schedule, read_due
 from holdfast.testing import ScratchDatabase
-from sql.support import Machine, Row, machine_on
+from sql.support import Machine, machine_on
 from sql.timetables import HOUR, Timetable
-
 
 
 @pytest.fixture

@@ -43,6 +43,7 @@ class Audit:
             yield from self._look_at(within)
         if self.job is None:
             yield from self._guards()
+            yield from self._server()
             yield from self._schedules()
         if self.job is None and self.sample is None:
             yield from self._ask(audit.about_no_job())
@@ -63,24 +64,20 @@ class Audit:
             yield from findings
 
     def _guards(self) -> Iterator[Finding]:
-        by_rule, hygiene, refused, state, found, storage, notifications = audit.look(
-            self.session,
-            [
-                audit.guards_by_rule(),
-                audit.hygiene(at_rest=self.at_rest),
-                audit.refusals(),
-                schema_state(),
-                guards(),
-                overview.storage(),
-                overview.notify_usage(),
-            ],
+        by_rule, refused, state, found = audit.look(
+            self.session, [audit.guards_by_rule(), audit.refusals(), schema_state(), guards()]
         )
         yield from by_rule
+        yield from refused
         yield from judge_schema(state.problem())
         if state.is_current:
             yield from judge_guards(released_guards(), found)
+
+    def _server(self) -> Iterator[Finding]:
+        hygiene, storage, notifications = audit.look_at_server(
+            self.session, [audit.hygiene(at_rest=self.at_rest), overview.storage(), overview.notify_usage()]
+        )
         yield from hygiene
-        yield from refused
         yield from judge_server(storage, notifications)
 
     def _schedules(self) -> Iterator[Finding]:

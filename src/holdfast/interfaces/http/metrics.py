@@ -14,7 +14,16 @@ from holdfast.domain.metrics import Exposition, Metric, gauges
 from holdfast.interfaces.http.access import Access
 from holdfast.interfaces.http.problem import FORBIDDEN, UNAUTHORIZED, Refusal, refusal_of
 from holdfast.store.access import enter
-from holdfast.store.metrics import Duration, Presence, Tally, durations, line_ages, presence, refusals, tallies
+from holdfast.store.metrics import (
+    Duration,
+    Presence,
+    Tally,
+    durations,
+    line_ages,
+    presence,
+    refusals,
+    tallies,
+)
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
