@@ -2165,6 +2165,35 @@ begin
 end $$;
 
 --
+-- Name: doomed_with(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.doomed_with(p_ids uuid[]) RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+begin
+  return query
+  with recursive doomed as (
+    select i.id from unnest(p_ids) as i (id)
+    union
+    select f.id
+      from doomed x
+      cross join lateral (
+        select d.job_id as id from holdfast.dependency d where d.needs = x.id and d.policy = 'cancel'
+        union all
+        select c.id::uuid from holdfast.job c where c.parent_id = x.id and c.status = 'PENDING' offset 0) as f)
+  select x.id
+    from doomed x
+   where x.id <> all (p_ids)
+     and (select j.status = 'PENDING' from holdfast.job j where j.id = x.id);
+end $$;
+
+--
 -- Name: drop_empty_history_partitions(); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -4697,16 +4726,17 @@ begin
 end $$;
 
 --
--- Name: lock_jobs(uuid[], text); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: lock_jobs(uuid[], text, uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.lock_jobs(p_ids uuid[], p_tenant text DEFAULT NULL::text) RETURNS void
+CREATE FUNCTION holdfast.lock_jobs(p_ids uuid[], p_tenant text DEFAULT NULL::text, p_with uuid[] DEFAULT '{}'::uuid[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
   perform from holdfast.job j
-    where j.id = any (p_ids) and (p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant)
+    where j.id = any (p_ids || p_with)
+      and (j.id = any (p_with) or ((p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant)))
     order by j.id
       for no key update;
   perform from holdfast.slot s
@@ -7138,7 +7168,8 @@ begin
     raise exception 'operation % has no chunk %', p_operation, p_nth using errcode = 'HF005';
   end if;
   if v_chunk.finished_at is null then
-    perform holdfast.lock_jobs(v_chunk.jobs, v_operation.tenant);
+    perform holdfast.lock_jobs(v_chunk.jobs, v_operation.tenant,
+      case when v_operation.action = 'cancel' then array(select d from holdfast.doomed_with(v_chunk.jobs) as d) end);
     select coalesce(jsonb_agg(jsonb_build_object('job', t.job, 'why', t.why)) filter (where t.why is not null), '[]')
       into v_refusals
       from (select u.job, holdfast.operate(v_operation, u.job) as why
@@ -12834,6 +12865,12 @@ REVOKE ALL ON FUNCTION holdfast.dispatch_sent(p_id uuid, p_run_ref text, p_run_u
 GRANT ALL ON FUNCTION holdfast.dispatch_sent(p_id uuid, p_run_ref text, p_run_url text) TO holdfast_worker;
 
 --
+-- Name: FUNCTION doomed_with(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.doomed_with(p_ids uuid[]) FROM PUBLIC;
+
+--
 -- Name: FUNCTION drop_empty_history_partitions(); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -13602,10 +13639,10 @@ REVOKE ALL ON FUNCTION holdfast.lock_event(p_name text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.lock_job(p_id uuid) FROM PUBLIC;
 
 --
--- Name: FUNCTION lock_jobs(p_ids uuid[], p_tenant text); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION lock_jobs(p_ids uuid[], p_tenant text, p_with uuid[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.lock_jobs(p_ids uuid[], p_tenant text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION holdfast.lock_jobs(p_ids uuid[], p_tenant text, p_with uuid[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION lock_key(p_id text, p_bound text); Type: ACL; Schema: holdfast; Owner: -
