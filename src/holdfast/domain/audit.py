@@ -144,7 +144,7 @@ RULES: dict[str, Rule] = {
     ),
     "I06": Rule(
         "vacuum keeps up, no snapshot is old, notifications are read",
-        "holdfast doctor says which session, and what to do",
+        "end the transaction (pg_stat_activity, xact_start) or its session, then: vacuum; holdfast doctor shows whether it helped",
     ),
 }
 
