@@ -44,8 +44,8 @@ def table(results: dict[str, Any]) -> str:
     return "\n".join([
         f"# The auditor with {results['jobs']:,} jobs",
         "",
-        f"{results['date']}, commit {results['commit']}, {machine['cores']} cores ({machine['cpu']}), {machine['memory_gb']} GB; "
-        f"the jobs were made in {results['made_seconds']} s.",
+        f"{results['date']}, commit {results['commit']}; the jobs were made in {results['made_seconds']} s.",
+        f"{machine['cores']} cores ({machine['cpu']}), {machine['memory_gb']} GB.",
         "",
         "| what it looks at | seconds |",
         "| --- | ---: |",

@@ -13,7 +13,9 @@ from holdfast.store.guards import guards, released_guards
 
 def broken_rules(connection: psycopg.Connection[Any]) -> list[tuple[str, Any]]:
     """List what is wrong; empty when nothing is."""
-    return _told(connection, audit.about_jobs(audit.EVERYTHING) + audit.about_no_job() + [audit.refusals()]) + left_out(connection)
+    return _told(
+        connection, audit.about_jobs(audit.EVERYTHING) + audit.about_no_job() + [audit.refusals()]
+    ) + left_out(connection)
 
 
 def left_out(connection: psycopg.Connection[Any]) -> list[tuple[str, Any]]:

@@ -148,13 +148,13 @@ def test_a_page_that_the_disk_gave_back_otherwise_is_found(cluster: Cluster) -> 
 def test_an_index_that_lacks_a_row_is_found_at_the_end_of_chaos(cluster: Cluster) -> None:
     if cluster.program("pg_amcheck") is None:
         pytest.skip("NOT RUN: pg_amcheck is not among the server's programs")
-    ready = "update pg_index set indisready = %s where indexrelid = 'holdfast.queue_pkey'::regclass"
+    ready = "update pg_index set indisready = %s::boolean where indexrelid = 'holdfast.queue_pkey'::regclass"
     with machine_on(cluster.url) as machine:
         assert found_at_the_end_of_chaos(cluster) == set()
 
-        machine.run(ready, False)
+        machine.run(ready, "no")
         machine.run("insert into holdfast.queue (name) values ('half')")
-        machine.run(ready, True)
+        machine.run(ready, "yes")
 
     assert found_at_the_end_of_chaos(cluster) == {"pg_amcheck"}
 
