@@ -12,11 +12,11 @@ import pytest
 
 from chaos.cluster import Cluster, make_cluster
 from chaos.rest import clean
-from chaos.world import place_on_disk
 from guarantees.waiting import until
 from holdfast import Holdfast
 from holdfast.domain.health import LONG_TRANSACTION, MANY_DEAD_ROWS
 from holdfast.embedded import throwaway
+from holdfast.embedded.throwaway import place_on_disk
 from holdfast.interfaces.auditing import Audit
 from holdfast.store.connection import Database, Session
 from holdfast.testing import ScratchDatabase
