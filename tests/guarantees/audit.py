@@ -13,7 +13,18 @@ from holdfast.store.guards import guards, released_guards
 
 def broken_rules(connection: psycopg.Connection[Any]) -> list[tuple[str, Any]]:
     """List what is wrong; empty when nothing is."""
-    return _told(connection, audit.about_jobs(audit.EVERYTHING) + audit.about_no_job())
+    return _told(
+        connection, audit.about_jobs(audit.EVERYTHING) + audit.about_no_job() + [audit.refusals()]
+    ) + left_out(connection)
+
+
+def left_out(connection: psycopg.Connection[Any]) -> list[tuple[str, Any]]:
+    """List times of schedules of which nobody knows what became."""
+    found = []
+    for each in perform_sync(connection, audit.timetables()):
+        runs = perform_sync(connection, audit.runs_of(each.name, each.counted_from, 10**9))
+        found += [*each.look(each.counted_from, each.settled_to, runs), *each.look_ahead()]
+    return [(f"{each.code} {each.what}", each.job_id) for each in found]
 
 
 def left_at_rest(connection: psycopg.Connection[Any]) -> list[tuple[str, Any]]:

@@ -6,6 +6,7 @@ from uuid import UUID, uuid4
 from psycopg.types.json import Jsonb
 
 from sql.support import Machine, Row
+from sql.timetables import HOUR, Timetable
 
 TASKS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -156,24 +157,29 @@ class Past:
         self.machine.rows("select * from holdfast.admit_due(100)")
 
     def origins(self) -> None:
-        self.machine.value(
-            "select holdfast.create_schedule(%s)",
-            Jsonb({"name": "nightly", "task": "plain", "every": 3600, "options": {"tenant": "acme"}}),
+        self.schedules()
+        self.ids["scheduled"] = self.machine.value(
+            "select job_id from holdfast.schedule_run where schedule = 'nightly' and outcome = 'fired'"
         )
-        self.machine.run(
-            "update holdfast.schedule set settled_to = settled_to - interval '3 hours', next_at = null"
-        )
-        (row,) = self.machine.rows(
-            "select version, settled_to, date_trunc('second', settled_to + interval '1 hour') as slot from holdfast.schedule"
-        )
-        self.machine.value(
-            "select holdfast.fire_schedule('nightly', %s, %s, %s, '{}', 0, holdfast.clock() + interval '1 hour')",
-            row["version"], row["settled_to"], [row["slot"]],
-        )  # fmt: skip
-        self.ids["scheduled"] = self.machine.value("select job_id from holdfast.schedule_run")
         with self.machine.connection.transaction():
             self.machine.value(
                 "select holdfast.begin_webhook(holdfast.new_id(), 'stripe', 'evt_1', 'paid', 'acme', 'handled', '{}')"
             )
             (born,) = self.machine.enqueue_many([{"task": "plain", "payload": {}, "run_in": 3600}])
         self.ids["delivered"] = born["job_id"]
+
+    def schedules(self) -> None:
+        """Let schedules of each kind have come from some hours ago to now."""
+        timetable = Timetable(self.machine)
+        timings: dict[str, dict[str, Any]] = {
+            "nightly": {"every": HOUR},
+            "late": {"every": HOUR, "missed": "skip"},
+            "owed": {"cron": "*/20 * * * *", "missed": "all"},
+        }
+        for name, timing in timings.items():
+            timetable.create(name, task="plain", options={"tenant": "acme"}, **timing)
+        back = "- interval '4 hours 10 minutes'"
+        self.machine.run(
+            f"update holdfast.schedule set anchor = anchor {back}, settled_to = settled_to {back}, counted_from = counted_from {back}"
+        )
+        timetable.settle()

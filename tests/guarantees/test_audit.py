@@ -17,9 +17,12 @@ from guarantees.shop import fail_once, note
 from holdfast import Holdfast
 from holdfast.embedded import throwaway
 from holdfast.interfaces.auditing import Audit
+from holdfast.store.call import perform_sync
 from holdfast.store.connection import Database, Session
+from holdfast.store.metrics import refusals
 from holdfast.testing import ScratchDatabase, TestServer
-from sql.support import machine_on, until_somebody_waits
+from sql.asking import asked
+from sql.support import machine_on, refused, until_somebody_waits
 
 GUARDED = (
     "job", "job_history", "attempt", "step", "activity", "approval", "approver", "approval_decision", "feed", "schedule_run",
@@ -125,6 +128,15 @@ CORRUPTIONS: list[tuple[str, str, str]] = [
     ("F03", "a worker goes that holds a job", "delete from holdfast.worker where id = %(worker)s"),
     ("F04", "a run of a schedule goes", "delete from holdfast.schedule_run"),
     ("F04", "a schedule is set back", "update holdfast.schedule set settled_to = settled_to - interval '2 hours'"),
+    ("F04", "a time that was passed over is forgotten", "delete from holdfast.schedule_run where schedule = 'late'"),
+    ("F04", "a stretch of missed times is cut short", """
+     update holdfast.schedule_run set last_slot = slot, times = 1 where schedule = 'nightly' and outcome = 'missed'"""),
+    ("F04", "a time in the middle goes with its job's word for it", """
+     update holdfast.job set requested_by = 'ann' where metadata ->> 'schedule' = 'owed';
+     delete from holdfast.schedule_run r where r.slot = (select min(slot) + interval '40 minutes' from holdfast.schedule_run where schedule = 'owed')"""),
+    ("F04", "a schedule is set forward", """
+     update holdfast.schedule set settled_to = settled_to + interval '2 hours', next_at = null where name = 'late'"""),
+    ("F04", "a schedule waits for ever", "update holdfast.schedule set next_at = 'infinity' where name = 'owed'"),
     ("F04", "a time fires twice", """
      alter table holdfast.schedule_run drop constraint schedule_run_pkey;
      insert into holdfast.schedule_run select * from holdfast.schedule_run"""),
@@ -312,6 +324,38 @@ def test_a_session_that_forgot_its_transaction_and_one_that_waits_are_found(
         waits.result()
 
         assert found == {"I01", "I03"}
+
+
+REFUSED = {
+    "an illegal move": "update holdfast.job set status = 'COMPLETED' where status = 'PENDING'",
+    "a claim without an id": "update holdfast.job set status = 'RUNNING', claim_order = null, holder = gen_random_uuid() where status = 'PENDING'",
+    "a change of what has ended": "update holdfast.job set label = 'x' where status = 'CANCELLED'",
+    "a counter": "update holdfast.job set attempt = 7 where status = 'PENDING'",
+    "columns that do not fit": "update holdfast.job set status = 'CANCELLED', reason = 'x' where status = 'PENDING'",
+    "a payload": "update holdfast.job set payload = '{\"n\": 2}' where status = 'PENDING'",
+    "a birth": "insert into holdfast.job (id, task, payload, attempt, claim_order) values (holdfast.new_id(), 't', '{}', 1, now())",
+    "an approval that nobody gave": "update holdfast.job set status = 'RUNNING', approval_id = null, holder = gen_random_uuid(), claim_id = gen_random_uuid() where status = 'WAITING_FOR_APPROVAL'",
+    "history": "delete from holdfast.job_history",
+    "a job that has not ended": "delete from holdfast.job where status = 'PENDING'",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("attempt", REFUSED.values(), ids=REFUSED)
+def test_what_a_guard_refused_is_counted_and_found(holdfast_db: ScratchDatabase, attempt: str) -> None:
+    with machine_on(holdfast_db.owner_url) as machine:
+        machine.register()
+        cancelled = machine.enqueue()
+        machine.value("select holdfast.cancel(%s)", cancelled)
+        asked(machine)
+        machine.enqueue()
+        assert codes(broken_rules(machine.connection)) == set()
+
+        assert refused(machine, attempt) in {"HF001", "HF003"}
+
+        assert codes(broken_rules(machine.connection)) == {"I05"}
+        assert perform_sync(machine.connection, refusals()) == 1
+        machine.run("alter sequence holdfast.refusal restart")
+        assert codes(broken_rules(machine.connection)) == set()
 
 
 def test_a_prepared_transaction_that_nobody_ended_is_found() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 import psycopg
+import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -71,6 +72,15 @@ async def test_a_scrape_says_what_happened(
     assert 100 <= (value(told, "holdfast_queue_oldest_seconds", queue="default")) < 200
     assert value(told, "holdfast_approvals_pending") == 1
     assert value(told, "holdfast_workers") == 0
+    assert value(told, "holdfast_refused_writes", "holdfast_refused_writes_total") == 0
+
+
+async def test_what_a_guard_refused_is_told(calling: Calling, owner: psycopg.Connection) -> None:
+    for _ in range(2):
+        with pytest.raises(psycopg.Error):
+            owner.execute("truncate holdfast.job")
+
+    assert value(await scraped(calling), "holdfast_refused_writes", "holdfast_refused_writes_total") == 2
 
 
 async def test_histograms_are_exact_and_outlive_the_minutes(

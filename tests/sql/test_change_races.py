@@ -7,13 +7,14 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase, TestServer
 from sql.asking import ask as ask_of
 from sql.gates import admit, held, limited, slots
 from sql.racing import Side, copy_of, prepared, race
-from sql.support import Machine, machine_on, until_somebody_waits
+from sql.support import Machine, Row, machine_on, until_somebody_waits
 
 MANY = 300
 ALL = "select j.id::uuid as job_id, j.seq from holdfast.job j"
@@ -169,6 +170,40 @@ def test_two_operations_whose_jobs_hold_what_each_others_waiters_need_do_not_dea
         blocker.commit()
 
         assert [first.result(), second.result()] == ["[(2, 0)]", "[(2, 0)]"]
+
+
+def _child(machine: Machine, parent: Row) -> UUID:
+    jobs = Jsonb([{"task": "t", "payload": {}}])
+    (made,) = machine.ask("enqueue_children", parent, "parts", "", jobs, None)["enqueue_children"]
+    return UUID(str(made))
+
+
+@pytest.mark.parametrize("tie", ["children", "followers"])
+def test_two_operations_that_cancel_what_hangs_on_each_others_jobs_do_not_deadlock(
+    two: Machine, holdfast_db: ScratchDatabase, tie: str
+) -> None:
+    one, other = two.enqueue(), two.enqueue()
+    if tie == "children":
+        claimed = {row["id"]: row for row in two.claim(two.worker())}
+        of_one, of_other = (_child(two, claimed[parent]) for parent in (one, other))
+    else:
+        of_one, of_other = (
+            two.enqueue_many([{"task": "t", "payload": {}, "after": [str(needed)]}])[0]["job_id"]
+            for needed in (one, other)
+        )
+    first = _chunk(two, "cancel", [one, of_other])
+    second = _chunk(two, "cancel", [other, of_one])
+
+    with meanwhile(holdfast_db) as (blocker, ask):
+        # Whoever has locked its jobs stops here, before it touches one.
+        blocker.execute("lock table holdfast.slot in exclusive mode")
+        waits = ask("select done, skipped from holdfast.run_chunk(%s, 1)", first)
+        until_somebody_waits(holdfast_db, 1)
+        waits_too = ask("select done, skipped from holdfast.run_chunk(%s, 1)", second)
+        until_somebody_waits(holdfast_db, 2)
+        blocker.commit()
+
+        assert [waits.result(), waits_too.result()] == ["[(2, 0)]", "[(1, 1)]"]
 
 
 def test_approvals_given_together_do_not_deadlock_with_what_frees_and_takes_slots(

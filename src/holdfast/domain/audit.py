@@ -78,7 +78,11 @@ RULES: dict[str, Rule] = {
         "keep both tenants from it (pause the task) and find out who wrote it: " + _TAMPERED,
     ),
     "F03": Rule("nothing belongs to a job, an approval or a holder that is not there", _OURS),
-    "F04": Rule("a time of a schedule fires once, and what fired is its job", _OURS),
+    "F04": Rule(
+        "a time of a schedule fires once or is written down as passed over, and what fired is its job",
+        "if workers and this process do not have the same time zone data, or read the line differently (another release), "
+        "this is the trace of that; otherwise " + _OURS,
+    ),
     "F05": Rule(
         "who has ended, or never may, holds no slot, no start and no wait",
         _OURS + "; until then the slot is taken: delete its row as the owner",
@@ -133,9 +137,14 @@ RULES: dict[str, Rule] = {
         "no checksum failed",
         "the disk or its cable lies: take a backup now, run pg_amcheck, and move to another disk",
     ),
+    "I05": Rule(
+        "no guard of the tables had to refuse a write",
+        "nothing was written, and yet somebody wrote past the functions, or a function is wrong: the server's log has the statement "
+        "(HF001, HF003); once that is understood, count anew as the owner: alter sequence holdfast.refusal restart",
+    ),
     "I06": Rule(
         "vacuum keeps up, no snapshot is old, notifications are read",
-        "holdfast doctor says which session, and what to do",
+        "end the transaction (pg_stat_activity, xact_start) or its session, then: vacuum; holdfast doctor shows whether it helped",
     ),
 }
 

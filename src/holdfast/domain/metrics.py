@@ -36,8 +36,22 @@ APPROVALS_PENDING = Metric(
     "holdfast_approvals_pending", "gauge", "Approvals that nobody has decided; 10000 is: or more."
 )
 WORKERS = Metric("holdfast_workers", "gauge", "Workers that live.")
+REFUSED_WRITES = Metric(
+    "holdfast_refused_writes_total",
+    "counter",
+    "Writes that a guard of the tables refused; Holdfast itself makes none.",
+)
 
-METRICS = (JOBS_TOTAL, JOBS_PRESENT, QUEUE_OLDEST, JOB_WAIT, JOB_RUN, APPROVALS_PENDING, WORKERS)
+METRICS = (
+    JOBS_TOTAL,
+    JOBS_PRESENT,
+    QUEUE_OLDEST,
+    JOB_WAIT,
+    JOB_RUN,
+    APPROVALS_PENDING,
+    WORKERS,
+    REFUSED_WRITES,
+)
 
 # Two doublings apart, from a millisecond to 19 hours; what is longer is in +Inf alone.
 BOUNDS = tuple(4**k / 1000 for k in range(14))

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from holdfast.domain.audit import Finding
 from holdfast.domain.audit_guards import judge_guards, judge_schema, judge_server
 from holdfast.domain.audit_sums import Sums
+from holdfast.domain.audit_times import Ran, Timetable
 from holdfast.runtime import chance
 from holdfast.store import audit, overview
 from holdfast.store.audit import EVERYTHING, Place, Range
@@ -18,7 +20,9 @@ from holdfast.store.migrate import schema_state
 
 SLICE = 5000  # jobs: a few tenths of a second
 EVENTS = 20_000
-SAMPLE = 200  # jobs in each place that a sample looks at
+SAMPLE = 200  # jobs in each place that a sample looks at, and runs of each schedule
+SCHEDULES = 100  # at once, and in a sample at most
+RUNS = 5000
 
 
 @dataclass(slots=True)
@@ -39,6 +43,8 @@ class Audit:
             yield from self._look_at(within)
         if self.job is None:
             yield from self._guards()
+            yield from self._server()
+            yield from self._schedules()
         if self.job is None and self.sample is None:
             yield from self._ask(audit.about_no_job())
             yield from self._feed()
@@ -58,23 +64,36 @@ class Audit:
             yield from findings
 
     def _guards(self) -> Iterator[Finding]:
-        by_rule, hygiene, state, found, storage, notifications = audit.look(
-            self.session,
-            [
-                audit.guards_by_rule(),
-                audit.hygiene(at_rest=self.at_rest),
-                schema_state(),
-                guards(),
-                overview.storage(),
-                overview.notify_usage(),
-            ],
+        by_rule, refused, state, found = audit.look(
+            self.session, [audit.guards_by_rule(), audit.refusals(), schema_state(), guards()]
         )
         yield from by_rule
+        yield from refused
         yield from judge_schema(state.problem())
         if state.is_current:
             yield from judge_guards(released_guards(), found)
+
+    def _server(self) -> Iterator[Finding]:
+        hygiene, storage, notifications = audit.look_at_server(
+            self.session, [audit.hygiene(at_rest=self.at_rest), overview.storage(), overview.notify_usage()]
+        )
         yield from hygiene
         yield from judge_server(storage, notifications)
+
+    def _schedules(self) -> Iterator[Finding]:
+        """Walk along the times of schedules, many at once, each as far as it has runs; a sample looks at the newest of some."""
+        some = (None, None) if self.sample is None else (SCHEDULES, SAMPLE)
+        known: list[Timetable] = self._one(audit.timetables(*some))
+        for first in range(0, len(known), SCHEDULES):
+            ahead = [(each, each.counted_from) for each in known[first : first + SCHEDULES]]
+            for each, _ in ahead:
+                yield from each.look_ahead()
+            while ahead:
+                pages = audit.look(self.session, [audit.runs_of(each.name, at, RUNS) for each, at in ahead])
+                walked = [(each, at, page) for (each, at), page in zip(ahead, pages, strict=True)]
+                for each, at, page in walked:
+                    yield from each.look(at, _reaches(each, page), page)
+                ahead = [(each, _reaches(each, page)) for each, _, page in walked if len(page) == RUNS]
 
     def _feed(self) -> Iterator[Finding]:
         """Walk along the feed, each slice beginning with the last event of the one before."""
@@ -134,6 +153,11 @@ class Audit:
     def _one(self, call: Call[Any]) -> Any:
         (answer,) = audit.look(self.session, [call])
         return answer
+
+
+def _reaches(schedule: Timetable, page: Sequence[Ran]) -> datetime:
+    """Say how far a page of runs goes: to the last of them, or to the end when there are no more."""
+    return max(run.last_slot for run in page) if len(page) == RUNS else schedule.settled_to
 
 
 def _before(id_: UUID) -> UUID:

@@ -12,6 +12,7 @@ from holdfast.domain.metrics import (
     JOBS_PRESENT,
     JOBS_TOTAL,
     QUEUE_OLDEST,
+    REFUSED_WRITES,
     WORKERS,
 )
 
@@ -75,6 +76,8 @@ RULES = (
          "One job in twenty of queue {{ $labels.queue }} starts more than {{ $value | humanizeDuration }} late."),
     Rule("HoldfastApprovalsWait", f"min_over_time({APPROVALS_PENDING.name}[1d]) > 0", "0m", "info",
          "There has been an undecided approval at every moment of the last day."),
+    Rule("HoldfastGuardRefused", f"increase({REFUSED_WRITES.name}[1h]) > 0", "0m", "warning",
+         "A guard of the tables refused what Holdfast itself never writes: holdfast audit says what to do (I05)."),
 )  # fmt: skip
 
 

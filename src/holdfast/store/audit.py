@@ -1,6 +1,6 @@
 """The auditor's reads: ranges of jobs with all that belongs to them, each in one snapshot, and what is about no job."""
 
-from datetime import date
+from datetime import date, datetime
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
@@ -8,6 +8,7 @@ from psycopg import IsolationLevel
 
 from holdfast.domain.audit import EDGES, SECRET_PATTERN, Finding
 from holdfast.domain.audit_sums import Amounts
+from holdfast.domain.audit_times import Ran, Timetable
 from holdfast.store.call import Call, Row, nothing, query, single, statement
 from holdfast.store.connection import Session
 
@@ -60,6 +61,20 @@ def about_no_job() -> list[Call[list[Finding]]]:
     return [query(name, _read) for name in _ABOUT_NO_JOB]
 
 
+def timetables(schedules: int | None = None, newest: int | None = None) -> Call[list[Timetable]]:
+    """List schedules with what of their times can be compared: all of it, or of some the newest runs."""
+    return query(
+        "audit_timetables", lambda rows: [Timetable(*row) for row in rows], schedules=schedules, newest=newest
+    )
+
+
+def runs_of(schedule: str, after: datetime, runs: int) -> Call[list[Ran]]:
+    """Read what became of a schedule's times behind a moment."""
+    return query(
+        "audit_runs", lambda rows: [Ran(*row) for row in rows], schedule=schedule, after=after, runs=runs
+    )
+
+
 def guards_by_rule() -> Call[list[Finding]]:
     """Look at what must be so of triggers, functions, rights and row security, whatever the release."""
     return statement("audit_guards", _read)
@@ -68,6 +83,11 @@ def guards_by_rule() -> Call[list[Finding]]:
 def hygiene(*, at_rest: bool, idle: float = IDLE_SECONDS) -> Call[list[Finding]]:
     """Look at what is left behind on the server, as far as this login may see."""
     return statement("audit_hygiene", _read, at_rest=at_rest, idle=idle)
+
+
+def refusals() -> Call[list[Finding]]:
+    """Look whether a guard ever had to refuse what no function asks for."""
+    return query("audit_refusals", _read)
 
 
 def told(within: Range) -> Call[list[Finding]]:
@@ -172,9 +192,17 @@ def bounds() -> Call[None]:
 
 def look(session: Session, calls: list[Call[Any]]) -> list[Any]:
     """Ask all of it of one snapshot, which is let go at once; nothing can be written in it, and no statement takes for ever."""
+    return _look(session, [bounds(), statement("enter_all", nothing)], calls)
+
+
+def look_at_server(session: Session, calls: list[Call[Any]]) -> list[Any]:
+    """Ask in the same way as who logged in: the role that sees every tenant's rows does not see other logins' sessions."""
+    return _look(session, [bounds()], calls)
+
+
+def _look(session: Session, before: list[Call[Any]], calls: list[Call[Any]]) -> list[Any]:
     connection = session.connection()
     connection.isolation_level = IsolationLevel.REPEATABLE_READ
     connection.read_only = True
-    before: list[Call[Any]] = [bounds(), statement("enter_all", nothing)]
     asked = session.perform_together([*before, *calls], STATEMENT_SECONDS * (len(calls) + 1))
     return asked[len(before) :]

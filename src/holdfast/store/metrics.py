@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from holdfast.domain.health import COUNT_CAP
-from holdfast.store.call import Call, query
+from holdfast.store.call import Call, query, single
 
 
 class Tally(NamedTuple):
@@ -52,3 +52,8 @@ def line_ages() -> Call[dict[str, float]]:
 def presence() -> Call[Presence]:
     """Count live workers, and open approvals up to the cap."""
     return query("presence", lambda rows: Presence(*rows[0]), cap=COUNT_CAP)
+
+
+def refusals() -> Call[int]:
+    """Say how often a guard of the tables refused a write."""
+    return query("refusals", single)

@@ -14,7 +14,16 @@ from holdfast.domain.metrics import Exposition, Metric, gauges
 from holdfast.interfaces.http.access import Access
 from holdfast.interfaces.http.problem import FORBIDDEN, UNAUTHORIZED, Refusal, refusal_of
 from holdfast.store.access import enter
-from holdfast.store.metrics import Duration, Presence, Tally, durations, line_ages, presence, tallies
+from holdfast.store.metrics import (
+    Duration,
+    Presence,
+    Tally,
+    durations,
+    line_ages,
+    presence,
+    refusals,
+    tallies,
+)
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
@@ -32,10 +41,13 @@ async def _read(app: "Holdfast", access: Access, request: Request) -> str:
         await transaction.perform(enter(principal.sees))
         tallied, lasted = await transaction.perform(tallies()), await transaction.perform(durations())
         ages, present = await transaction.perform(line_ages()), await transaction.perform(presence())
-    return write(tallied, lasted, ages, present)
+        refused = await transaction.perform(refusals())
+    return write(tallied, lasted, ages, present, refused)
 
 
-def write(tallied: list[Tally], lasted: list[Duration], ages: dict[str, float], present: Presence) -> str:
+def write(
+    tallied: list[Tally], lasted: list[Duration], ages: dict[str, float], present: Presence, refused: int
+) -> str:
     """Write everything down."""
     text = Exposition()
     states = [({"state": one.state, "queue": one.queue, "task": one.task}, one) for one in tallied]
@@ -46,6 +58,7 @@ def write(tallied: list[Tally], lasted: list[Duration], ages: dict[str, float], 
     _histograms(names.JOB_RUN, (one for one in lasted if one.what == "run"), text)
     gauges(names.APPROVALS_PENDING, [({}, present.approvals)], text)
     gauges(names.WORKERS, [({}, present.workers)], text)
+    gauges(names.REFUSED_WRITES, [({}, refused)], text)
     return text.text
 
 

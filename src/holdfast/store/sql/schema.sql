@@ -1781,6 +1781,17 @@ CREATE FUNCTION holdfast.copies_payload_of(p_job uuid, p_origin uuid) RETURNS bo
 $$;
 
 --
+-- Name: count_refusal(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.count_refusal() RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select nextval('holdfast.refusal')
+$$;
+
+--
 -- Name: count_running(text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -2151,6 +2162,35 @@ begin
     perform holdfast.note(v_run.job_id, 'dispatch.sent', 'executor:' || v_run.executor,
                           jsonb_strip_nulls(jsonb_build_object('attempt', v_run.attempt, 'try', v_run.tries, 'run', p_run_ref)));
   end if;
+end $$;
+
+--
+-- Name: doomed_with(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.doomed_with(p_ids uuid[]) RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+begin
+  return query
+  with recursive doomed as (
+    select i.id from unnest(p_ids) as i (id)
+    union
+    select f.id
+      from doomed x
+      cross join lateral (
+        select d.job_id as id from holdfast.dependency d where d.needs = x.id and d.policy = 'cancel'
+        union all
+        select c.id::uuid from holdfast.job c where c.parent_id = x.id and c.status = 'PENDING' offset 0) as f)
+  select x.id
+    from doomed x
+   where x.id <> all (p_ids)
+     and (select j.status = 'PENDING' from holdfast.job j where j.id = x.id);
 end $$;
 
 --
@@ -2923,6 +2963,7 @@ CREATE TABLE holdfast.schedule (
     withdrawn_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
+    counted_from timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT schedule_goes_forward CHECK ((next_at > settled_to)),
     CONSTRAINT schedule_has_a_cron_line_or_an_interval CHECK (((cron IS NULL) <> (every IS NULL))),
     CONSTRAINT schedule_interval_is_positive CHECK ((every > '00:00:00'::interval))
@@ -3423,6 +3464,7 @@ CREATE FUNCTION holdfast.guard_move() RETURNS trigger
     AS $$
 begin
   if not holdfast.is_legal(old.status, new.status) then
+    perform holdfast.count_refusal();
     raise exception 'job % cannot move from % to %', old.id, old.status, new.status
       using errcode = 'HF001',
             hint = case when holdfast.is_terminal(old.status) then 'A terminal job stays as it is; retry it as a new job.'
@@ -3434,6 +3476,7 @@ begin
   new.key_held := old.key_held and new.key_held;   -- a key is given up or kept, never taken again
   if new.status = 'RUNNING' then
     if new.claim_id is null or new.claim_id is not distinct from old.claim_id then
+      perform holdfast.count_refusal();
       raise exception 'job % was claimed without a claim id of its own', old.id using errcode = 'HF001';
     end if;
     new.attempt := old.attempt + 1;
@@ -3467,10 +3510,12 @@ CREATE FUNCTION holdfast.guard_removal() RETURNS trigger
     AS $$
 begin
   if current_setting('holdfast.retention', true) is distinct from pg_current_xact_id()::text then
+    perform holdfast.count_refusal();
     raise exception '%', tg_argv[0] using errcode = 'HF003', hint = 'Set a retention on the task; holdfast.upkeep() removes what is older.';
   end if;
   if tg_table_name = 'job' then   -- a condition of its own: no other table's row has a status to look at
     if not holdfast.is_terminal(old.status) then
+      perform holdfast.count_refusal();
       raise exception 'job % is % and has not ended: retention is for terminal jobs', old.id, old.status using errcode = 'HF003';
     end if;
   end if;
@@ -3493,6 +3538,7 @@ begin
     new.came_from := null;
     -- Compared byte by byte: 1.0 and 1.00 are equal JSON, and yet a rewritten result.
     if new *<> old then
+      perform holdfast.count_refusal();
       raise exception 'job % is % and never changes again', old.id, old.status using errcode = 'HF001';
     end if;
     return new;
@@ -3500,6 +3546,7 @@ begin
   new.came_from := null;
   if (new.attempt, new.seq, new.claim_id, new.retry_count, new.crash_count, new.ready_at, new.started_at, new.finished_at)
      is distinct from (old.attempt, old.seq, old.claim_id, old.retry_count, old.crash_count, old.ready_at, old.started_at, old.finished_at) then
+    perform holdfast.count_refusal();
     raise exception 'job %: attempt, seq, claim, counters and times change only with its status', old.id using errcode = 'HF001';
   end if;
   new.updated_at := greatest(holdfast.clock(), old.updated_at);
@@ -4679,16 +4726,17 @@ begin
 end $$;
 
 --
--- Name: lock_jobs(uuid[], text); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: lock_jobs(uuid[], text, uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.lock_jobs(p_ids uuid[], p_tenant text DEFAULT NULL::text) RETURNS void
+CREATE FUNCTION holdfast.lock_jobs(p_ids uuid[], p_tenant text DEFAULT NULL::text, p_with uuid[] DEFAULT '{}'::uuid[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
   perform from holdfast.job j
-    where j.id = any (p_ids) and (p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant)
+    where j.id = any (p_ids || p_with)
+      and (j.id = any (p_with) or ((p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant)))
     order by j.id
       for no key update;
   perform from holdfast.slot s
@@ -5999,16 +6047,19 @@ begin
     raise exception 'schedule %: task % is not registered in this database', quote_literal(p_definition ->> 'name'), quote_literal(p_definition ->> 'task')
       using errcode = 'HF004', hint = 'Start a worker that has it (holdfast -a module:app worker), or check the name.';
   end if;
-  insert into holdfast.schedule as old (name, task, payload, options, cron, every, tz, anchor, missed, overlap, declared, settled_to, created_at, updated_at)
+  insert into holdfast.schedule as old (name, task, payload, options, cron, every, tz, anchor, missed, overlap, declared, settled_to, counted_from,
+         created_at, updated_at)
   select d.name, d.task, coalesce(d.payload, '{}'), coalesce(d.options, '{}'), d.cron, make_interval(secs => d.every), coalesce(d.tz, 'UTC'), v_anchor,
-         coalesce(d.missed, 'one'), coalesce(d.overlap, 'allow'), p_declared, v_now, v_now, v_now
+         coalesce(d.missed, 'one'), coalesce(d.overlap, 'allow'), p_declared, v_now, v_now, v_now, v_now
     from jsonb_to_record(p_definition) as d (name text, task text, payload jsonb, options jsonb, cron text, every float8, tz text, missed text, overlap text)
   on conflict (name) do update
      set task = excluded.task, payload = excluded.payload, options = excluded.options, missed = excluded.missed, overlap = excluded.overlap,
          cron = excluded.cron, every = excluded.every, tz = excluded.tz, declared = excluded.declared, withdrawn_at = null, updated_at = v_now,
          version = old.version + 1,
          anchor = case when old.every is distinct from excluded.every then excluded.anchor else old.anchor end,
-         (settled_to, next_at) = (select case when same.timing then old.settled_to else greatest(old.settled_to, v_now) end,
+         (settled_to, counted_from, next_at) =
+                                 (select case when same.timing then old.settled_to else greatest(old.settled_to, v_now) end,
+                                         case when same.timing then old.counted_from else greatest(old.settled_to, v_now) end,
                                          case when same.timing then old.next_at end
                                     from (select old.withdrawn_at is null
                                              and (old.cron, old.every, old.tz) is not distinct from (excluded.cron, excluded.every, excluded.tz)) as same (timing))
@@ -6302,6 +6353,7 @@ begin
       or b.created_at not between holdfast.clock() - (clock_timestamp() - statement_timestamp()) and holdfast.clock()
    limit 1;
   if found then
+    perform holdfast.count_refusal();
     raise exception 'job % must be born PENDING, unclaimed and with the clock''s own times', v_wrong
       using errcode = 'HF001', hint = 'Leave status, attempt, seq, counters and times to their defaults, or call holdfast.enqueue.';
   end if;
@@ -6387,6 +6439,7 @@ CREATE FUNCTION holdfast.refuse() RETURNS trigger
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
+  perform holdfast.count_refusal();
   raise exception '%', tg_argv[0] using errcode = 'HF003';
 end $$;
 
@@ -6423,6 +6476,7 @@ CREATE FUNCTION holdfast.refuse_rule(p_job uuid, p_status holdfast.job_status, p
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 begin
+  perform holdfast.count_refusal();
   raise exception 'job % cannot be % like this: %', p_job, p_status, p_rule using errcode = 'HF001';
 end $$;
 
@@ -6832,7 +6886,8 @@ declare
   v_was_paused boolean := (holdfast.find_schedule(p_name)).paused_at is not null;
 begin
   update holdfast.schedule s
-     set paused_at = null, paused_by = null, reason = null, settled_to = greatest(s.settled_to, v_now), next_at = null, updated_at = v_now
+     set paused_at = null, paused_by = null, reason = null, settled_to = greatest(s.settled_to, v_now),
+         counted_from = greatest(s.settled_to, v_now), next_at = null, updated_at = v_now
    where s.name = p_name and v_was_paused;
   return v_was_paused;
 end $$;
@@ -7113,7 +7168,8 @@ begin
     raise exception 'operation % has no chunk %', p_operation, p_nth using errcode = 'HF005';
   end if;
   if v_chunk.finished_at is null then
-    perform holdfast.lock_jobs(v_chunk.jobs, v_operation.tenant);
+    perform holdfast.lock_jobs(v_chunk.jobs, v_operation.tenant,
+      case when v_operation.action = 'cancel' then array(select d from holdfast.doomed_with(v_chunk.jobs) as d) end);
     select coalesce(jsonb_agg(jsonb_build_object('job', t.job, 'why', t.why)) filter (where t.why is not null), '[]')
       into v_refusals
       from (select u.job, holdfast.operate(v_operation, u.job) as why
@@ -8116,6 +8172,7 @@ begin
     return null;
   end if;
   if v_gate.decided_at is null then
+    perform holdfast.count_refusal();
     raise exception 'job % waits for approval %, which nobody has decided', p_job, v_gate.id
       using errcode = 'HF001', hint = 'Decide it (holdfast approval approve or deny), or cancel the job.';
   end if;
@@ -9177,6 +9234,17 @@ CREATE TABLE holdfast.rate_wait (
     key text NOT NULL COLLATE pg_catalog."C",
     next_at timestamp with time zone NOT NULL
 );
+
+--
+-- Name: refusal; Type: SEQUENCE; Schema: holdfast; Owner: -
+--
+
+CREATE SEQUENCE holdfast.refusal
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
 
 --
 -- Name: request; Type: TABLE; Schema: holdfast; Owner: -
@@ -12662,6 +12730,12 @@ REVOKE ALL ON FUNCTION holdfast.copies_payload_of(p_job uuid, p_origin uuid) FRO
 GRANT ALL ON FUNCTION holdfast.copies_payload_of(p_job uuid, p_origin uuid) TO holdfast_worker;
 
 --
+-- Name: FUNCTION count_refusal(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.count_refusal() FROM PUBLIC;
+
+--
 -- Name: FUNCTION count_running(p_queue text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -12789,6 +12863,12 @@ GRANT ALL ON FUNCTION holdfast.dispatch_failed(p_id uuid, p_try integer, p_error
 
 REVOKE ALL ON FUNCTION holdfast.dispatch_sent(p_id uuid, p_run_ref text, p_run_url text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.dispatch_sent(p_id uuid, p_run_ref text, p_run_url text) TO holdfast_worker;
+
+--
+-- Name: FUNCTION doomed_with(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.doomed_with(p_ids uuid[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION drop_empty_history_partitions(); Type: ACL; Schema: holdfast; Owner: -
@@ -13559,10 +13639,10 @@ REVOKE ALL ON FUNCTION holdfast.lock_event(p_name text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.lock_job(p_id uuid) FROM PUBLIC;
 
 --
--- Name: FUNCTION lock_jobs(p_ids uuid[], p_tenant text); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION lock_jobs(p_ids uuid[], p_tenant text, p_with uuid[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.lock_jobs(p_ids uuid[], p_tenant text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION holdfast.lock_jobs(p_ids uuid[], p_tenant text, p_with uuid[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION lock_key(p_id text, p_bound text); Type: ACL; Schema: holdfast; Owner: -
@@ -14807,6 +14887,13 @@ GRANT SELECT ON TABLE holdfast.rate_slot TO holdfast_unbound;
 
 GRANT SELECT ON TABLE holdfast.rate_wait TO holdfast_api;
 GRANT SELECT ON TABLE holdfast.rate_wait TO holdfast_unbound;
+
+--
+-- Name: SEQUENCE refusal; Type: ACL; Schema: holdfast; Owner: -
+--
+
+GRANT SELECT ON SEQUENCE holdfast.refusal TO holdfast_api;
+GRANT SELECT ON SEQUENCE holdfast.refusal TO holdfast_unbound;
 
 --
 -- Name: TABLE saved_view; Type: ACL; Schema: holdfast; Owner: -

@@ -51,9 +51,16 @@ return case
     when (p_key is null) <> (p_key_scope is null) or (p_key is null and p_key_held) then 'a key has a scope, and only a key can be held'
   end;
 
+-- Counts what a guard is about to refuse: nothing that Holdfast itself does comes to that. A number stays given when all else is taken back.
+create or replace function holdfast.count_refusal() returns void
+language sql set search_path = pg_catalog, holdfast, pg_temp as $$
+  select nextval('holdfast.refusal')
+$$;
+
 create or replace function holdfast.refuse_rule(p_job uuid, p_status holdfast.job_status, p_rule text) returns void
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
+  perform holdfast.count_refusal();
   raise exception 'job % cannot be % like this: %', p_job, p_status, p_rule using errcode = 'HF001';
 end $$;
 
@@ -74,6 +81,7 @@ create or replace function holdfast.guard_move() returns trigger
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
   if not holdfast.is_legal(old.status, new.status) then
+    perform holdfast.count_refusal();
     raise exception 'job % cannot move from % to %', old.id, old.status, new.status
       using errcode = 'HF001',
             hint = case when holdfast.is_terminal(old.status) then 'A terminal job stays as it is; retry it as a new job.'
@@ -85,6 +93,7 @@ begin
   new.key_held := old.key_held and new.key_held;   -- a key is given up or kept, never taken again
   if new.status = 'RUNNING' then
     if new.claim_id is null or new.claim_id is not distinct from old.claim_id then
+      perform holdfast.count_refusal();
       raise exception 'job % was claimed without a claim id of its own', old.id using errcode = 'HF001';
     end if;
     new.attempt := old.attempt + 1;
@@ -119,6 +128,7 @@ begin
     new.came_from := null;
     -- Compared byte by byte: 1.0 and 1.00 are equal JSON, and yet a rewritten result.
     if new *<> old then
+      perform holdfast.count_refusal();
       raise exception 'job % is % and never changes again', old.id, old.status using errcode = 'HF001';
     end if;
     return new;
@@ -126,6 +136,7 @@ begin
   new.came_from := null;
   if (new.attempt, new.seq, new.claim_id, new.retry_count, new.crash_count, new.ready_at, new.started_at, new.finished_at)
      is distinct from (old.attempt, old.seq, old.claim_id, old.retry_count, old.crash_count, old.ready_at, old.started_at, old.finished_at) then
+    perform holdfast.count_refusal();
     raise exception 'job %: attempt, seq, claim, counters and times change only with its status', old.id using errcode = 'HF001';
   end if;
   new.updated_at := greatest(holdfast.clock(), old.updated_at);
@@ -136,6 +147,7 @@ end $$;
 create or replace function holdfast.refuse() returns trigger
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
+  perform holdfast.count_refusal();
   raise exception '%', tg_argv[0] using errcode = 'HF003';
 end $$;
 
@@ -144,10 +156,12 @@ create or replace function holdfast.guard_removal() returns trigger
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
   if current_setting('holdfast.retention', true) is distinct from pg_current_xact_id()::text then
+    perform holdfast.count_refusal();
     raise exception '%', tg_argv[0] using errcode = 'HF003', hint = 'Set a retention on the task; holdfast.upkeep() removes what is older.';
   end if;
   if tg_table_name = 'job' then   -- a condition of its own: no other table's row has a status to look at
     if not holdfast.is_terminal(old.status) then
+      perform holdfast.count_refusal();
       raise exception 'job % is % and has not ended: retention is for terminal jobs', old.id, old.status using errcode = 'HF003';
     end if;
   end if;
@@ -170,6 +184,7 @@ begin
       or b.created_at not between holdfast.clock() - (clock_timestamp() - statement_timestamp()) and holdfast.clock()
    limit 1;
   if found then
+    perform holdfast.count_refusal();
     raise exception 'job % must be born PENDING, unclaimed and with the clock''s own times', v_wrong
       using errcode = 'HF001', hint = 'Leave status, attempt, seq, counters and times to their defaults, or call holdfast.enqueue.';
   end if;

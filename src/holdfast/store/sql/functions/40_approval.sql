@@ -65,6 +65,7 @@ begin
     return null;
   end if;
   if v_gate.decided_at is null then
+    perform holdfast.count_refusal();
     raise exception 'job % waits for approval %, which nobody has decided', p_job, v_gate.id
       using errcode = 'HF001', hint = 'Decide it (holdfast approval approve or deny), or cancel the job.';
   end if;

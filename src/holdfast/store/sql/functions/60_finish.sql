@@ -153,13 +153,39 @@ begin
   return v_job;
 end $$;
 
+-- The jobs that are cancelled together with these if these are: what never started and needs one of them or is its child, and so on.
+-- Looked up one by one, as tell_followers does.
+create or replace function holdfast.doomed_with(p_ids uuid[]) returns setof uuid
+language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
+begin
+  return query
+  with recursive doomed as (
+    select i.id from unnest(p_ids) as i (id)
+    union
+    select f.id
+      from doomed x
+      cross join lateral (
+        select d.job_id as id from holdfast.dependency d where d.needs = x.id and d.policy = 'cancel'
+        union all
+        select c.id::uuid from holdfast.job c where c.parent_id = x.id and c.status = 'PENDING' offset 0) as f)
+  select x.id
+    from doomed x
+   where x.id <> all (p_ids)
+     and (select j.status = 'PENDING' from holdfast.job j where j.id = x.id);
+end $$;
+
 -- For whoever changes several jobs in one transaction: locks them all, in the order of their ids, as everywhere, and then what they hold
 -- of limits. What is done to one may lock a job that waits for its slot, or keep the slots of a full key: nobody must wait with that in hand.
-create or replace function holdfast.lock_jobs(p_ids uuid[], p_tenant text default null) returns void
+-- p_with are others that will be locked for them: their children and followers, when all are cancelled. One that comes to be meanwhile
+-- is not among them, nor are those of a worker that writes an end: a deadlock with these ends one of the two, which is tried again.
+drop function if exists holdfast.lock_jobs(uuid[], text);
+create or replace function holdfast.lock_jobs(p_ids uuid[], p_tenant text default null, p_with uuid[] default '{}') returns void
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
   perform from holdfast.job j
-    where j.id = any (p_ids) and (p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant)
+    where j.id = any (p_ids || p_with)
+      and (j.id = any (p_with) or ((p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant)))
     order by j.id
       for no key update;
   perform from holdfast.slot s

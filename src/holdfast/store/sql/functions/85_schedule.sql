@@ -31,16 +31,19 @@ begin
     raise exception 'schedule %: task % is not registered in this database', quote_literal(p_definition ->> 'name'), quote_literal(p_definition ->> 'task')
       using errcode = 'HF004', hint = 'Start a worker that has it (holdfast -a module:app worker), or check the name.';
   end if;
-  insert into holdfast.schedule as old (name, task, payload, options, cron, every, tz, anchor, missed, overlap, declared, settled_to, created_at, updated_at)
+  insert into holdfast.schedule as old (name, task, payload, options, cron, every, tz, anchor, missed, overlap, declared, settled_to, counted_from,
+         created_at, updated_at)
   select d.name, d.task, coalesce(d.payload, '{}'), coalesce(d.options, '{}'), d.cron, make_interval(secs => d.every), coalesce(d.tz, 'UTC'), v_anchor,
-         coalesce(d.missed, 'one'), coalesce(d.overlap, 'allow'), p_declared, v_now, v_now, v_now
+         coalesce(d.missed, 'one'), coalesce(d.overlap, 'allow'), p_declared, v_now, v_now, v_now, v_now
     from jsonb_to_record(p_definition) as d (name text, task text, payload jsonb, options jsonb, cron text, every float8, tz text, missed text, overlap text)
   on conflict (name) do update
      set task = excluded.task, payload = excluded.payload, options = excluded.options, missed = excluded.missed, overlap = excluded.overlap,
          cron = excluded.cron, every = excluded.every, tz = excluded.tz, declared = excluded.declared, withdrawn_at = null, updated_at = v_now,
          version = old.version + 1,
          anchor = case when old.every is distinct from excluded.every then excluded.anchor else old.anchor end,
-         (settled_to, next_at) = (select case when same.timing then old.settled_to else greatest(old.settled_to, v_now) end,
+         (settled_to, counted_from, next_at) =
+                                 (select case when same.timing then old.settled_to else greatest(old.settled_to, v_now) end,
+                                         case when same.timing then old.counted_from else greatest(old.settled_to, v_now) end,
                                          case when same.timing then old.next_at end
                                     from (select old.withdrawn_at is null
                                              and (old.cron, old.every, old.tz) is not distinct from (excluded.cron, excluded.every, excluded.tz)) as same (timing))
@@ -323,7 +326,8 @@ declare
   v_was_paused boolean := (holdfast.find_schedule(p_name)).paused_at is not null;
 begin
   update holdfast.schedule s
-     set paused_at = null, paused_by = null, reason = null, settled_to = greatest(s.settled_to, v_now), next_at = null, updated_at = v_now
+     set paused_at = null, paused_by = null, reason = null, settled_to = greatest(s.settled_to, v_now),
+         counted_from = greatest(s.settled_to, v_now), next_at = null, updated_at = v_now
    where s.name = p_name and v_was_paused;
   return v_was_paused;
 end $$;

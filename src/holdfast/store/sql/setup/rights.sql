@@ -56,6 +56,7 @@ begin
     holdfast.create_schedule, holdfast.edit_schedule, holdfast.delete_schedule, holdfast.pause_schedule, holdfast.resume_schedule, holdfast.run_schedule
     to holdfast_api;
   grant select on holdfast.schedule, holdfast.schedule_run to holdfast_api;
+  grant select on sequence holdfast.refusal to holdfast_api;
   grant execute on function holdfast.set_tenant_weight to holdfast_api;
   grant select on holdfast.tenant to holdfast_viewer, holdfast_api;
   grant execute on function holdfast.ask to holdfast_worker;
