@@ -40,6 +40,7 @@ def main() -> int:
         asked.rate or (QUICK_RATE if asked.quick else 100.0),
         workers=asked.workers,
         lease=asked.lease,
+        at_once=asked.at_once,
         subjects=0.02 if asked.soak else 1.0,
         retention=60.0 if asked.soak else None,
     )
@@ -87,7 +88,7 @@ def strike(nemesis: Nemesis, world: World, asked: argparse.Namespace) -> None:
         nemesis.each_once(nemesis.some(CORE, MORE))
         return
     over = time.monotonic() + asked.minutes * 60
-    rest = (5.0, 30.0) if asked.soak else (0.2, 2.0)
+    rest = (5.0, 30.0) if asked.soak else (asked.rest / 10, asked.rest)
     nemesis.until(
         lambda: (
             time.monotonic() > over or (asked.strikes is not None and len(nemesis.records) >= asked.strikes)
@@ -121,6 +122,15 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--rate", type=float, help="jobs that customers ask for in a second")
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--lease", type=float, default=3.0)
+    parser.add_argument(
+        "--rest", type=float, default=2.0, help="the longest time between two strikes, in seconds"
+    )
+    parser.add_argument(
+        "--at-once",
+        type=int,
+        default=1,
+        help="how many workers are killed or frozen, or operations cut, by one strike",
+    )
     parser.add_argument(
         "--soak", action="store_true", help="watch memory, connections and tables, and draw them"
     )

@@ -19,11 +19,22 @@ SECRET = "hfx_" + "7c41e09ab25d8f36" * 4
 WEBHOOK_SECRET = "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
 URL = os.environ.get("CHAOS_URL", "http://127.0.0.1:9")  # where customers, callbacks and outside runs are
 RETENTION = float(os.environ["CHAOS_RETENTION"]) if "CHAOS_RETENTION" in os.environ else None
-TICK_SECONDS = 2
+TICK_SECONDS = 1
 SCHEMA = """
 create table chaos.effect (job_id uuid not null, attempt int not null, task text not null);
 create table chaos.step_effect (job_id uuid not null, attempt int not null);
 create table chaos.delivery (event_id text not null);
+create table chaos.removed (what text not null, was jsonb not null);
+"""
+# Retention leaves nothing behind: what it removes is kept here as it was.
+KEEP_REMOVED = """
+create function chaos.keep_removed() returns trigger language plpgsql security definer as $$
+begin
+  insert into chaos.removed (what, was) values (tg_table_name, to_jsonb(old));
+  return null;
+end $$;
+create trigger keep_removed after delete on holdfast.job for each row execute function chaos.keep_removed();
+create trigger keep_removed after delete on holdfast.approval for each row execute function chaos.keep_removed();
 """
 
 # A database that is away fails the attempts that ask it: they come again for as long as it takes.

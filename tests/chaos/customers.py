@@ -39,6 +39,7 @@ from holdfast.server import callbacks, webhooks
 
 Outcome = Literal["ok", "refused", "unknown"]
 PRODUCERS = 3
+REQUESTS = 100  # a second at most: who wants more jobs than that asks for several at once
 # How often each kind is asked for; what is not here comes by other doors: webhooks, the clock, the nemesis.
 KINDS = {
     "plain": 30,
@@ -60,7 +61,8 @@ class Customers:
     """All of them, as threads of one process."""
 
     def __init__(self, folder: Path, seed: int, rate: float, subjects: float) -> None:
-        self._rate = rate
+        self._rate = min(rate, REQUESTS)
+        self._at_once = max(round(rate / REQUESTS), 1)
         self._subjects = subjects  # the share of jobs whose events somebody reads
         self._chance = random.Random(seed)
         self._notes = Notes(folder / "client-log")
@@ -101,7 +103,7 @@ class Customers:
 
     def _enqueue(self, chance: random.Random) -> None:
         kind = chance.choices(list(KINDS), weights=list(KINDS.values()))[0]
-        jobs = self._jobs(kind, chance)
+        jobs = [job for _ in range(self._at_once) for job in self._jobs(kind, chance)]
         ids = [str(job.id) for job in jobs]
         for _ in range(3):  # a customer who is told nothing asks again for the same
             if (

@@ -10,10 +10,12 @@ import psycopg
 from chaos.notes import Note, read
 from chaos.strikes.strike import Record
 
-_JOBS = """
-select id::text, task::text, status::text, attempt, key::text, subject::text, payload, result, error, metadata, label::text
-  from holdfast.job
-"""
+_FACTS = """id::text, task::text, status::text, attempt, key::text, subject::text, payload, result, error, metadata, label::text,
+       extract(epoch from created_at)::float8, extract(epoch from finished_at)::float8"""
+_JOBS = f"select {_FACTS} from holdfast.job"
+_REMOVED = (
+    f"select {_FACTS} from chaos.removed, jsonb_populate_record(null::holdfast.job, was) where what = 'job'"
+)
 _HISTORY = """
 select job_id::text, seq, from_status::text, to_status::text, attempt, extract(epoch from at)::float8, actor
   from holdfast.job_history
@@ -22,6 +24,10 @@ select job_id::text, seq, from_status::text, to_status::text, attempt, extract(e
 _APPROVALS = """
 select id::text, job_id::text, decision, decided_by
   from holdfast.approval
+ union all
+select id::text, job_id::text, decision, decided_by
+  from chaos.removed, jsonb_populate_record(null::holdfast.approval, was)
+ where what = 'approval'
 """
 
 
@@ -39,6 +45,8 @@ class Job(NamedTuple):
     error: dict[str, Any] | None
     metadata: dict[str, Any] | None
     label: str | None
+    born: float
+    ended: float | None
 
 
 class Move(NamedTuple):
@@ -78,7 +86,6 @@ class Evidence:
     records: list[Record] = field(default_factory=list)
     lease: float = 3.0
     loaded_until: float = 0.0  # when customers stopped to ask for new jobs
-    deletes: bool = False  # whether retention has removed jobs meanwhile
 
 
 def gather(
@@ -88,11 +95,11 @@ def gather(
     *,
     lease: float,
     loaded_until: float,
-    deletes: bool,
 ) -> Evidence:
-    """Read it all."""
+    """Read it all, what retention has removed too."""
+    jobs = [Job._make(row) for query in (_REMOVED, _JOBS) for row in connection.execute(query.encode())]
     return Evidence(
-        jobs={job.id: job for job in map(Job._make, connection.execute(_JOBS).fetchall())},
+        jobs={job.id: job for job in jobs},
         moves=[Move._make(row) for row in connection.execute(_HISTORY).fetchall()],
         approvals={one.id: one for one in map(Approval._make, connection.execute(_APPROVALS).fetchall())},
         effects=[(j, a) for j, a in connection.execute("select job_id::text, attempt from chaos.effect")],
@@ -104,7 +111,6 @@ def gather(
         records=records,
         lease=lease,
         loaded_until=loaded_until,
-        deletes=deletes,
     )
 
 

@@ -77,19 +77,9 @@ def outcomes(notes: Iterable[Note], what: str) -> dict[str, set[str]]:
 
 def acknowledged(evidence: Evidence) -> Iterator[Case]:
     """B01, B02: what was acknowledged is there, what was refused is not."""
-    # Where retention removes jobs, one that is gone had begun, or was cancelled, by itself or with its flow.
-    seen = {note["job"] for note in evidence.ledger}
-    cancelled = {
-        note["about"]
-        for note in evidence.client_log
-        if note["what"] == "cancel" and note["outcome"] != "refused"
-    }
-    for note in evidence.client_log:
-        if note["what"] == "enqueue" and cancelled & set(note["about"]):
-            seen |= set(note["about"])
     for job, answers in outcomes(evidence.client_log, "enqueue").items():
         is_there = job in evidence.jobs
-        if "ok" in answers and not is_there and not (evidence.deletes and job in seen):
+        if "ok" in answers and not is_there:
             yield "an acknowledged job is lost", job
         if "refused" in answers and "ok" not in answers and is_there:
             yield "a refused job exists", job
@@ -98,9 +88,7 @@ def acknowledged(evidence: Evidence) -> Iterator[Case]:
 def all_or_none(evidence: Evidence) -> Iterator[Case]:
     """Jobs that were asked for together are all there, or none is."""
     for note in evidence.client_log:
-        if note["what"] != "enqueue" or evidence.deletes:
-            continue
-        if len({job in evidence.jobs for job in note["about"]}) > 1:
+        if note["what"] == "enqueue" and len({job in evidence.jobs for job in note["about"]}) > 1:
             yield "half of a flow exists", note["about"]
 
 
@@ -163,7 +151,7 @@ def effects(evidence: Evidence) -> Iterator[Case]:
         elif wanted and attempts[job.id] != job.attempt:
             yield "an effect is not of the completing attempt", (job.id, attempts[job.id], job.attempt)
     for one, times in written.items():
-        if one not in evidence.jobs and (times > 1 or not evidence.deletes):
+        if one not in evidence.jobs:
             yield "an effect of a job that is not there", (one, times)
 
 
@@ -216,8 +204,7 @@ def decisions(evidence: Evidence) -> Iterator[Case]:
         found = evidence.approvals.get(note["about"])
         wanted = {"approve": "approved", "deny": "denied"}[note["verdict"]]
         if found is None:
-            if not evidence.deletes:
-                yield "a decided approval is lost", note["about"]
+            yield "a decided approval is lost", note["about"]
         elif (found.decision, found.decided_by) != (wanted, note["actor"]):
             yield "an acknowledged decision is not the one that counts", (note["about"], found)
         elif wanted == "denied" and (job := evidence.jobs.get(found.job)) and job.status == "COMPLETED":
@@ -234,8 +221,7 @@ def callbacks(evidence: Evidence) -> Iterator[Case]:
         if note["what"] == "callback" and note["outcome"] == "ok" and note["action"] == "completed":
             job = evidence.jobs.get(note["job"])
             if job is None:
-                if not evidence.deletes:
-                    yield "a job that its run completed is lost", note["job"]
+                yield "a job that its run completed is lost", note["job"]
             elif job.status != "COMPLETED" or job.result["token"] != note["about"]:
                 yield "an acknowledged end of a run is lost", (job.id, job.status, job.result)
 
@@ -249,7 +235,7 @@ def webhooks(evidence: Evidence) -> Iterator[Case]:
         least = 1 if "ok" in answers else 0
         if not least <= rows[event] <= most:
             yield "an event was not taken exactly once", (event, rows[event], sorted(answers))
-        if not evidence.deletes and jobs[event] != rows[event]:
+        if jobs[event] != rows[event]:
             yield "an event has not exactly its job", (event, jobs[event], rows[event])
 
 
@@ -261,8 +247,6 @@ def schedule(evidence: Evidence) -> Iterator[Case]:
     for slot, times in slots.items():
         if times > 1:
             yield "a time of the schedule became two jobs", slot
-    if evidence.deletes:
-        return
     times_of = sorted(datetime.fromisoformat(slot).timestamp() for slot in slots)
     for before, after in pairwise(times_of):
         if round(after - before) != TICK_SECONDS:
@@ -365,11 +349,9 @@ def calm(evidence: Evidence) -> Iterator[tuple[Record, int, int]]:
 
     A backlog shows here, since who came first goes first; raw speed does not, which a busy machine has not always.
     """
-    born = {move.job: move.at for move in evidence.moves if move.came_from is None}
-    ended = {move.job: move.at for move in evidence.moves if move.to in ENDED}
     nexts = [*(one.began for one in evidence.records[1:]), evidence.loaded_until]
     for record, following in zip(evidence.records, nexts, strict=False):
         since, until = record.ended + RECOVERED_WITHIN, min(following, evidence.loaded_until)
-        came = [job for job, at in born.items() if since <= at < until - LONGEST]
+        came = [job for job in evidence.jobs.values() if since <= job.born < until - LONGEST]
         if len(came) >= FEWEST_ARRIVALS:
-            yield record, len(came), sum(ended.get(job, until) < until for job in came)
+            yield record, len(came), sum(job.ended is not None and job.ended < until for job in came)

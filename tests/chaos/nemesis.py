@@ -34,26 +34,27 @@ class Nemesis:
                 self.not_run[strike.name] = lack
                 say(f"NOT RUN: {strike.name}: {lack}")
 
-    def strike(self, strike: Strike) -> Record | None:
+    def strike(self, strike: Strike) -> None:
         """Strike once, write it down, and see that everything is there again."""
         began = time.time()
         try:
-            record = strike.record(self._world, self._chance)
+            records = strike.records(self._world, self._chance)
         except Exception as error:  # noqa: BLE001 - what a strike meets is a finding, and the others go on
             self.findings.append(
                 (f"{strike.name} met what it should not", f"{type(error).__name__}: {error}")
             )
             say(f"{strike.name}: FINDING: {error}")
-            record = Record(strike.name, began, time.time(), 0, "met what it should not", away=True)
+            records = [Record(strike.name, began, time.time(), 0, "met what it should not", away=True)]
         else:
-            say(f"{record.name} ({record.ended - record.began:.1f} s): {record.said}")
-        self.records.append(record)
+            said = Counter(record.said for record in records)
+            told = "; ".join(f"{times} times {what}" if times > 1 else what for what, times in said.items())
+            say(f"{strike.name} ({time.time() - began:.1f} s): {told}")
+        self.records += records
         for mended in self._world.heal():
             # A pill kills its worker, and whoever is full or gone for long may die: else nobody ends unasked.
             if strike.name != "poison_pill":
                 self.findings.append((f"after {strike.name}", mended))
                 say(f"FINDING after {strike.name}: {mended}")
-        return record
 
     def each_once(self, chosen: Sequence[Strike]) -> None:
         for strike in chosen:
@@ -73,8 +74,3 @@ class Nemesis:
         while not over():
             self.strike(self._chance.choices(self._strikes, weights)[0])
             time.sleep(self._chance.uniform(*rest))
-
-    @property
-    def landed(self) -> Counter[str]:
-        """How many strikes of each kind hit something."""
-        return Counter(record.name for record in self.records if record.hits)

@@ -43,19 +43,19 @@ class Report:
         lines = [
             f"seed {self.seed}, commit {self.commit}, {self.date}, {self.seconds:.0f} s, {self.rate:g} jobs/s, lease {self.lease:g} s",
             "",
-            f"{'strike':22}{'struck':>8}{'landed':>8}{'hits':>8}",
+            f"{'strike':32}{'struck':>8}{'landed':>8}{'hits':>8}",
             *(
-                f"{name:22}{one['struck']:>8}{one['landed']:>8}{one['hits']:>8}"
+                f"{name:32}{one['struck']:>8}{one['landed']:>8}{one['hits']:>8}"
                 for name, one in sorted(self.strikes.items())
             ),
-            *(f"{name:22}NOT RUN: {why}" for name, why in sorted(self.not_run.items())),
+            *(f"{name:32}NOT RUN: {why}" for name, why in sorted(self.not_run.items())),
             "",
             *(
-                f"{task:22}" + ", ".join(f"{n} {status}" for status, n in sorted(ends.items()))
+                f"{task:32}" + ", ".join(f"{n} {status}" for status, n in sorted(ends.items()))
                 for task, ends in sorted(self.jobs.items())
             ),
             *(
-                f"asked to {what:13}" + ", ".join(f"{n} {outcome}" for outcome, n in sorted(answers.items()))
+                f"asked to {what:23}" + ", ".join(f"{n} {outcome}" for outcome, n in sorted(answers.items()))
                 for what, answers in sorted(self.answers.items())
             ),
             "",
@@ -112,7 +112,7 @@ def counted(records: list[Record]) -> dict[str, dict[str, int]]:
     """Strikes of a kind, how many of them landed, and how much they hit."""
     found: dict[str, dict[str, int]] = defaultdict(lambda: {"struck": 0, "landed": 0, "hits": 0})
     for record in records:
-        one = found[record.name]
+        one = found[record.kind]
         one["struck"] += 1
         one["landed"] += record.hits > 0
         one["hits"] += record.hits
@@ -152,10 +152,10 @@ def merge(table: Path, report: Report) -> None:
     for name, one in sorted(report.strikes.items()):
         bound = upper_bound(one["landed"], failures)
         kept.append(
-            f"| {name} | {one['struck']} | {one['landed']} | {failures} | {bound} | `{report.command}` | {report.date} {mine}"
+            f"| {name} | {one['struck']} | {one['landed']} | {one['hits']} | {failures} | {bound} | `{report.command}` | {report.date} {mine}"
         )
     head = [
-        "| strike | struck | landed | findings of the run | 95 % upper bound | command | date | commit | seed |",
-        "| --- | ---: | ---: | ---: | ---: | --- | --- | --- | ---: |",
+        "| strike | struck | landed | hits | findings of the run | 95 % upper bound | command | date | commit | seed |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | --- | --- | --- | ---: |",
     ]
     table.write_text(f"{before}{BEGIN}\n" + "\n".join([*head, *sorted(kept)]) + f"\n{END}{after}", "utf-8")

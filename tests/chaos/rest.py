@@ -39,7 +39,6 @@ def come_to_rest(world: World, nemesis: Nemesis) -> tuple[Evidence, list[Finding
         nemesis.records,
         lease=world.plan.lease,
         loaded_until=loaded_until,
-        deletes=world.plan.retention is not None,
     )
     say(
         f"at rest; judging {len(evidence.jobs)} jobs, {len(evidence.moves)} moves, {len(evidence.ledger)} lines of ledger"

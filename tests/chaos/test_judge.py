@@ -12,7 +12,7 @@ from chaos.strikes.strike import Record
 
 def job(name: str, task: str = "writes", status: str = "COMPLETED", **facts: object) -> Job:
     told: dict[str, object] = {
-        "attempt": 1, "key": None, "subject": None, "payload": {}, "result": None, "error": None, "metadata": None, "label": None,
+        "attempt": 1, "key": None, "subject": None, "payload": {}, "result": None, "error": None, "metadata": None, "label": None, "born": 0.0, "ended": 1.0,
     }  # fmt: skip
     return Job(name, task, status, **{**told, **facts})  # type: ignore[arg-type]
 
@@ -35,7 +35,7 @@ def evidence() -> Evidence:
         job("q", "asks"),
         job("h", "hooked", payload={"event_id": "evt_1"}),
         job("t1", "tick", metadata={"slot": "2030-01-01T00:00:00+00:00"}),
-        job("t2", "tick", metadata={"slot": "2030-01-01T00:00:02+00:00"}),
+        job("t2", "tick", metadata={"slot": "2030-01-01T00:00:01+00:00"}),
         job("i", "in_room", payload={"room": 1}),
         job("j", "in_room", payload={"room": 1}),
         job("c", status="CANCELLED"),
@@ -174,10 +174,9 @@ def test_a_backlog_in_the_calm_after_a_fault_is_found(
     evidence.loaded_until = 40.0
     for n in range(100):
         name = f"p{n}"
-        evidence.jobs[name] = job(name, "plain", label="nemesis", result="1")
+        ended = 50 if n < stuck else 13 + n / 5
+        evidence.jobs[name] = job(name, "plain", label="nemesis", result="1", born=12 + n / 5, ended=ended)
         evidence.ledger.append({"event": "start", "job": name, "attempt": 1})
-        evidence.moves.append(Move(name, 1, None, "PENDING", 0, 12 + n / 5, "w"))
-        evidence.moves.append(Move(name, 2, "RUNNING", "COMPLETED", 1, 50 if n < stuck else 13 + n / 5, "w"))
 
     assert {finding.rule for finding in findings(evidence)} == found
 

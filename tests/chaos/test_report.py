@@ -33,7 +33,7 @@ def test_a_run_comes_into_the_table_with_what_landed_and_what_that_proves(table:
     merge(table, report())
 
     assert rows(table) == [
-        "| kill_worker | 310 | 300 | 0 | 1.00% | `scripts/chaos` | 2030-01-01 | `abc` | 1 |"
+        "| kill_worker | 310 | 300 | 900 | 0 | 1.00% | `scripts/chaos` | 2030-01-01 | `abc` | 1 |"
     ]
     assert table.read_text().startswith("before\n")
     assert table.read_text().endswith("after\n")
@@ -49,7 +49,7 @@ def test_the_same_run_counts_once_and_another_beside_it(table: Path) -> None:
 def test_a_run_with_findings_proves_nothing(table: Path) -> None:
     merge(table, report(findings=2))
 
-    assert rows(table)[0].startswith("| kill_worker | 310 | 300 | 2 | - |")
+    assert rows(table)[0].startswith("| kill_worker | 310 | 300 | 900 | 2 | - |")
 
 
 def test_what_did_not_land_proves_nothing() -> None:
@@ -60,6 +60,18 @@ def test_a_strike_that_hit_nothing_is_counted_as_struck_and_not_as_landed() -> N
     records = [Record("half_open", 0, 1, hits, "", away=True) for hits in (0, 5, 2)]
 
     assert counted(records) == {"half_open": {"struck": 3, "landed": 2, "hits": 7}}
+
+
+def test_cuts_are_counted_by_the_operation_that_was_cut() -> None:
+    records = [
+        Record("cut_after_commit", 0, 1, hits, "", away=True, operation=operation)
+        for operation, hits in (("claim", 1), ("claim", 1), ("decide", 0))
+    ]
+
+    assert counted(records) == {
+        "cut_after_commit: claim": {"struck": 2, "landed": 2, "hits": 2},
+        "cut_after_commit: decide": {"struck": 1, "landed": 0, "hits": 0},
+    }
 
 
 def test_every_strike_says_what_it_does() -> None:

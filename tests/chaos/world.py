@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 import psycopg
 
-from chaos.app import SCHEMA
+from chaos.app import KEEP_REMOVED, SCHEMA
 from chaos.cluster import Cluster, make_cluster
 from guarantees.proxy import Proxy, proxied
 from guarantees.waiting import until
@@ -40,6 +40,7 @@ class Plan:
     rate: float
     workers: int = 3
     lease: float = 3.0
+    at_once: int = 1  # how many workers, or operations, one strike hits
     subjects: float = 1.0  # the share of jobs whose events somebody follows
     retention: float | None = None
 
@@ -282,6 +283,8 @@ def _prepare(cluster: Cluster, mutant: Path | None) -> str:
     databases.create_schema(owner_url, "chaos", login)
     with psycopg.connect(login) as connection:
         connection.execute(SCHEMA)
+    with psycopg.connect(owner_url) as connection:
+        connection.execute(KEEP_REMOVED)
     if mutant is not None:
         from conftest import WITHOUT
 

@@ -7,8 +7,11 @@ import json
 import logging
 import os
 import select
+import signal
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import suppress
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
@@ -20,18 +23,22 @@ from holdfast.runtime.logs import JsonFormatter
 def main(name: str = "guarantees.shop") -> None:
     """Answer each request on stdin with a process id, and tell of each end: one JSON object a line."""
     module = import_module(name)
+    workers: set[int] = set()
     requests = b""
     while True:
         readable, _, _ = select.select([0], [], [], 0.01)
         if readable:
             some = os.read(0, 65536)
             if not some:
+                _end(workers)
                 return
             requests += some
             while b"\n" in requests:
                 line, requests = requests.split(b"\n", 1)
-                _tell(started=_fork(module, json.loads(line)))
-        _tell_ends()
+                pid = _fork(module, json.loads(line))
+                workers.add(pid)
+                _tell(started=pid)
+        workers -= set(_tell_ends())
 
 
 def _fork(module: ModuleType, request: dict[str, Any]) -> int:
@@ -41,7 +48,7 @@ def _fork(module: ModuleType, request: dict[str, Any]) -> int:
     return pid
 
 
-def _tell_ends() -> None:
+def _tell_ends() -> Iterator[int]:
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -50,6 +57,14 @@ def _tell_ends() -> None:
         if pid == 0:
             return
         _tell(ended=pid, code=os.waitstatus_to_exitcode(status))
+        yield pid
+
+
+def _end(workers: set[int]) -> None:
+    """Leave nobody behind when whoever asked for them was killed: their own sessions keep them alive."""
+    for pid in workers:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _tell(**facts: int) -> None:

@@ -5,6 +5,7 @@ import random
 import shutil
 import signal
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import ClassVar
 
@@ -24,7 +25,7 @@ class TerminateBackends(Strike):
     away = True
     weight: ClassVar[int] = 4
 
-    def strike(self, world: World, chance: random.Random) -> Landed:
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         ended = at_work = 0
         for _ in range(chance.randrange(1, 6)):
             found = world.rows(
@@ -35,7 +36,7 @@ class TerminateBackends(Strike):
             ended += len(found)
             at_work += sum(bool(active) for active, _ in found)
             wait(chance.uniform(0.05, 0.4))
-        return Landed(at_work, f"{ended} sessions, {at_work} of them at work")
+        yield Landed(at_work, f"{ended} sessions, {at_work} of them at work")
 
 
 class KillBackend(Strike):
@@ -44,12 +45,12 @@ class KillBackend(Strike):
     name = "kill_backend"
     away = True
 
-    def strike(self, world: World, chance: random.Random) -> Landed:
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         pids = [pid for (pid,) in world.rows(f"select pid from pg_stat_activity where {OURS} order by pid")]
         running = _running(world)
         os.kill(chance.choice(pids), signal.SIGKILL)
         until_world("PostgreSQL has recovered", world.cluster.answers)
-        return Landed(running, f"{running} jobs ran")
+        yield Landed(running, f"{running} jobs ran")
 
 
 class StopImmediately(Strike):
@@ -60,13 +61,13 @@ class StopImmediately(Strike):
     weight: ClassVar[int] = 4
     how = signal.SIGQUIT
 
-    def strike(self, world: World, chance: random.Random) -> Landed:
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         running = _running(world)
         away = chance.uniform(0.0, 2.0)
         world.cluster.stop(self.how)
         wait(away)
         world.cluster.start()
-        return Landed(running, f"{running} jobs ran; away for {away:.1f} s")
+        yield Landed(running, f"{running} jobs ran; away for {away:.1f} s")
 
 
 class KillPostgres(StopImmediately):
@@ -83,7 +84,7 @@ class LongOutage(Strike):
     name = "long_outage"
     away = True
 
-    def strike(self, world: World, chance: random.Random) -> Landed:
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         running = _running(world)
         away = world.plan.lease * chance.uniform(1.5, 2.5)
         workers = [seat.worker for seat in world.seats]
@@ -96,7 +97,7 @@ class LongOutage(Strike):
         alive = sum(worker.lives for worker in workers)
         assert alive == len(workers), f"{len(workers) - alive} workers ended while the database was away"
         share = spent / (away - 1.0) / len(workers)
-        return Landed(running, f"{away:.1f} s; workers used {share:.0%} of a core each")
+        yield Landed(running, f"{away:.1f} s; workers used {share:.0%} of a core each")
 
 
 class NoConnections(Strike):
@@ -105,7 +106,7 @@ class NoConnections(Strike):
     name = "no_connections"
     away = True
 
-    def strike(self, world: World, chance: random.Random) -> Landed:
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         before = said_by_server(world.cluster, "too many clients", "remaining connection slots")
         # Owner and applications are no superusers' reserve: fill all but those as the applications' own login.
         with ExitStack() as crowd:
@@ -116,7 +117,7 @@ class NoConnections(Strike):
             self._fill(crowd, world)
             wait(chance.uniform(1.0, 2.0))
         refused = said_by_server(world.cluster, "too many clients", "remaining connection slots") - before
-        return Landed(refused, f"{refused} were turned away")
+        yield Landed(refused, f"{refused} were turned away")
 
     @staticmethod
     def _fill(crowd: ExitStack, world: World) -> None:
@@ -135,7 +136,7 @@ class HoldTable(Strike):
     name = "hold_table"
     away = True
 
-    def strike(self, world: World, chance: random.Random) -> Landed:
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         mode = chance.choice(("share", "access exclusive", "share row exclusive"))
         table = chance.choice(("holdfast.job", "holdfast.job", "holdfast.worker", "holdfast.job_history"))
         seconds = chance.uniform(1.0, world.plan.lease * 1.2)
@@ -145,7 +146,7 @@ class HoldTable(Strike):
             (waited,) = connection.execute("select count(*) from pg_locks where not granted").fetchone() or (
                 0,
             )
-        return Landed(waited, f"{table} in {mode} mode for {seconds:.1f} s; {waited} waited at its end")
+        yield Landed(waited, f"{table} in {mode} mode for {seconds:.1f} s; {waited} waited at its end")
 
 
 class StatementTimeout(Strike):
@@ -154,7 +155,7 @@ class StatementTimeout(Strike):
     name = "statement_timeout"
     away = True
 
-    def strike(self, world: World, chance: random.Random) -> Landed:
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         before = said_by_server(world.cluster, "due to statement timeout")
         self._set(world, f"set statement_timeout = '{chance.choice((1, 2, 4))}ms'")
         try:
@@ -162,7 +163,7 @@ class StatementTimeout(Strike):
         finally:
             self._set(world, "reset statement_timeout")
         hits = said_by_server(world.cluster, "due to statement timeout") - before
-        return Landed(hits, f"{hits} statements were ended")
+        yield Landed(hits, f"{hits} statements were ended")
 
     @staticmethod
     def _set(world: World, what: str) -> None:
@@ -175,7 +176,7 @@ class PinSnapshot(Strike):
 
     name = "pin_snapshot"
 
-    def strike(self, world: World, chance: random.Random) -> Landed:
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         seconds = chance.uniform(2.0, 4.0)
         with psycopg.connect(world.owner_url) as connection:
             connection.execute("set transaction isolation level repeatable read")
@@ -183,7 +184,7 @@ class PinSnapshot(Strike):
             before = world.value("select n_tup_upd from pg_stat_user_tables where relname = 'job'")
             wait(seconds)
             after = world.value("select n_tup_upd from pg_stat_user_tables where relname = 'job'")
-        return Landed(after - before, f"{seconds:.1f} s; {after - before} rows were updated")
+        yield Landed(after - before, f"{seconds:.1f} s; {after - before} rows were updated")
 
 
 class FillDisk(Strike):
@@ -195,7 +196,7 @@ class FillDisk(Strike):
     def missing(self, world: World) -> str | None:
         return None if world.has_own_disk else "no small disk could be mounted here (it takes root)"
 
-    def strike(self, world: World, chance: random.Random) -> Landed:
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         before = said_by_server(world.cluster, "No space left on device")
         world.resize_disk(shutil.disk_usage(world.place).used + chance.choice((0, 1 << 16, 1 << 20)))
         try:
@@ -206,7 +207,7 @@ class FillDisk(Strike):
         died = not world.cluster.lives
         world.cluster.start()
         hits = said_by_server(world.cluster, "No space left on device") - before
-        return Landed(
+        yield Landed(
             hits or int(died), f"{hits} times no space{', and the server died of it' if died else ''}"
         )
 
@@ -224,7 +225,7 @@ class Failover(Strike):
             else "pg_basebackup is not among the server's programs"
         )
 
-    def strike(self, world: World, chance: random.Random) -> Landed:
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         old = world.cluster
         new = old.standby(world.place / f"server-{time.monotonic_ns()}")
         self._follow(world)
@@ -240,7 +241,7 @@ class Failover(Strike):
         old.thaw()
         wait(chance.uniform(0.5, 1.5))
         old.remove()
-        return Landed(running, f"{running} jobs ran; {took:.1f} s until the standby was primary")
+        yield Landed(running, f"{running} jobs ran; {took:.1f} s until the standby was primary")
 
     @staticmethod
     def _follow(world: World) -> None:

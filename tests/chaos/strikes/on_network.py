@@ -2,6 +2,8 @@
 
 import random
 import time
+from collections import Counter
+from collections.abc import Iterator
 from typing import ClassVar, cast
 
 from chaos.strikes.strike import Landed, Strike, wait
@@ -32,27 +34,46 @@ PATIENCE = 4.0
 
 
 class Cut(Strike):
-    """Cuts connections at a named statement; landed as often as it was cut."""
+    """Cuts connections at named statements; landed as often as it was cut."""
 
     away = True  # who was cut off sweeps nobody for a lease's time: the silence may have been its own
     weight: ClassVar[int] = 5
     action: ClassVar[Action]
 
-    def strike(self, world: World, chance: random.Random) -> Landed:
-        of_workers = chance.random() < 0.7
-        name, pattern = chance.choice(list((WORKERS if of_workers else CUSTOMERS).items()))
-        proxies = (
-            [seat.proxy for seat in world.seats] if of_workers else [cast("Proxy", world.customers_proxy)]
-        )
+    def __init__(self) -> None:
+        self._cut: Counter[str] = Counter()
+
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         times = chance.choice((1, 1, 2, 5))
-        strikes = [(proxy, proxy.strike(self.action, pattern, times)) for proxy in proxies]
+        armed = [
+            (operation, proxy, proxy.strike(self.action, pattern, times))
+            for operation, pattern in self._chosen(world.plan.at_once, chance)
+            for proxy in _callers(world, operation)
+        ]
         until = time.monotonic() + PATIENCE
-        while time.monotonic() < until and not all(strike.landed >= times for _, strike in strikes):
+        while time.monotonic() < until and not all(one.landed >= times for _, _, one in armed):
             wait(0.02)
-        for proxy, strike in strikes:
-            proxy.withdraw(strike)
-        hits = sum(strike.landed for _, strike in strikes)
-        return Landed(hits, f"{name}: {hits} times")
+        cut: Counter[str] = Counter()
+        for operation, proxy, one in armed:
+            proxy.withdraw(one)
+            cut[operation] += one.landed
+        self._cut.update(cut)
+        for operation, hits in cut.items():
+            yield from (Landed(1, f"{operation}", operation=operation) for _ in range(hits))
+            if not hits:
+                yield Landed(0, f"nobody called {operation}", operation=operation)
+
+    def _chosen(self, many: int, chance: random.Random) -> list[tuple[str, str]]:
+        """Pick operations by chance, those first that were cut the least."""
+        operations = [*WORKERS.items(), *CUSTOMERS.items()]
+        return sorted(chance.sample(operations, len(operations)), key=lambda one: self._cut[one[0]])[:many]
+
+
+def _callers(world: World, operation: str) -> list[Proxy]:
+    """Give the connections of those who make such a call."""
+    if operation in WORKERS:
+        return [seat.proxy for seat in world.seats]
+    return [cast("Proxy", world.customers_proxy)]
 
 
 class CutBefore(Cut):
@@ -75,7 +96,7 @@ class HalfOpen(Strike):
     name = "half_open"
     away = True
 
-    def strike(self, world: World, chance: random.Random) -> Landed:
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         proxies = [seat.proxy for seat in world.seats]
         proxy = chance.choice([*proxies, cast("Proxy", world.customers_proxy)])
         seconds = chance.uniform(1.0, world.plan.lease * 1.2)
@@ -84,7 +105,7 @@ class HalfOpen(Strike):
         proxy.speak_again()
         wait(chance.uniform(0.0, 1.0))
         proxy.forget_silent()
-        return Landed(hits, f"{hits} connections of one process for {seconds:.1f} s")
+        yield Landed(hits, f"{hits} connections of one process for {seconds:.1f} s")
 
 
 class LoseNotifications(Strike):
@@ -92,7 +113,7 @@ class LoseNotifications(Strike):
 
     name = "lose_notifications"
 
-    def strike(self, world: World, chance: random.Random) -> Landed:
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         proxies = [seat.proxy for seat in world.seats]
         before = sum(proxy.dropped for proxy in proxies)
         for proxy in proxies:
@@ -101,4 +122,4 @@ class LoseNotifications(Strike):
         for proxy in proxies:
             proxy.drops_notifications = False
         dropped = sum(proxy.dropped for proxy in proxies) - before
-        return Landed(dropped, f"{dropped} notifications")
+        yield Landed(dropped, f"{dropped} notifications")

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tarfile
 import time
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import ClassVar
@@ -27,16 +28,18 @@ class KillWorker(Strike):
     name = "kill_worker"
     weight: ClassVar[int] = 6
 
-    def strike(self, world: World, chance: random.Random) -> Landed:
-        seat = chance.choice(world.seats)
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
+        seats = chance.sample(world.seats, min(world.plan.at_once, len(world.seats)))
         wait(chance.uniform(0.0, 0.5))
-        # Held still for a moment, so that what it holds when it dies is known and not guessed.
-        seat.worker.freeze()
-        held = world.attempts_in(seat.worker)
-        at = time.time()
-        seat.worker.kill()
-        world.replace(seat)
-        return Landed(len(held), f"it held {len(held)} jobs", list(held), at)
+        # Held still for a moment, so that what they hold when they die is known and not guessed.
+        for seat in seats:
+            seat.worker.freeze()
+        for seat in seats:
+            held = world.attempts_in(seat.worker)
+            at = time.time()
+            seat.worker.kill()
+            world.replace(seat)
+            yield Landed(len(held), f"it held {len(held)} jobs", list(held), at)
 
 
 class FreezeWorker(Strike):
@@ -45,32 +48,49 @@ class FreezeWorker(Strike):
     name = "freeze_worker"
     weight: ClassVar[int] = 4
 
-    def strike(self, world: World, chance: random.Random) -> Landed:
-        seat = _busy(world, chance)
-        seat.worker.freeze()
-        at = time.time()
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
+        frozen: list[tuple[Seat, float, dict[str, int]]] = []
         try:
-            held = world.attempts_in(seat.worker)
-            me = world.identity(seat.worker)
-            until_world(
-                "the frozen worker is declared dead",
-                lambda: world.value("select died_at is not null from holdfast.worker where id = %s", me),
-            )
-            if held and chance.random() < 0.7:  # otherwise it wakes into the middle of it
-                until_world("its jobs go on elsewhere", lambda: _taken(world, held))
+            for _ in range(min(world.plan.at_once, len(world.seats) - 1)):  # somebody has to notice
+                seat = _busy(world, chance, besides=[one for one, _, _ in frozen])
+                seat.worker.freeze()
+                frozen.append((seat, time.time(), world.attempts_in(seat.worker)))
+            self._until_dead(world, [seat for seat, _, _ in frozen])
+            held = {job: attempt for _, _, jobs in frozen for job, attempt in jobs.items()}
+            if held and chance.random() < 0.7:  # otherwise they wake into the middle of it
+                until_world("their jobs go on elsewhere", lambda: _gone_on(world, held))
             taken = _taken(world, held)
         finally:
-            seat.worker.thaw()
+            for seat, _, _ in frozen:
+                seat.worker.thaw()
         wait(chance.uniform(0.2, 1.0))
-        return Landed(taken, f"{taken} of its {len(held)} jobs were another's when it woke", list(held), at)
+        for _, at, jobs in frozen:
+            lost = len(taken & jobs.keys())
+            yield Landed(lost, f"{lost} of its {len(jobs)} jobs were another's when it woke", list(jobs), at)
+
+    @staticmethod
+    def _until_dead(world: World, seats: list[Seat]) -> None:
+        them = [world.identity(seat.worker) for seat in seats]
+        until_world(
+            "the frozen workers are declared dead",
+            lambda: world.value(
+                "select bool_and(died_at is not null) from holdfast.worker where id = any(%s)", them
+            ),
+        )
 
 
-def _taken(world: World, held: dict[str, int]) -> int:
-    """Count those that another attempt has, or has had."""
-    now = dict(
-        world.rows("select id::text, attempt from holdfast.job where id::uuid = any(%s::uuid[])", list(held))
+def _taken(world: World, held: dict[str, int]) -> set[str]:
+    """Find those that another attempt has, or has had."""
+    found = world.rows("select id::text, attempt from holdfast.job where id = any(%s::uuid[])", list(held))
+    return {job for job, attempt in found if attempt > held[job]}
+
+
+def _gone_on(world: World, held: dict[str, int]) -> bool:
+    """Say whether each of them has another attempt or has ended, as one that was cancelled meanwhile has."""
+    ended = world.rows(
+        "select id::text from holdfast.job where id = any(%s::uuid[]) and finished_at is not null", list(held)
     )
-    return sum(now[job] > attempt for job, attempt in held.items())
+    return {job for (job,) in ended} | _taken(world, held) == held.keys()
 
 
 class BlockLoop(Strike):
@@ -78,7 +98,7 @@ class BlockLoop(Strike):
 
     name = "block_loop"
 
-    def strike(self, world: World, chance: random.Random) -> Landed:
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         seconds = world.plan.lease * chance.uniform(1.1, 1.5)
         job = enqueue(world, "blocks", {"seconds": seconds})
         until_world(
@@ -86,7 +106,7 @@ class BlockLoop(Strike):
             lambda: world.value("select finished_at is not null from holdfast.job where id = %s", job),
         )
         (attempt,) = world.rows("select attempt from holdfast.job where id = %s", job)[0]
-        return Landed(1, f"{seconds:.1f} s, in attempt {attempt}")
+        yield Landed(1, f"{seconds:.1f} s, in attempt {attempt}")
 
 
 class PoisonPill(Strike):
@@ -95,7 +115,7 @@ class PoisonPill(Strike):
     name = "poison_pill"
     quick: ClassVar[bool] = False
 
-    def strike(self, world: World, chance: random.Random) -> Landed:
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         wait(chance.uniform(0.0, 0.5))
         job = enqueue(world, "pill", {})
 
@@ -105,7 +125,7 @@ class PoisonPill(Strike):
 
         until_world("the pill has ended", ended, 120)
         (attempt,) = world.rows("select attempt from holdfast.job where id = %s", job)[0]
-        return Landed(1, f"stopped after {attempt} attempts")
+        yield Landed(1, f"stopped after {attempt} attempts")
 
 
 class DrainWorker(Strike):
@@ -113,13 +133,13 @@ class DrainWorker(Strike):
 
     name = "drain_worker"
 
-    def strike(self, world: World, chance: random.Random) -> Landed:
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         seat = _busy(world, chance)
         held = world.attempts_in(seat.worker)
         seat.worker.signal(signal.SIGTERM)
         code = seat.worker.until_gone(PATIENCE)
         world.replace(seat)
-        return Landed(int(code == 0), f"it held {len(held)} jobs and ended with {code}")
+        yield Landed(int(code == 0), f"it held {len(held)} jobs and ended with {code}")
 
 
 class WrongClock(Strike):
@@ -131,7 +151,7 @@ class WrongClock(Strike):
         del world
         return None if _faketime() else "libfaketime is not installed here (apt-get install libfaketime)"
 
-    def strike(self, world: World, chance: random.Random) -> Landed:
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         # One second is little, an hour is what a broken machine has; the jump comes under its feet.
         offset = world.folder / "clock"
         offset.write_text("+0\n")
@@ -148,7 +168,7 @@ class WrongClock(Strike):
         for _ in range(2):
             offset.write_text(f"{chance.choice('+-')}{chance.randrange(1, 3600)}\n")
             wait(chance.uniform(1.5, 2.5))
-        return _guest_left(world, worker)
+        yield _guest_left(world, worker)
 
 
 class TwoReleases(Strike):
@@ -159,14 +179,14 @@ class TwoReleases(Strike):
     def missing(self, world: World) -> str | None:
         return previous_source(world.folder)[1]
 
-    def strike(self, world: World, chance: random.Random) -> Landed:
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         source, _ = previous_source(world.folder)
         launcher = world.launcher("previous release", source=source)
         worker = world.start_worker(chance.choice(world.seats).proxy.url, launcher).until_ready(PATIENCE)
         wait(chance.uniform(1.5, 3.0))
         landed = _guest_left(world, worker)
         landed.said += f", of {previous_commit()}"
-        return landed
+        yield landed
 
 
 class BehindPooler(Strike):
@@ -180,13 +200,13 @@ class BehindPooler(Strike):
             None if pooler.find_program() else "pgbouncer is not installed here (apt-get install pgbouncer)"
         )
 
-    def strike(self, world: World, chance: random.Random) -> Landed:
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         with pooler.pooled(chance.choice(world.seats).proxy.url, world.folder) as url:
             worker = world.start_worker(url, environment={"HOLDFAST_PREPARED_STATEMENTS": "off"}).until_ready(
                 PATIENCE
             )
             wait(chance.uniform(3.0, 5.0))
-            return _guest_left(world, worker)
+            yield _guest_left(world, worker)
 
 
 def _guest_left(world: World, worker: WorkerProcess) -> Landed:
@@ -201,9 +221,10 @@ def _guest_left(world: World, worker: WorkerProcess) -> Landed:
     return Landed(int(ended), f"it ended {ended} attempts and left with {code}")
 
 
-def _busy(world: World, chance: random.Random) -> Seat:
+def _busy(world: World, chance: random.Random, besides: Sequence[Seat] = ()) -> Seat:
     """Pick a worker in which a job runs, if there is one."""
-    seats = chance.sample(world.seats, len(world.seats))
+    others = [seat for seat in world.seats if seat not in besides]
+    seats = chance.sample(others, len(others))
     until = time.monotonic() + 2
     while time.monotonic() < until:
         for seat in seats:

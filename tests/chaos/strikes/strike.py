@@ -3,6 +3,7 @@
 import random
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -19,6 +20,7 @@ class Landed:
     said: str = ""
     jobs: list[str] = field(default_factory=list)  # that ran in a worker which died at `at`
     at: float = 0.0
+    operation: str = ""  # in the middle of which it struck, where that was chosen
 
 
 @dataclass
@@ -33,6 +35,12 @@ class Record:
     away: bool  # whether the database could not be reached meanwhile, by some or by all
     jobs: list[str] = field(default_factory=list)
     at: float = 0.0
+    operation: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What it is counted as."""
+        return f"{self.name}: {self.operation}" if self.operation else self.name
 
 
 class Strike(ABC):
@@ -49,15 +57,17 @@ class Strike(ABC):
         return None
 
     @abstractmethod
-    def strike(self, world: World, chance: random.Random) -> Landed:
-        """Strike, and let go again."""
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
+        """Strike, let go again, and tell what it came to: once for each that was struck."""
 
-    def record(self, world: World, chance: random.Random) -> Record:
+    def records(self, world: World, chance: random.Random) -> list[Record]:
         began = time.time()
-        landed = self.strike(world, chance)
-        return Record(
-            self.name, began, time.time(), landed.hits, landed.said, self.away, landed.jobs, landed.at
-        )
+        landed = list(self.strike(world, chance))
+        ended = time.time()
+        return [
+            Record(self.name, began, ended, one.hits, one.said, self.away, one.jobs, one.at, one.operation)
+            for one in landed
+        ]
 
 
 def wait(seconds: float) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_type_hi
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
 
 from holdfast.domain.access import Principal, Scope
 from holdfast.domain.job import Job
@@ -72,13 +73,25 @@ class ApiCall:
     app: "Holdfast"
     principal: Principal
     address: str | None
-    whole: (
-        AsyncTransaction | None
-    )  # of all that it does; None: a request that waits has one for each question
+    # Of all that it does; None: a request that waits has one for each question.
+    whole: AsyncTransaction | None
     headers: Mapping[str, str]
     is_gone: Callable[[], Awaitable[bool]]  # whether the caller has hung up
     hooks: Hooks = field(default_factory=Hooks)
     answer_headers: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        request: Request,
+        app: "Holdfast",
+        principal: Principal,
+        transaction: AsyncTransaction | None,
+        hooks: Hooks,
+    ) -> "ApiCall":
+        """Take from a request what concerns an operation."""
+        address = request.client.host if request.client else None
+        return cls(app, principal, address, transaction, request.headers, request.is_disconnected, hooks)
 
     async def begin(self, operation: "Operation", arguments: Mapping[str, Any]) -> None:
         """Refuse whoever may not do this: by their role, and then by the application's own rule."""

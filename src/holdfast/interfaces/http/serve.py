@@ -84,16 +84,7 @@ class Endpoint:
     def _call(
         self, request: Request, principal: "Principal", transaction: "AsyncTransaction | None"
     ) -> ApiCall:
-        address = request.client.host if request.client else None
-        return ApiCall(
-            self._app,
-            principal,
-            address,
-            transaction,
-            request.headers,
-            request.is_disconnected,
-            self._access.hooks,
-        )
+        return ApiCall.of(request, self._app, principal, transaction, self._access.hooks)
 
     def _written(self, operation: Operation, answer: Any) -> bytes:
         return self._answers[operation.method].dump_json(answer)

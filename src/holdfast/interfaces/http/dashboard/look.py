@@ -75,14 +75,5 @@ class Window:
             yield self._look(request, principal, transaction)
 
     def _look(self, request: Request, principal: Principal, transaction: "AsyncTransaction") -> Look:
-        address = request.client.host if request.client else None
-        call = ApiCall(
-            self._app,
-            principal,
-            address,
-            transaction,
-            request.headers,
-            request.is_disconnected,
-            self._hooks,
-        )
+        call = ApiCall.of(request, self._app, principal, transaction, self._hooks)
         return Look(request, principal, call)
