@@ -78,7 +78,7 @@ def show(database: ScratchDatabase, products: Company, port: int, *, opens: bool
 
 def put_on_schedule(app: Holdfast) -> None:
     """Let something happen by the clock: one that a newcomer sees fire, and one of the night."""
-    app.schedules.create("forget old contacts", "forget_contacts", every=60, payload={"days": 365})
+    app.schedules.create("forget old contacts", "forget_contacts", every=15, payload={"days": 365})
     app.schedules.create(
         "tidy up at night", "forget_contacts", "30 2 * * *", tz="Europe/Lisbon", payload={"days": 30}
     )

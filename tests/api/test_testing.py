@@ -39,6 +39,22 @@ def test_drain_runs_what_is_due_and_leaves_the_rest(
     assert [job.id for job in holdfast_db.jobs(status="PENDING")] == [later.id]
 
 
+def test_drain_leaves_upkeep_to_workers_that_stay(
+    app: Holdfast, mail: AnyTask, holdfast_db: ScratchDatabase, owner: psycopg.Connection
+) -> None:
+    months = "select count(*) from pg_inherits where inhparent = 'holdfast.job_history'::regclass"
+    before = owner.execute(months).fetchone()
+    holdfast_db.clock.advance(timedelta(days=400))
+    mail.enqueue("a")
+
+    drain(app)
+    after_drain = owner.execute(months).fetchone()
+    owner.execute("select holdfast.upkeep()")
+
+    assert after_drain == before
+    assert owner.execute(months).fetchone() != before
+
+
 def test_advancing_the_clock_makes_the_rest_due(
     app: Holdfast, mail: AnyTask, holdfast_db: ScratchDatabase
 ) -> None:

@@ -10,9 +10,11 @@ import psycopg
 import pytest
 
 from holdfast.testing import ScratchDatabase
+from world.warm import run_file, run_warm
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#]+?)(?:#[^)]*)?\)")
 
@@ -29,6 +31,18 @@ def name(page: Path) -> str:
 def test_the_python_of_a_page_runs(page: Path, holdfast_db: ScratchDatabase, tmp_path: Path) -> None:
     module = tmp_path / "page.py"
     module.write_text("\n\n".join(blocks(page, "python")), "utf-8")
+    environment = {**os.environ, "DATABASE_URL": holdfast_db.url}
+
+    code, said = run_warm(tmp_path / "output", environment, run_file, str(module), within=100)
+
+    assert code == 0, said
+
+
+def test_the_python_of_the_first_page_runs_by_python_itself(
+    holdfast_db: ScratchDatabase, tmp_path: Path
+) -> None:
+    module = tmp_path / "page.py"
+    module.write_text("\n\n".join(blocks(README, "python")), "utf-8")
     environment = {**os.environ, "DATABASE_URL": holdfast_db.url}
 
     ran = subprocess.run(

@@ -14,11 +14,14 @@ from holdfast.embedded import Binaries, EmbeddedError, cluster, find_binaries, s
 from holdfast.embedded.account import ROOT
 from holdfast.embedded.folder import Home, all_homes, choose_folder
 
-# Starts (or joins) the folder's server, says where it is, and holds it until its input ends.
+# Starts (or joins) the folder's server, says where it is, and holds it until its input ends. Ctrl-C ends it, as it ends what a
+# terminal has started: whatever runs in the background of a script has been told to ignore it, and so have its children.
 HOLDER = """
+import signal
 import sys
 from pathlib import Path
 from holdfast.embedded import start
+signal.signal(signal.SIGINT, signal.default_int_handler)
 server = start(Path(sys.argv[1]), durable=False)
 print(server.url, flush=True)
 sys.stdin.read()

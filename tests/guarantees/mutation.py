@@ -5,7 +5,6 @@ which guard it removes, which test dies of it, and after how many strikes at the
 runs them all, the suite itself a few (pace: core); a mutant that survives is a failure.
 """
 
-import multiprocessing
 import os
 import re
 import shutil
@@ -23,6 +22,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from world.servers import prepared_server
+from world.warm import run_warm
 
 # core: also run with every test run; quick: needs no worker to wait for something; slow: does.
 Pace = Literal["core", "quick", "slow"]
@@ -143,27 +143,16 @@ def _run_anew(root: Path, environment: dict[str, str], arguments: list[str]) -> 
     return ran.stdout + ran.stderr
 
 
-# The source is as it is, and only the database has a guard less: a process that has imported it already saves most of the time.
-_WARM = multiprocessing.get_context("forkserver")
-_WARM.set_forkserver_preload(["pytest", "hypothesis", "psycopg", "holdfast.server"])
-
-
 def _run_warm(output: Path, environment: dict[str, str], arguments: list[str]) -> str:
-    """Run pytest in a process that is forked from one which has imported much; gives what it said."""
-    ran = _WARM.Process(target=_run_pytest, args=(str(output), environment, arguments))
-    ran.start()
-    ran.join()
-    return output.read_text("utf-8", errors="replace") if output.exists() else f"it ended with {ran.exitcode}"
+    """Run pytest in a process that has imported the source already: it is as it is, and only the database has a guard less."""
+    whole = {name: value for name, value in os.environ.items() if name != "PYTEST_XDIST_WORKER"}
+    code, said = run_warm(output, {**whole, **environment}, _run_pytest, arguments)
+    return said or f"it ended with {code}"
 
 
-def _run_pytest(output: str, environment: dict[str, str], arguments: list[str]) -> None:
-    said = os.open(output, os.O_CREAT | os.O_WRONLY)
-    os.dup2(said, 1)
-    os.dup2(said, 2)
-    os.environ.pop("PYTEST_XDIST_WORKER", None)
-    os.environ.update(environment)
+def _run_pytest(arguments: list[str]) -> int:
     os.chdir(ROOT)
-    sys.exit(pytest.main(arguments))
+    return int(pytest.main(arguments))
 
 
 def _outcome(report: Path, output: str) -> tuple[bool, int, str]:

@@ -47,12 +47,6 @@ class Meeting:
         self._ends: dict[Schedule, End] = {}
         self.tried = self.waited = 0
 
-    def can_happen(self) -> bool:
-        """Whether both find something to do in this scene."""
-        facts = self._scene(self._machine)
-        clear(self._machine, facts)
-        return all(operation.fits(facts) for operation in self._pair)
-
     def faults(self, most_switches: int | None, sampled: random.Random | None = None) -> Iterator[Fault]:
         """Try one after the other, then all orders with so many switches, or one that chance picks; tell what differs from both."""
         serial = list(schedules(self._run, 0))
@@ -104,8 +98,20 @@ class Meeting:
 def meetings(
     conductor: Conductor, machine: Machine, *pair: Operation, scenes: Iterable[Scene] = SCENES
 ) -> Iterator[Meeting]:
-    """All scenes in which two operations can meet."""
+    """All scenes in which two operations can meet: both find something to do there."""
     for scene in scenes:
-        meeting = Meeting(conductor, machine, scene, *pair)
-        if meeting.can_happen():
-            yield meeting
+        facts = _facts_of(scene, machine)
+        if all(operation.fits(facts) for operation in pair):
+            yield Meeting(conductor, machine, scene, *pair)
+
+
+# Only ids differ from one time to the next: who has something to do in a scene is seen once, and not again for every pair.
+_facts: dict[Scene, Facts] = {}
+
+
+def _facts_of(scene: Scene, machine: Machine) -> Facts:
+    if scene not in _facts:
+        facts = scene(machine)
+        clear(machine, facts)
+        _facts[scene] = facts
+    return _facts[scene]

@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from enum import Enum
 from threading import Event
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, NamedTuple
 
 import psycopg
@@ -13,6 +13,8 @@ import psycopg
 from interleaving.pauses import CLASS
 
 PATIENCE = 20.0
+# Between two looks where the sessions are: whoever looks without a pause takes from them the core that they need.
+LOOK_EVERY = 0.001
 # Who of two sessions stands at a pause of ours, and who waits for a lock of the machine's.
 _WAITING = f"""
 select l.pid, l.locktype = 'advisory' and l.classid = {CLASS} and l.objsubid = 2 as pauses
@@ -154,6 +156,7 @@ class Conductor:
                 self.has_waited = True
                 return first, second  # type: ignore[return-value]
             assert monotonic() < until, f"nothing moves: {seen}"
+            sleep(LOOK_EVERY)
 
 
 _HOLDS_LOCKS = (Place.PAUSED, Place.READY)

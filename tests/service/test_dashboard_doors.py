@@ -1,6 +1,8 @@
 """The doors of the dashboard: who nobody knows is led to the login, and a tenant's people meet nothing of another's."""
 
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import quote
 
@@ -12,7 +14,7 @@ from holdfast.domain.access import Scope
 from holdfast.interfaces.http.asgi import asgi
 from holdfast.interfaces.http.dashboard import statics
 from service.asking import problem
-from service.house import OWN_PAGE
+from service.house import MANY, OWN_PAGE, settings
 from service.tenants import SECRET, Service, Strange, Things, everything_of_globex
 
 _WRITTEN = {
@@ -38,18 +40,24 @@ def there(things: Things) -> dict[str, list[Any]]:
     }
 
 
-async def ask(service: Service, method: str, path: str, key: str | None, **more: Any) -> httpx.Response:
-    """Ask as a page of this server does, with somebody's key or without."""
+@asynccontextmanager
+async def coming(service: Service, key: str | None) -> AsyncIterator[httpx.AsyncClient]:
+    """Come as a page of this server does, with somebody's key or without; all that is asked finds connections that are warm."""
     headers = {**OWN_PAGE, **({"Authorization": f"Bearer {key}"} if key else {})}
-    if method == "POST":
-        headers["Content-Type"] = "application/x-www-form-urlencoded"  # also of a form without fields
-    transport = httpx.ASGITransport(asgi(service.app))
+    transport = httpx.ASGITransport(asgi(service.app, settings=settings(**MANY)))
     async with httpx.AsyncClient(
         transport=transport, base_url="https://jobs.test", headers=headers
     ) as client:
-        answer = await client.request(method, path, **more)
+        yield client
     await service.app.link.aclose()
-    return answer
+
+
+async def ask(service: Service, method: str, path: str, key: str | None, **more: Any) -> httpx.Response:
+    """Come for one question."""
+    # Also of a form without fields.
+    form = {"Content-Type": "application/x-www-form-urlencoded"} if method == "POST" else {}
+    async with coming(service, key) as client:
+        return await client.request(method, path, headers=form, **more)
 
 
 def filled(path: str, things: Things) -> str:
@@ -64,11 +72,12 @@ def filled(path: str, things: Things) -> str:
 
 
 async def test_who_nobody_knows_is_led_to_the_login_and_back(service: Service) -> None:
-    for address in addresses(there(service.things("globex"))):
-        answer = await ask(service, "GET", address, None)
+    async with coming(service, None) as nobody:
+        for address in addresses(there(service.things("globex"))):
+            answer = await nobody.get(address)
 
-        assert answer.status_code == 303, address
-        assert answer.headers["location"] == f"/login?next={quote(address, safe='')}"
+            assert answer.status_code == 303, address
+            assert answer.headers["location"] == f"/login?next={quote(address, safe='')}"
 
 
 @pytest.mark.parametrize("path", all_forms())
@@ -93,10 +102,11 @@ async def test_a_tenants_people_see_nothing_of_another(service: Service, path: s
     )
     assert foreign
 
-    for theirs, nobodys in zip(foreign, missing, strict=True):
-        shown, not_there = [await ask(service, "GET", address, key) for address in (theirs, nobodys)]
-        assert SECRET not in shown.text
-        assert shown.status_code == not_there.status_code
+    async with coming(service, key) as acme:
+        for theirs, nobodys in zip(foreign, missing, strict=True):
+            shown, not_there = [await acme.get(address) for address in (theirs, nobodys)]
+            assert SECRET not in shown.text
+            assert shown.status_code == not_there.status_code
 
 
 def fits(path: str, address: str) -> bool:

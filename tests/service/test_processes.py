@@ -31,6 +31,7 @@ def test_several_processes_answer_one_that_dies_is_replaced_and_all_end_together
         first[0].kill()
 
         until("another takes its place", lambda: any("takes its place" in line for line in server.said))
+        until("it has begun", lambda: len(children(server)) == 2)
         now = children(server)
         assert answers(server)
         code = server.stop()

@@ -5,6 +5,7 @@ import socket
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from importlib.metadata import version
 from uuid import UUID, uuid4
 
@@ -39,7 +40,7 @@ class Identity:
             self.name,
             socket.gethostname(),
             os.getpid(),
-            version("holdfast"),
+            _release(),
             self.queues,
             self.tasks,
             timedelta(seconds=self.lease),
@@ -49,6 +50,12 @@ class Identity:
     def reborn(self) -> "Identity":
         """Become a new worker, after the database has declared this one dead."""
         return Identity(self.queues, self.tasks, self.lease)
+
+
+@cache
+def _release() -> str:
+    # Once: it is read from the files of the package, which may be those of another release before this process ends.
+    return version("holdfast")
 
 
 def slots_of(

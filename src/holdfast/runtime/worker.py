@@ -66,6 +66,7 @@ class Worker:
         most_jobs: int | None = None,
         handle_signals: bool = True,
         projector: bool = True,
+        upkeep: bool = True,
         on_ready: Callable[[Identity], None] | None = None,
     ) -> None:
         refuse_unfit({**app.tasks, **app.alerts.tasks})
@@ -77,6 +78,7 @@ class Worker:
         self._until_idle = until_idle
         self._handles_signals = handle_signals
         self._projects = projector
+        self._keeps_up = upkeep
         self._on_ready = on_ready
         self._stopping = asyncio.Event()
         self._beside = Beside(self._failed_beside)
@@ -212,7 +214,9 @@ class Worker:
         loops += [self._wakeup.run(), self._tidy_lanes(), self._scheduler.run()]
         if self._projects:
             loops.append(self._sweeper.projector.run())
-        loops += [self._sweeper.admit_when_due(), self._sweeper.sweep_now_and_then(), self._sweeper.keep_up()]
+        if self._keeps_up:
+            loops.append(self._sweeper.keep_up())
+        loops += [self._sweeper.admit_when_due(), self._sweeper.sweep_now_and_then()]
         loops += [self._dispatcher.run()] if self._app.executors else []
         return loops + ([self._watch.over_suspects(self._suspects)] if self._app.is_locatable else [])
 
