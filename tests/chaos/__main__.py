@@ -4,8 +4,10 @@ import argparse
 import random
 import secrets
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -82,16 +84,20 @@ def sabotage(name: str) -> Path:
 
 
 def strike(nemesis: Nemesis, world: World, asked: argparse.Namespace) -> None:
-    """Strike as long as was asked for."""
+    """Strike as long as was asked for, or until SIGTERM: what has been struck by then is judged."""
     time.sleep(1.0)
     if asked.quick:
         nemesis.each_once(nemesis.some(CORE, MORE))
         return
     over = time.monotonic() + asked.minutes * 60
+    enough = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: enough.set())
     rest = (5.0, 30.0) if asked.soak else (asked.rest / 10, asked.rest)
     nemesis.until(
         lambda: (
-            time.monotonic() > over or (asked.strikes is not None and len(nemesis.records) >= asked.strikes)
+            enough.is_set()
+            or time.monotonic() > over
+            or (asked.strikes is not None and len(nemesis.records) >= asked.strikes)
         ),
         rest,
     )
