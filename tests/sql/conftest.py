@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
+from psycopg.pq import TransactionStatus
 
 from holdfast.embedded import EmbeddedError, find_binaries
 from holdfast.testing import ScratchDatabase, TestServer, test_server
@@ -73,6 +74,7 @@ def _shared_connection(server: TestServer) -> Iterator[Connection]:
 
 
 def _rolled_back(connection: Connection) -> Iterator[Machine]:
+    assert connection.info.transaction_status == TransactionStatus.IDLE, "the test before left its changes here"
     connection.execute("select 1")  # so that a block of the test's own is a savepoint, never a commit
     yield Machine(connection)
     connection.rollback()

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -72,9 +71,8 @@ def put(machine: Machine, nth: int, job: dict[str, Any]) -> None:
 
 
 @pytest.fixture
-def unguarded(connection: psycopg.Connection[Any]) -> Machine:
+def unguarded(machine: Machine) -> Machine:
     """Give a table that takes any row; all of it is rolled back."""
-    machine = Machine(connection)
     machine.run("set local session_replication_role = replica")
     machine.run("alter table holdfast.job disable trigger user")
     machine.run("delete from holdfast.worker")
