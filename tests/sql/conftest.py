@@ -74,7 +74,9 @@ def _shared_connection(server: TestServer) -> Iterator[Connection]:
 
 
 def _rolled_back(connection: Connection) -> Iterator[Machine]:
-    assert connection.info.transaction_status == TransactionStatus.IDLE, "the test before left its changes here"
+    assert connection.info.transaction_status == TransactionStatus.IDLE, (
+        "the test before left its changes here"
+    )
     connection.execute("select 1")  # so that a block of the test's own is a savepoint, never a commit
     yield Machine(connection)
     connection.rollback()
