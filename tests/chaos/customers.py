@@ -310,6 +310,8 @@ class Customers:
                 self._stopped.set()
             else:
                 break
+        else:
+            os._exit(1)  # whoever started this was killed, and the database with it
         self._stopped.set()
         self._ended.set()
         for thread in self._threads:
