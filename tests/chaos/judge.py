@@ -347,13 +347,19 @@ def throughput(evidence: Evidence) -> Iterator[Case]:
 
 
 def calm(evidence: Evidence) -> Iterator[tuple[Record, int, int]]:
-    """The calm after a fault, from its tenth second on: how many jobs came in, and how many of them ended before it was over.
+    """The calm after a fault, from its tenth second on: how many jobs came in, and how many were worked off.
 
-    A backlog shows here, since who came first goes first; raw speed does not, which a busy machine has not always.
+    Those of them that ended before the calm did; or, where a fault has left a line of waiting ones, all that ended while they came.
+    Work that stands still shows in both; raw speed does not, which a busy machine has not always.
     """
+    jobs = evidence.jobs.values()
     nexts = [*(one.began for one in evidence.records[1:]), evidence.loaded_until]
     for record, following in zip(evidence.records, nexts, strict=False):
         since, until = record.ended + RECOVERED_WITHIN, min(following, evidence.loaded_until)
-        came = [job for job in evidence.jobs.values() if since <= job.born < until - LONGEST]
+        if until - LONGEST <= since:
+            continue
+        came = [job for job in jobs if since <= job.born < until - LONGEST]
         if len(came) >= FEWEST_ARRIVALS:
-            yield record, len(came), sum(job.ended is not None and job.ended < until for job in came)
+            in_time = sum(job.ended is not None and job.ended < until for job in came)
+            meanwhile = sum(job.ended is not None and since <= job.ended < until - LONGEST for job in jobs)
+            yield record, len(came), max(in_time, meanwhile)

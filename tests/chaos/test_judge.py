@@ -172,9 +172,12 @@ def test_a_job_that_comes_back_after_the_bound_is_found_and_one_within_it_is_not
     assert findings(evidence) == []
 
 
-@pytest.mark.parametrize(("stuck", "found"), [(0, set()), (10, {"throughput did not come back"})])
-def test_a_backlog_in_the_calm_after_a_fault_is_found(
-    evidence: Evidence, stuck: int, found: set[str]
+@pytest.mark.parametrize(
+    ("stuck", "waited", "found"),
+    [(0, 0, set()), (10, 0, {"throughput did not come back"}), (100, 100, set()), (100, 90, {"throughput did not come back"})],
+)  # fmt: skip
+def test_standstill_in_the_calm_after_a_fault_is_found_and_a_line_that_is_worked_off_is_not(
+    evidence: Evidence, stuck: int, waited: int, found: set[str]
 ) -> None:
     evidence.records = [Record("stop_immediately", 0.0, 1.0, 1, "", away=True)]
     evidence.loaded_until = 40.0
@@ -182,6 +185,10 @@ def test_a_backlog_in_the_calm_after_a_fault_is_found(
         name = f"p{n}"
         ended = 50 if n < stuck else 13 + n / 5
         evidence.jobs[name] = job(name, "plain", label="nemesis", result="1", born=12 + n / 5, ended=ended)
+        evidence.ledger.append({"event": "start", "job": name, "attempt": 1})
+    for n in range(waited):
+        name = f"w{n}"
+        evidence.jobs[name] = job(name, "plain", label="nemesis", result="1", born=5.0, ended=12 + n / 5)
         evidence.ledger.append({"event": "start", "job": name, "attempt": 1})
 
     assert {finding.rule for finding in findings(evidence)} == found
