@@ -11,6 +11,8 @@ import psycopg
 from psycopg import sql
 
 from holdfast.embedded import EmbeddedServer, start
+from holdfast.store.connection import Database
+from holdfast.store.migrate import migrate
 
 DISK = Path("/var/tmp")
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
@@ -73,6 +75,10 @@ class Server:
             yield name
         finally:
             self._execute("drop database {} with (force)", name)
+
+    def install(self, database: str) -> None:
+        """Put Holdfast's schema into a database."""
+        migrate(Database(self.url(database), "bench"))
 
     def grow_old(self) -> None:
         """Have WAL files to write over."""

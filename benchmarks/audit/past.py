@@ -8,9 +8,6 @@ from benchmarks.server import Server
 from psycopg import Connection
 from psycopg.types.json import Jsonb
 
-from holdfast import Holdfast
-from holdfast.store.connection import Database
-
 A_TURN = 2000
 TASKS = 40
 TENANTS = 50
@@ -22,10 +19,7 @@ TURNS_BETWEEN_VACUUMS = 50  # autovacuum comes too late for so much in so short 
 
 def make_past(server: Server, name: str, jobs: int) -> float:
     """Make so many jobs and let all of them end; gives the seconds it took."""
-    app = Holdfast()
-    app.connect_to(Database(server.url(name), "bench"))
-    app.migrate()
-    app.close()
+    server.install(name)
     began = time.monotonic()
     with server.connect(name) as connection:
         worker = _worker(connection)

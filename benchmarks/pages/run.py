@@ -20,9 +20,7 @@ from benchmarks.report import percentile
 from benchmarks.server import Server, running_server
 
 from benchmarks import run as runs
-from holdfast import Holdfast
 from holdfast.interfaces.http.dashboard.sections import SECTIONS
-from holdfast.store.connection import Database
 
 JOBS = 5_000_000
 SEED = Path(__file__).with_name("seed.sql")
@@ -64,10 +62,7 @@ select (select j.id::text from holdfast.job j where j.status = 'FAILED' order by
 
 def seed(server: Server, name: str, jobs: int) -> float:
     """Fill a new database; gives the seconds it took."""
-    app = Holdfast()
-    app.connect_to(Database(server.url(name), "bench"))
-    app.migrate()
-    app.close()
+    server.install(name)
     began = time.monotonic()
     with server.connect(name) as connection:
         for statement in SEED.read_text("utf-8").replace(":jobs", str(jobs)).split(";\n\n"):

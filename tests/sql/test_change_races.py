@@ -42,6 +42,28 @@ def meanwhile(database: ScratchDatabase) -> Iterator[tuple[psycopg.Connection, C
         yield held, lambda *said: threads.submit(ask, *said)
 
 
+Question = tuple[str, *tuple[object, ...]]  # with its parameters
+
+
+def one_behind_the_other(
+    database: ScratchDatabase, hold: Question, first: Question, second: Question
+) -> list[str]:
+    """Let two ask while somebody holds what both need, and then let go; what they were told."""
+    with meanwhile(database) as (holder, ask):
+        Machine(holder).run(*hold)
+        asked = []
+        for already, question in enumerate((first, second)):
+            asked.append(ask(*question))
+            until_somebody_waits(database, already + 1)
+        holder.commit()
+        return [one.result() for one in asked]
+
+
+def runs(chunk: UUID) -> Question:
+    """Run the only chunk of an operation."""
+    return ("select done, skipped from holdfast.run_chunk(%s, 1)", chunk)
+
+
 def test_a_job_that_is_claimed_meanwhile_keeps_its_priority_for_the_next_attempt(
     two: Machine, holdfast_db: ScratchDatabase
 ) -> None:
@@ -131,15 +153,8 @@ def test_two_operations_whose_jobs_wait_for_each_others_slots_do_not_deadlock(
     gives = _chunk(two, "move", [holder, common])  # its slot goes to the waiter, which is locked from then on
     wants = _chunk(two, "cancel", [common, waiter])
 
-    with meanwhile(holdfast_db) as (blocker, ask):
-        blocker.execute("select from holdfast.job where id = %s for update", [common])
-        first = ask("select done, skipped from holdfast.run_chunk(%s, 1)", wants)
-        until_somebody_waits(holdfast_db, 1)
-        second = ask("select done, skipped from holdfast.run_chunk(%s, 1)", gives)
-        until_somebody_waits(holdfast_db, 2)
-        blocker.commit()
-
-        assert [first.result(), second.result()] == ["[(2, 0)]", "[(1, 1)]"]
+    hold = ("select from holdfast.job where id = %s for update", common)
+    assert one_behind_the_other(holdfast_db, hold, runs(wants), runs(gives)) == ["[(2, 0)]", "[(1, 1)]"]
 
 
 def test_two_operations_whose_jobs_hold_what_each_others_waiters_need_do_not_deadlock(
@@ -159,17 +174,8 @@ def test_two_operations_whose_jobs_hold_what_each_others_waiters_need_do_not_dea
     admit(two)
     one, other = _chunk(two, "cancel", [gives_a, holds_x]), _chunk(two, "cancel", [gives_d, holds_y])
 
-    with meanwhile(holdfast_db) as (blocker, ask):
-        blocker.execute(
-            "select from holdfast.slot where job_id = any(%s) for key share", [[holds_x, holds_y]]
-        )
-        first = ask("select done, skipped from holdfast.run_chunk(%s, 1)", one)
-        until_somebody_waits(holdfast_db, 1)
-        second = ask("select done, skipped from holdfast.run_chunk(%s, 1)", other)
-        until_somebody_waits(holdfast_db, 2)
-        blocker.commit()
-
-        assert [first.result(), second.result()] == ["[(2, 0)]", "[(2, 0)]"]
+    hold = ("select from holdfast.slot where job_id = any(%s) for key share", [holds_x, holds_y])
+    assert one_behind_the_other(holdfast_db, hold, runs(one), runs(other)) == ["[(2, 0)]", "[(2, 0)]"]
 
 
 def _child(machine: Machine, parent: Row) -> UUID:
@@ -194,16 +200,9 @@ def test_two_operations_that_cancel_what_hangs_on_each_others_jobs_do_not_deadlo
     first = _chunk(two, "cancel", [one, of_other])
     second = _chunk(two, "cancel", [other, of_one])
 
-    with meanwhile(holdfast_db) as (blocker, ask):
-        # Whoever has locked its jobs stops here, before it touches one.
-        blocker.execute("lock table holdfast.slot in exclusive mode")
-        waits = ask("select done, skipped from holdfast.run_chunk(%s, 1)", first)
-        until_somebody_waits(holdfast_db, 1)
-        waits_too = ask("select done, skipped from holdfast.run_chunk(%s, 1)", second)
-        until_somebody_waits(holdfast_db, 2)
-        blocker.commit()
-
-        assert [waits.result(), waits_too.result()] == ["[(2, 0)]", "[(1, 1)]"]
+    # Whoever has locked its jobs stops here, before it touches one.
+    hold = ("lock table holdfast.slot in exclusive mode",)
+    assert one_behind_the_other(holdfast_db, hold, runs(first), runs(second)) == ["[(2, 0)]", "[(1, 1)]"]
 
 
 def test_approvals_given_together_do_not_deadlock_with_what_frees_and_takes_slots(
@@ -223,15 +222,12 @@ def test_approvals_given_together_do_not_deadlock_with_what_frees_and_takes_slot
     assert held(two, waiter) == "limit:user:1"  # which the late one gives it: nobody decided in time
     wants = _chunk(two, "cancel", [asks, waiter])
 
-    with meanwhile(holdfast_db) as (blocker, ask):
-        blocker.execute("select from holdfast.job where id = %s for update", [asks])
-        first = ask("select done, skipped from holdfast.run_chunk(%s, 1)", wants)
-        until_somebody_waits(holdfast_db, 1)
-        second = ask("select result from holdfast.approve_together(%s, '{0,0}', 'ann')", gates)
-        until_somebody_waits(holdfast_db, 2)
-        blocker.commit()
-
-        assert [first.result(), second.result()] == ["[(2, 0)]", "[('already',), ('already',)]"]
+    hold = ("select from holdfast.job where id = %s for update", asks)
+    approve = ("select result from holdfast.approve_together(%s, '{0,0}', 'ann')", gates)
+    assert one_behind_the_other(holdfast_db, hold, runs(wants), approve) == [
+        "[(2, 0)]",
+        "[('already',), ('already',)]",
+    ]
 
 
 @pytest.fixture(scope="module")

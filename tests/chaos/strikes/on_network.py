@@ -59,7 +59,7 @@ class Cut(Strike):
             cut[operation] += one.landed
         self._cut.update(cut)
         for operation, hits in cut.items():
-            yield from (Landed(1, f"{operation}", operation=operation) for _ in range(hits))
+            yield from (Landed(1, operation, operation=operation) for _ in range(hits))
             if not hits:
                 yield Landed(0, f"nobody called {operation}", operation=operation)
 
