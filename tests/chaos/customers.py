@@ -55,6 +55,7 @@ KINDS = {
     "at_desk": 5,
     "long": 6,
 }
+MOSTLY_PLAIN = {**KINDS, "plain": 200}  # for many jobs a second
 
 
 class Customers:
@@ -63,6 +64,7 @@ class Customers:
     def __init__(self, folder: Path, seed: int, rate: float, subjects: float) -> None:
         self._rate = min(rate, REQUESTS)
         self._at_once = max(round(rate / REQUESTS), 1)
+        self._kinds = KINDS if rate <= REQUESTS else MOSTLY_PLAIN
         self._subjects = subjects  # the share of jobs whose events somebody reads
         self._chance = random.Random(seed)
         self._notes = Notes(folder / "client-log")
@@ -102,7 +104,7 @@ class Customers:
             self._stopped.wait(max(due - time.monotonic(), 0))
 
     def _enqueue(self, chance: random.Random) -> None:
-        kind = chance.choices(list(KINDS), weights=list(KINDS.values()))[0]
+        kind = chance.choices(list(self._kinds), weights=list(self._kinds.values()))[0]
         jobs = [job for _ in range(self._at_once) for job in self._jobs(kind, chance)]
         ids = [str(job.id) for job in jobs]
         for _ in range(3):  # a customer who is told nothing asks again for the same

@@ -1,5 +1,6 @@
 """What is struck: a server, workers and customers, each behind a proxy of its own, and the files in which they write down what they did."""
 
+import math
 import os
 import shutil
 import subprocess
@@ -43,6 +44,11 @@ class Plan:
     at_once: int = 1  # how many workers, or operations, one strike hits
     subjects: float = 1.0  # the share of jobs whose events somebody follows
     retention: float | None = None
+
+    @property
+    def concurrency(self) -> int:
+        """How many jobs a worker runs at once: some take seconds, so that more have to run where more come in."""
+        return max(10, math.ceil(self.rate * 0.3 / self.workers))
 
 
 @dataclass
@@ -153,7 +159,13 @@ class World:
             launcher or self.launcher(),
             self.folder,
             self.guests,
-            {"lease": self.plan.lease, "poll": 0.5, "concurrency": 10, "drain_timeout": 5.0, "processes": 1},
+            {
+                "lease": self.plan.lease,
+                "poll": 0.5,
+                "concurrency": self.plan.concurrency,
+                "drain_timeout": 5.0,
+                "processes": 1,
+            },
             {"HOLDFAST_DATABASE_URL": url, **(environment or {})},
         )
         self.stack.callback(worker.clean_up)

@@ -19,6 +19,8 @@ from psycopg import conninfo
 from guarantees.waiting import until
 
 SSL_REQUEST, GSS_REQUEST = 80877103, 80877104
+HEAD = 5  # a kind and a length
+CHUNK = 1 << 16
 Action = Literal["cut_before", "cut_after", "swallow", "late"]
 
 
@@ -169,13 +171,16 @@ class _Connection:
     def pass_requests(self) -> None:
         try:
             self._pass_startup()
-            while True:
-                kind, body = _read_message(self._client)
-                self._note(kind, body)
-                self._proxy.hear(body)
-                if kind in b"QS" and self._ends_here(kind):
-                    return
-                self._send(self._server, kind + struct.pack("!I", len(body) + 4) + body)
+            for messages in _read_messages(self._client):
+                passed = bytearray()
+                for kind, message in messages:
+                    body = message[HEAD:]
+                    self._note(kind, body)
+                    self._proxy.hear(body)
+                    if kind in b"QS" and self._ends_here(kind, passed):
+                        return
+                    passed += message
+                self._send(self._server, passed)
         except (OSError, EOFError):
             self._end()
 
@@ -193,17 +198,19 @@ class _Connection:
         if kind == b"Q":
             self._unit.texts.append(body[:-1].decode())
         elif kind == b"P":
-            name, text = body.split(b"\0")[:2]
+            name, text = body.split(b"\0", 2)[:2]
             self._statements[name] = text.decode()
         elif kind == b"B":
-            self._unit.texts.append(self._statements.get(body.split(b"\0")[1], ""))
+            self._unit.texts.append(self._statements.get(body.split(b"\0", 2)[1], ""))
 
-    def _ends_here(self, kind: bytes) -> bool:
+    def _ends_here(self, kind: bytes, before: bytearray) -> bool:
         unit, self._unit = self._unit, _Unit()
         unit.strike = self._proxy.struck(unit.texts)
         self._asked.append(unit)
         if unit.strike is None or unit.strike.action == "cut_after":
             return False
+        self._send(self._server, before)
+        before.clear()
         if unit.strike.action == "swallow":
             self.silent = True
             unit.strike.landed += 1
@@ -220,26 +227,28 @@ class _Connection:
 
     def pass_answers(self) -> None:
         try:
-            while True:
-                kind, body = _read_message(self._server)
-                if kind == b"A" and self._proxy.drops_notifications:
-                    self._proxy.dropped += 1
-                    continue
-                strike = self._asked[0].strike if self._asked else None
-                if kind == b"Z":
-                    self._asked.popleft()
-                if strike is not None and strike.action == "cut_after":
+            for messages in _read_messages(self._server):
+                passed = bytearray()
+                for kind, message in messages:
+                    if kind == b"A" and self._proxy.drops_notifications:
+                        self._proxy.dropped += 1
+                        continue
+                    strike = self._asked[0].strike if self._asked else None
                     if kind == b"Z":
+                        self._asked.popleft()
+                    if strike is None or strike.action != "cut_after":
+                        passed += message
+                    elif kind == b"Z":
+                        self._send(self._client, passed)
                         self.hang_up()
                         strike.landed += 1
                         return
-                    continue
-                self._send(self._client, kind + struct.pack("!I", len(body) + 4) + body)
+                self._send(self._client, passed)
         except (OSError, EOFError):
             self._end()
 
-    def _send(self, to: socket.socket, message: bytes) -> None:
-        if not self.silent:
+    def _send(self, to: socket.socket, message: bytes | bytearray) -> None:
+        if message and not self.silent:
             to.sendall(message)
 
     def _end(self) -> None:
@@ -263,10 +272,24 @@ def _read(source: socket.socket, length: int) -> bytes:
     return bytes(received)
 
 
-def _read_message(source: socket.socket) -> tuple[bytes, bytes]:
-    head = _read(source, 5)
-    (length,) = struct.unpack("!I", head[1:])
-    return head[:1], _read(source, length - 4)
+def _read_messages(source: socket.socket) -> Iterator[list[tuple[bytes, bytes]]]:
+    """Give the messages that came at once, each with its kind and whole: what comes together is passed on together."""
+    received = bytearray()
+    while True:
+        some = source.recv(CHUNK)
+        if not some:
+            raise EOFError
+        received += some
+        messages, at = [], 0
+        while len(received) - at >= HEAD:
+            (length,) = struct.unpack_from("!I", received, at + 1)
+            end = at + 1 + length
+            if end > len(received):
+                break
+            messages.append((bytes(received[at : at + 1]), bytes(received[at:end])))
+            at = end
+        del received[:at]
+        yield messages
 
 
 @contextmanager
