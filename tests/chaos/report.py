@@ -1,9 +1,10 @@
-"""What a run came to: printed, written as JSON, and merged into the published table, which shows what was run and nothing more."""
+"""What a run came to: printed, written as JSON, and merged into the published tables, which show what was run and nothing more."""
 
 import json
 import subprocess
 import time
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from chaos.strikes.strike import Record
 from guarantees.workers import TESTS
 
 BEGIN, END = "<!-- runs -->", "<!-- /runs -->"
+FINDINGS = "findings of the runs"
+Run = dict[str, Any]  # as it is published
 
 
 @dataclass
@@ -129,7 +132,39 @@ def commit() -> str:
     return (git("rev-parse", "--short", "HEAD") or "unknown") + changed
 
 
-# -- the published table -------------------------------------------------------------------------------------------------
+# -- what is published ---------------------------------------------------------------------------------------------------
+
+
+def merge(page: Path, report: Report) -> None:
+    """Publish a run beside those there are, in the page's own JSON; the same seed at the same commit replaces itself."""
+    file = page.with_suffix(".json")
+    runs: list[Run] = json.loads(file.read_text("utf-8")) if file.exists() else []
+    mine: Run = {
+        "seed": report.seed,
+        "commit": report.commit,
+        "date": report.date,
+        "command": report.command,
+        "minutes": round(report.seconds / 60),
+        "jobs": sum(n for ends in report.jobs.values() for n in ends.values()),
+        "findings": len(report.findings),
+        "strikes": dict(sorted(report.strikes.items())),
+    }
+    others = [run for run in runs if (run["seed"], run["commit"]) != (report.seed, report.commit)]
+    runs = sorted([*others, mine], key=lambda run: (run["date"], run["seed"]))
+    file.write_text(json.dumps(runs, indent=1) + "\n", "utf-8")
+    write_tables(page, runs)
+
+
+def write_tables(page: Path, runs: list[Run]) -> None:
+    """Write what all runs come to between the page's marks."""
+    before, rest = page.read_text("utf-8").split(BEGIN)
+    _, after = rest.split(END)
+    page.write_text(f"{before}{BEGIN}\n{tables(runs)}\n{END}{after}", "utf-8")
+
+
+def tables(runs: list[Run]) -> str:
+    """What all runs come to, as it stands between the marks."""
+    return "\n\n".join("\n".join(table) for table in (_strikes(runs), _cuts(runs), _runs(runs)))
 
 
 def upper_bound(landed: int, failures: int) -> str:
@@ -137,22 +172,49 @@ def upper_bound(landed: int, failures: int) -> str:
     return f"{min(3 / landed, 1):.2%}" if landed and not failures else "-"
 
 
-def merge(table: Path, report: Report) -> None:
-    """Add a run's rows to the published table; the same seed at the same commit replaces its own."""
-    text = table.read_text("utf-8")
-    before, rest = text.split(BEGIN)
-    inside, after = rest.split(END)
-    mine = f"| `{report.commit}` | {report.seed} |"
-    kept = [line for line in inside.strip().splitlines() if line.startswith("| ") and not line.endswith(mine)]
-    kept = [line for line in kept if not line.startswith(("| strike", "| ---"))]
-    failures = len(report.findings)
-    for name, one in sorted(report.strikes.items()):
-        bound = upper_bound(one["landed"], failures)
-        kept.append(
-            f"| {name} | {one['struck']} | {one['landed']} | {one['hits']} | {failures} | {bound} | `{report.command}` | {report.date} {mine}"
-        )
-    head = [
-        "| strike | struck | landed | hits | findings of the run | 95 % upper bound | command | date | commit | seed |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | --- | --- | --- | ---: |",
+def _strikes(runs: list[Run]) -> list[str]:
+    """All strikes of a kind, in all runs; a bound only where no run that had them found anything."""
+    total: dict[str, Counter[str]] = defaultdict(Counter)
+    for run in runs:
+        for kind, counts in run["strikes"].items():
+            one = total[kind.partition(":")[0]]
+            one.update(counts)
+            one[FINDINGS] += run["findings"]
+    rows = [
+        (kind, one["struck"], one["landed"], one["hits"], upper_bound(one["landed"], one[FINDINGS]))
+        for kind, one in sorted(total.items())
     ]
-    table.write_text(f"{before}{BEGIN}\n" + "\n".join([*head, *sorted(kept)]) + f"\n{END}{after}", "utf-8")
+    return _table(("strike", "struck", "landed", "hits", "95 % upper bound"), rows)
+
+
+def _cuts(runs: list[Run]) -> list[str]:
+    """The cuts that landed, by the operation that was cut."""
+    landed: dict[str, Counter[str]] = defaultdict(Counter)
+    for run in runs:
+        for kind, counts in run["strikes"].items():
+            strike, _, operation = kind.partition(": ")
+            if operation:
+                landed[operation][strike] += counts["landed"]
+    rows = [
+        (operation, one["cut_before_commit"], one["cut_after_commit"])
+        for operation, one in sorted(landed.items())
+    ]
+    return _table(("operation", "cut before its commit", "cut after it"), rows)
+
+
+def _runs(runs: list[Run]) -> list[str]:
+    rows = [
+        (f"`{run['command']}`", run["date"], f"`{run['commit']}`", str(run["seed"]), run["minutes"], run["jobs"], run["findings"])
+        for run in runs
+    ]  # fmt: skip
+    return _table(("run", "date", "commit", "seed", "minutes", "jobs judged", "findings"), rows)
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str | int, ...]]) -> list[str]:
+    """Write rows for people: numbers to the right."""
+    numbers = [any(str(row[place])[-1] in "0123456789%" for row in rows) for place in range(len(head))]
+    return [
+        "| " + " | ".join(head) + " |",
+        "|" + "|".join(" ---: " if number else " --- " for number in numbers) + "|",
+        *("| " + " | ".join(f"{cell:,}" if isinstance(cell, int) else cell for cell in row) + " |" for row in rows),
+    ]  # fmt: skip

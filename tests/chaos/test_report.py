@@ -1,17 +1,21 @@
-"""The published table shows what was run, and never more."""
+"""The published tables show what was run, and never more."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from chaos.judge import Finding
-from chaos.report import BEGIN, END, Report, counted, merge, upper_bound
+from chaos.report import BEGIN, END, Report, counted, merge, tables, upper_bound
 from chaos.strikes.catalogue import ALL
 from chaos.strikes.strike import Record
+from guarantees.workers import TESTS
+
+PUBLISHED = TESTS.parent / "docs/operations/chaos.md"
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Path:
+def page(tmp_path: Path) -> Path:
     file = tmp_path / "chaos.md"
     file.write_text(f"before\n{BEGIN}\n{END}\nafter\n")
     return file
@@ -19,37 +23,54 @@ def table(tmp_path: Path) -> Path:
 
 def report(seed: int = 1, commit: str = "abc", findings: int = 0, landed: int = 300) -> Report:
     return Report(
-        seed=seed, commit=commit, date="2030-01-01", command="scripts/chaos", seconds=1.0, rate=1.0, lease=3.0, jobs={}, answers={},
-        strikes={"kill_worker": {"struck": 310, "landed": landed, "hits": 900}}, not_run={}, findings=[Finding("x", "y")] * findings,
-        slowest_recovery=None, recoveries=0, calms=0,
+        seed=seed, commit=commit, date="2030-01-01", command="scripts/chaos", seconds=63.0, rate=1.0, lease=3.0,
+        jobs={"plain": {"COMPLETED": 1000, "FAILED": 234}}, answers={},
+        strikes={
+            "kill_worker": {"struck": 310, "landed": landed, "hits": 900},
+            "cut_before_commit: claim": {"struck": 7, "landed": 6, "hits": 6},
+            "cut_after_commit: claim": {"struck": 5, "landed": 5, "hits": 5},
+        },
+        not_run={}, findings=[Finding("x", "y")] * findings, slowest_recovery=None, recoveries=0, calms=0,
     )  # fmt: skip
 
 
-def rows(table: Path) -> list[str]:
-    return [line for line in table.read_text().splitlines() if line.startswith("| kill_worker")]
+def rows(page: Path, first: str) -> list[str]:
+    return [line for line in page.read_text().splitlines() if line.startswith(f"| {first}")]
 
 
-def test_a_run_comes_into_the_table_with_what_landed_and_what_that_proves(table: Path) -> None:
-    merge(table, report())
+def test_a_run_is_published_with_what_landed_and_what_that_proves(page: Path) -> None:
+    merge(page, report())
 
-    assert rows(table) == [
-        "| kill_worker | 310 | 300 | 900 | 0 | 1.00% | `scripts/chaos` | 2030-01-01 | `abc` | 1 |"
-    ]
-    assert table.read_text().startswith("before\n")
-    assert table.read_text().endswith("after\n")
+    assert rows(page, "kill_worker") == ["| kill_worker | 310 | 300 | 900 | 1.00% |"]
+    assert rows(page, "cut_before_commit") == ["| cut_before_commit | 7 | 6 | 6 | 50.00% |"]
+    assert rows(page, "claim") == ["| claim | 6 | 5 |"]
+    assert rows(page, "`") == ["| `scripts/chaos` | 2030-01-01 | `abc` | 1 | 1 | 1,234 | 0 |"]
+    assert page.read_text().startswith("before\n")
+    assert page.read_text().endswith("after\n")
 
 
-def test_the_same_run_counts_once_and_another_beside_it(table: Path) -> None:
+def test_the_same_run_counts_once_and_another_beside_it(page: Path) -> None:
     for one in (report(), report(), report(seed=2), report(commit="def")):
-        merge(table, one)
+        merge(page, one)
 
-    assert len(rows(table)) == 3
+    assert rows(page, "kill_worker") == ["| kill_worker | 930 | 900 | 2,700 | 0.33% |"]
+    assert rows(page, "claim") == ["| claim | 18 | 15 |"]
+    assert len(rows(page, "`")) == 3
 
 
-def test_a_run_with_findings_proves_nothing(table: Path) -> None:
-    merge(table, report(findings=2))
+def test_a_run_with_findings_proves_nothing(page: Path) -> None:
+    for one in (report(), report(seed=2, findings=2)):
+        merge(page, one)
 
-    assert rows(table)[0].startswith("| kill_worker | 310 | 300 | 900 | 2 | - |")
+    assert rows(page, "kill_worker") == ["| kill_worker | 620 | 600 | 1,800 | - |"]
+
+
+def test_the_page_tells_of_the_runs_that_are_kept_beside_it_and_of_no_others() -> None:
+    kept = json.loads(PUBLISHED.with_suffix(".json").read_text("utf-8"))
+
+    inside = PUBLISHED.read_text("utf-8").partition(BEGIN)[2].partition(END)[0]
+
+    assert inside.strip() == tables(kept)
 
 
 def test_what_did_not_land_proves_nothing() -> None:
