@@ -16,6 +16,7 @@ from chaos.nemesis import Nemesis, say
 from chaos.report import make_report, merge
 from chaos.rest import come_to_rest
 from chaos.strikes.catalogue import ALL
+from chaos.timing import SLOW
 from chaos.world import Plan, World, made_world
 from guarantees.mutation import FOLDER as MUTANTS
 
@@ -23,7 +24,7 @@ from guarantees.mutation import FOLDER as MUTANTS
 CORE = ("kill_worker", "freeze_worker", "stop_immediately", "cut_after_commit", "failover")
 MORE = 3
 QUICK_RATE = 25.0
-CALM = 18.0
+CALM = 26.0  # the last of which are watched for whether work goes on
 
 
 def main() -> int:
@@ -45,6 +46,7 @@ def main() -> int:
         at_once=asked.at_once,
         subjects=0.02 if asked.soak else 1.0,
         retention=60.0 if asked.soak else None,
+        spared=1 if asked.soak else 0,
     )
     mutant = sabotage(asked.sabotage) if asked.sabotage else None
     with made_world(plan, folder, mutant) as world:
@@ -64,10 +66,12 @@ def main() -> int:
         merge(Path(asked.table), report)
     if asked.sabotage:
         struck = sum(one["landed"] for one in report.strikes.values())
+        # A slow machine is slow with every guard in place.
+        told = sorted({finding.rule for finding in found} - SLOW)
         say(
-            f"without {asked.sabotage}: {'found' if found else 'NOT FOUND'} with {struck} strikes that landed"
+            f"without {asked.sabotage}: {', '.join(told) or 'NOTHING FOUND'}, with {struck} strikes that landed"
         )
-        return 0 if found else 1
+        return 0 if told else 1
     if found:
         say(f"the notes stay in {folder}")
         return 1

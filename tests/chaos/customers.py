@@ -70,6 +70,7 @@ class Customers:
         self._notes = Notes(folder / "client-log")
         self._seen = Notes(folder / "feed-notes")
         self._recent: deque[UUID] = deque(maxlen=200)
+        self._keys: dict[tuple[str, str | None], str] = {}
         self._runs: queue.Queue[tuple[str, int]] = queue.Queue()
         self._started_runs: set[str] = set()
         self._numbers = iter(range(10**9))
@@ -77,11 +78,14 @@ class Customers:
         self._read_to: dict[str, int] = {}
         self._threads: list[threading.Thread] = []
 
+    def _tell(self, **facts: Any) -> None:
+        self._notes.write(at=time.time(), **facts)
+
     # -- asking ----------------------------------------------------------------------------------------------------------
 
     def _ask(self, what: str, about: Any, ask: Callable[[], Any], **facts: Any) -> Outcome:
         """Do it, with a note before and one after."""
-        self._notes.write(what=what, about=about, outcome="asked", **facts)
+        self._tell(what=what, about=about, outcome="asked", **facts)
         try:
             answer = ask()
         except DatabaseUnavailable:
@@ -90,7 +94,7 @@ class Customers:
             outcome, said = "refused", type(refusal).__name__
         else:
             outcome, said = "ok", str(answer) if isinstance(answer, str) else None
-        self._notes.write(what=what, about=about, outcome=outcome, said=said, **facts)
+        self._tell(what=what, about=about, outcome=outcome, said=said, **facts)
         return outcome  # type: ignore[return-value]
 
     def _produce(self, number: int) -> None:
@@ -107,20 +111,23 @@ class Customers:
         kind = chance.choices(list(self._kinds), weights=list(self._kinds.values()))[0]
         jobs = [job for _ in range(self._at_once) for job in self._jobs(kind, chance)]
         ids = [str(job.id) for job in jobs]
+        keys = [key for job in jobs if (key := json.loads(job.options).get("key"))]
         for _ in range(3):  # a customer who is told nothing asks again for the same
-            if (
-                self._ask("enqueue", ids, lambda: work.app.enqueue_many(jobs) and None, kind=kind)
-                != "unknown"
-            ):
+            outcome = self._ask(
+                "enqueue", ids, lambda: work.app.enqueue_many(jobs) and None, kind=kind, keys=keys
+            )
+            if outcome != "unknown":
                 break
-        self._recent.append(jobs[0].id)
+        if outcome != "refused":
+            self._recent.append(jobs[0].id)
 
     def _jobs(self, kind: str, chance: random.Random) -> list[NewJob]:
-        options: dict[str, Any] = {"tenant": chance.choice((None, "acme", "globex", "initech"))}
+        tenant = chance.choice((None, "acme", "globex", "initech"))
+        options: dict[str, Any] = {"tenant": tenant}
         if chance.random() < self._subjects:
             options["subject"] = f"chaos:{chance.randrange(8)}"
         if chance.random() < 0.3:
-            options |= {"key": f"k{next(self._numbers)}", "key_scope": "ever", "on_conflict": "raise"}
+            options |= {"key": self._key(kind, tenant, chance), "key_scope": "ever", "on_conflict": "raise"}
         if chance.random() < 0.1:
             options["run_in"] = chance.uniform(0.1, 2.0)
         if kind == "flow":
@@ -128,6 +135,12 @@ class Customers:
             return chain(add.job(0), group([add.job(n) for n in (1, 2, 3)], then=add.job(4)))
         task = work.app.tasks["plain" if kind == "long" else kind]
         return [task.using(**options).job(*self._payload(kind, chance))]
+
+    def _key(self, kind: str, tenant: str | None, chance: random.Random) -> str:
+        """Give a key, mostly a new one; or that which somebody else has just taken, or is just taking, for the like."""
+        if chance.random() < 0.8 or (kind, tenant) not in self._keys:
+            self._keys[kind, tenant] = f"k{next(self._numbers)}"
+        return self._keys[kind, tenant]
 
     def _payload(self, kind: str, chance: random.Random) -> tuple[float, ...]:
         short = round(chance.expovariate(100), 4)
@@ -210,7 +223,7 @@ class Customers:
             **facts,
         }
         body = json.dumps(told).encode()
-        self._notes.write(what="callback", about=str(token), outcome="asked", action=action)
+        self._tell(what="callback", about=str(token), outcome="asked", action=action)
         outcome: Outcome = "unknown"
         while outcome == "unknown" and not self._ended.is_set():
             now = int(time.time())
@@ -222,9 +235,7 @@ class Customers:
             outcome = _posted(client, url, body, headers)
             if outcome == "unknown":
                 self._ended.wait(0.2)
-        self._notes.write(
-            what="callback", about=str(token), outcome=outcome, action=action, job=str(token.job_id)
-        )
+        self._tell(what="callback", about=str(token), outcome=outcome, action=action, job=str(token.job_id))
         return outcome
 
     # -- webhooks --------------------------------------------------------------------------------------------------------
@@ -241,7 +252,7 @@ class Customers:
                 signature = hmac.new(work.WEBHOOK_SECRET.encode(), body, hashlib.sha256).hexdigest()
                 forged = chance.random() < 0.1
                 headers = {"X-Signature": "0" * 64 if forged else signature}
-                self._notes.write(what="webhook", about=event, outcome="asked")
+                self._tell(what="webhook", about=event, outcome="asked", forged=forged)
                 outcomes: set[Outcome] = {"unknown"}
                 for _ in range(50):
                     sent = [
@@ -253,7 +264,7 @@ class Customers:
                         break
                     self._ended.wait(0.2)
                 outcome = next(one for one in ("ok", "refused", "unknown") if one in outcomes)
-                self._notes.write(what="webhook", about=event, outcome=outcome)
+                self._tell(what="webhook", about=event, outcome=outcome, forged=forged)
 
     # -- reading ---------------------------------------------------------------------------------------------------------
 
@@ -288,9 +299,7 @@ class Customers:
             try:
                 loop(*arguments)
             except BaseException as error:  # a customer who gives up would be missed by nobody
-                self._notes.write(
-                    what="customer died", about=loop.__name__, outcome="unknown", said=repr(error)
-                )
+                self._tell(what="customer died", about=loop.__name__, outcome="unknown", said=repr(error))
                 raise
 
         thread = threading.Thread(target=guarded, daemon=True)

@@ -9,8 +9,9 @@ import psycopg
 
 from chaos.notes import Note, read
 from chaos.strikes.strike import Record
+from chaos.world import Plan
 
-_FACTS = """id::text, task::text, status::text, attempt, key::text, subject::text, payload, result, error, metadata, label::text,
+_FACTS = """id::text, task::text, status::text, attempt, tenant::text, key::text, subject::text, payload, result, error, metadata, label::text,
        extract(epoch from created_at)::float8, extract(epoch from finished_at)::float8"""
 _JOBS = f"select {_FACTS} from holdfast.job"
 _REMOVED = (
@@ -38,6 +39,7 @@ class Job(NamedTuple):
     task: str
     status: str
     attempt: int
+    tenant: str | None
     key: str | None
     subject: str | None
     payload: dict[str, Any]
@@ -80,12 +82,15 @@ class Evidence:
     effects: list[tuple[str, int]] = field(default_factory=list)  # (job, attempt), from chaos.effect
     step_effects: list[str] = field(default_factory=list)
     deliveries: list[str] = field(default_factory=list)
+    removed: int = 0  # jobs that are in none of the tables any more, and are yet among these
     client_log: list[Note] = field(default_factory=list)
     ledger: list[Note] = field(default_factory=list)
     feed: list[Note] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
     lease: float = 3.0
-    loaded_until: float = 0.0  # when customers stopped to ask for new jobs
+    rate: float = 0.0  # jobs that customers were to ask for in a second
+    loaded_until: float = 0.0  # when they stopped to
+    is_kept: bool = True  # no retention: whatever was there is there
 
 
 def gather(
@@ -93,13 +98,16 @@ def gather(
     folder: Path,
     records: list[Record],
     *,
-    lease: float,
+    plan: Plan,
     loaded_until: float,
 ) -> Evidence:
     """Read it all, what retention has removed too."""
-    jobs = [Job._make(row) for query in (_REMOVED, _JOBS) for row in connection.execute(query.encode())]
+    removed, there = (
+        [Job._make(row) for row in connection.execute(query.encode())] for query in (_REMOVED, _JOBS)
+    )
     return Evidence(
-        jobs={job.id: job for job in jobs},
+        jobs={job.id: job for job in (*removed, *there)},
+        removed=len(removed),
         moves=[Move._make(row) for row in connection.execute(_HISTORY).fetchall()],
         approvals={one.id: one for one in map(Approval._make, connection.execute(_APPROVALS).fetchall())},
         effects=[(j, a) for j, a in connection.execute("select job_id::text, attempt from chaos.effect")],
@@ -109,8 +117,10 @@ def gather(
         ledger=list(read(folder, "ledger-*")),
         feed=list(read(folder, "feed-notes")),
         records=records,
-        lease=lease,
+        lease=plan.lease,
+        rate=plan.rate,
         loaded_until=loaded_until,
+        is_kept=plan.retention is None,
     )
 
 

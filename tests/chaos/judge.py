@@ -7,20 +7,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from chaos.app import TICK_SECONDS, WITH_EFFECT
 from chaos.evidence import Evidence
 from chaos.notes import Note
-from chaos.strikes.strike import Record
+from chaos.timing import RECOVERED_WITHIN, Case, recovery, throughput
 
 ENDED = {"COMPLETED", "FAILED", "CANCELLED"}
-# What a sweep on a busy machine may take beyond the stated bound of lease + lease / 6 * 1.3.
-SLACK = 3.0
-RECOVERED_WITHIN = 10.0
-KEEPS_UP = 0.95
-FEWEST_ARRIVALS = 40
-LONGEST = 6.0  # what the longest of the tasks takes, with a delay of its own and a little patience
 
 
 class Finding(NamedTuple):
@@ -36,6 +30,8 @@ def findings(evidence: Evidence) -> list[Finding]:
         Finding(rule, str(case))
         for check in (
             acknowledged,
+            refusals,
+            unanswered,
             all_or_none,
             origins,
             cancels,
@@ -51,15 +47,14 @@ def findings(evidence: Evidence) -> list[Finding]:
             schedule,
             limits,
             feed,
+            feed_order,
             feed_ids,
+            removals,
             recovery,
             throughput,
         )
         for rule, case in check(evidence)
     ]
-
-
-Case = tuple[str, Any]
 
 
 # -- what was acknowledged -----------------------------------------------------------------------------------------------
@@ -85,6 +80,39 @@ def acknowledged(evidence: Evidence) -> Iterator[Case]:
             yield "a refused job exists", job
 
 
+# What customers may be refused, and why: nothing else that they ask for is a mistake of theirs.
+MAY_BE_REFUSED = {
+    ("enqueue", "LimitReached"),  # at a desk that is taken
+    ("enqueue", "DuplicateKey"),
+    ("cancel", "IllegalMove"),  # it has ended
+    ("cancel", "JobNotFound"),
+    ("decide", "ApprovalClosed"),
+}
+
+
+def refusals(evidence: Evidence) -> Iterator[Case]:
+    """A customer is refused what cannot be, and nothing else."""
+    keys = {job.key for job in evidence.jobs.values()}
+    for note in evidence.client_log:
+        what, said = note["what"], note.get("said")
+        if note["outcome"] != "refused" or what in {"webhook", "callback"}:
+            continue
+        if (what, said) not in MAY_BE_REFUSED or (said == "LimitReached" and note["kind"] != "at_desk"):
+            yield "a customer was refused without a reason", (what, note["about"], said)
+        elif said == "DuplicateKey" and not keys.intersection(note["keys"]):
+            yield "a key was refused that no job has", (note["about"], note["keys"])
+        elif said == "JobNotFound" and evidence.is_kept and note["about"] in evidence.jobs:
+            yield "a job was not found that is there", note["about"]
+
+
+def unanswered(evidence: Evidence) -> Iterator[Case]:
+    """Whoever asks long after the last fault is answered."""
+    calm_since = max((record.ended for record in evidence.records), default=0.0) + RECOVERED_WITHIN
+    for note in evidence.client_log:
+        if note["outcome"] == "unknown" and calm_since < note["at"] < evidence.loaded_until:
+            yield "a customer was not answered in the calm", (note["what"], note["about"])
+
+
 def all_or_none(evidence: Evidence) -> Iterator[Case]:
     """Jobs that were asked for together are all there, or none is."""
     for note in evidence.client_log:
@@ -93,13 +121,19 @@ def all_or_none(evidence: Evidence) -> Iterator[Case]:
 
 
 def origins(evidence: Evidence) -> Iterator[Case]:
-    """B03, B04: no job came from nowhere, and none has another's key."""
+    """B03, B04: no job came from nowhere, and no two of a task and a tenant have one key."""
     asked = outcomes(evidence.client_log, "enqueue")
     for job in evidence.jobs.values():
         if job.id not in asked and job.task not in {"hooked", "tick"} and job.label != "nemesis":
             yield "a job came from nowhere", (job.id, job.task)
-    keys = Counter(job.key for job in evidence.jobs.values() if job.key is not None)
+    keys = Counter((job.tenant, job.task, job.key) for job in evidence.jobs.values() if job.key is not None)
     yield from (("two jobs have one key", key) for key, times in keys.items() if times > 1)
+
+
+def removals(evidence: Evidence) -> Iterator[Case]:
+    """B05: without retention nothing is removed."""
+    if evidence.is_kept and evidence.removed:
+        yield "jobs were removed that nobody let go", evidence.removed
 
 
 def cancels(evidence: Evidence) -> Iterator[Case]:
@@ -107,7 +141,7 @@ def cancels(evidence: Evidence) -> Iterator[Case]:
     for note in evidence.client_log:
         if note["what"] == "cancel" and note["outcome"] == "ok" and note["said"] == "CANCELLED":
             found = evidence.jobs.get(note["about"])
-            if found is not None and found.status != "CANCELLED":
+            if found is None or found.status != "CANCELLED":
                 yield "an acknowledged cancel is lost", note["about"]
         if note["what"] == "customer died":
             yield "a customer met an error that is none of Holdfast's", note["said"]
@@ -116,6 +150,7 @@ def cancels(evidence: Evidence) -> Iterator[Case]:
 def ends(evidence: Evidence) -> Iterator[Case]:
     """Every job has ended, and as its task ends."""
     denied = {one.job for one in evidence.approvals.values() if one.decision == "denied"}
+    may_fall = _cancelled_with_others(evidence)
     for job in evidence.jobs.values():
         if job.status not in ENDED:
             yield "a job has not ended", (job.id, job.task, job.status)
@@ -123,6 +158,15 @@ def ends(evidence: Evidence) -> Iterator[Case]:
             yield "a job failed that should not", (job.id, job.task, job.error)
         elif job.status == "COMPLETED" and job.task in {"fails", "pill"}:
             yield "a job completed that cannot", (job.id, job.task)
+        elif job.status == "CANCELLED" and job.id not in may_fall:
+            yield "a job was cancelled that nobody asked to", (job.id, job.task)
+
+
+def _cancelled_with_others(evidence: Evidence) -> set[str]:
+    """The jobs that somebody asked to cancel, and those of the same flow, which fall with them."""
+    asked = {note["about"] for note in evidence.client_log if note["what"] == "cancel"}
+    flows = (note["about"] for note in evidence.client_log if note["what"] == "enqueue")
+    return asked.union(*(flow for flow in flows if asked.intersection(flow)))
 
 
 def results(evidence: Evidence) -> Iterator[Case]:
@@ -167,15 +211,14 @@ def step_effects(evidence: Evidence) -> Iterator[Case]:
 
 
 def ledger(evidence: Evidence) -> Iterator[Case]:
-    """C03: no attempt starts twice, and whatever completed had started."""
+    """C03: no attempt starts twice, and the one that completed a job had started."""
     starts = Counter((note["job"], note["attempt"]) for note in evidence.ledger if note["event"] == "start")
     for one, times in starts.items():
         if times > 1:
             yield "an attempt started twice", one
-    started = {job for job, _ in starts}
     for job in evidence.jobs.values():
-        if job.status == "COMPLETED" and job.id not in started:
-            yield "a job completed that nobody started", (job.id, job.task)
+        if job.status == "COMPLETED" and (job.id, job.attempt) not in starts:
+            yield "a job completed in an attempt that nobody started", (job.id, job.task, job.attempt)
     for one, attempt in starts:
         found = evidence.jobs.get(one)
         if found is not None and attempt > found.attempt:
@@ -227,16 +270,20 @@ def callbacks(evidence: Evidence) -> Iterator[Case]:
 
 
 def webhooks(evidence: Evidence) -> Iterator[Case]:
-    """E03: an event that was acknowledged is one job and one row of the handler's, one that was refused is none."""
+    """E03: an event that was acknowledged is one job and one row of the handler's; one that is forged, or that nobody sent, is none."""
     jobs = Counter(job.payload["event_id"] for job in evidence.jobs.values() if job.task == "hooked")
     rows = Counter(evidence.deliveries)
-    for event, answers in outcomes(evidence.client_log, "webhook").items():
-        most = 0 if "refused" in answers else 1
-        least = 1 if "ok" in answers else 0
+    forged = {note["about"]: note["forged"] for note in evidence.client_log if note["what"] == "webhook"}
+    answers = outcomes(evidence.client_log, "webhook")
+    for event in forged.keys() | rows.keys() | jobs.keys():
+        heard = answers.get(event, set())
+        least, most = int("ok" in heard), int(event in forged and not forged[event])
         if not least <= rows[event] <= most:
-            yield "an event was not taken exactly once", (event, rows[event], sorted(answers))
+            yield "an event was not taken exactly once", (event, rows[event], sorted(heard))
         if jobs[event] != rows[event]:
             yield "an event has not exactly its job", (event, jobs[event], rows[event])
+        if "refused" in heard and most:
+            yield "a genuine event was refused", event
 
 
 def schedule(evidence: Evidence) -> Iterator[Case]:
@@ -248,6 +295,8 @@ def schedule(evidence: Evidence) -> Iterator[Case]:
         if times > 1:
             yield "a time of the schedule became two jobs", slot
     times_of = sorted(datetime.fromisoformat(slot).timestamp() for slot in slots)
+    if not times_of or times_of[-1] < evidence.loaded_until - RECOVERED_WITHIN:
+        yield "the schedule has stopped", times_of[-1:]
     for before, after in pairwise(times_of):
         if round(after - before) != TICK_SECONDS:
             yield "a time of the schedule is left out", (before, after)
@@ -273,11 +322,8 @@ def limits(evidence: Evidence) -> Iterator[Case]:
 
 
 def feed(evidence: Evidence) -> Iterator[Case]:
-    """G01 to G03: the reader missed nothing, saw nothing that is not history, and saw each job's moves in their order."""
-    seen: dict[str, list[int]] = defaultdict(list)
-    for note in evidence.feed:
-        if note["kind"].startswith("job.") and note["seq"] is not None:
-            seen[note["job"]].append(note["seq"])
+    """G01, G02: the reader missed nothing, and saw nothing that is not history."""
+    seen = _seen(evidence)
     wanted: dict[str, set[int]] = defaultdict(set)
     for move in evidence.moves:
         job = evidence.jobs.get(move.job)
@@ -288,9 +334,24 @@ def feed(evidence: Evidence) -> Iterator[Case]:
             yield "the reader missed moves", (job_id, missed)
         if invented := sorted(set(seen[job_id]) - seqs):
             yield "the reader saw what is not history", (job_id, invented)
-    for job_id, told in seen.items():
+    for job_id in seen.keys() - evidence.jobs.keys():
+        yield "the reader saw what is not history", (job_id, seen[job_id])
+
+
+def feed_order(evidence: Evidence) -> Iterator[Case]:
+    """G03: the reader saw each job's moves in their order, once."""
+    for job_id, told in _seen(evidence).items():
         if told != sorted(set(told)):
             yield "a job's events came out of order, or twice", (job_id, told)
+
+
+def _seen(evidence: Evidence) -> dict[str, list[int]]:
+    """The moves of each job as they were read."""
+    seen: dict[str, list[int]] = defaultdict(list)
+    for note in evidence.feed:
+        if note["kind"].startswith("job.") and note["seq"] is not None:
+            seen[note["job"]].append(note["seq"])
+    return seen
 
 
 def feed_ids(evidence: Evidence) -> Iterator[Case]:
@@ -300,66 +361,3 @@ def feed_ids(evidence: Evidence) -> Iterator[Case]:
         if note["id"] != last[note["channel"]] + 1:
             yield "the events have a gap", (note["channel"], last[note["channel"]], note["id"])
         last[note["channel"]] = note["id"]
-
-
-# -- how soon ------------------------------------------------------------------------------------------------------------
-
-
-def bound(lease: float) -> float:
-    """The stated recovery bound: the lease, and at most a sweep's interval."""
-    return lease + lease / 6 * 1.3
-
-
-def recovery(evidence: Evidence) -> Iterator[Case]:
-    """A job whose worker died is claimable again within the bound, unless the database itself was away meanwhile."""
-    for record, job, took in recoveries(evidence):
-        if took > bound(evidence.lease) + SLACK:
-            yield "a dead worker's job came back too late", (record.name, job, f"{took:.2f} s")
-
-
-def recoveries(evidence: Evidence) -> Iterator[tuple[Record, str, float]]:
-    """How long each job took to leave the hands of a worker that died.
-
-    Not one with an outside run: its worker's last words may have handed it over, and then it is in no worker's hands.
-    """
-    hit = {job for record in evidence.records for job in record.jobs}
-    hit = {job for job in hit if job in evidence.jobs and evidence.jobs[job].task != "runs_elsewhere"}
-    moves: dict[str, list[float]] = defaultdict(list)
-    for move in evidence.moves:
-        if move.job in hit:
-            moves[move.job].append(move.at)
-    away = [(one.began - evidence.lease, one.ended + evidence.lease) for one in evidence.records if one.away]
-    for record in evidence.records:
-        last = record.at + bound(evidence.lease) + SLACK
-        if not record.jobs or any(began < last and record.at < ended for began, ended in away):
-            continue
-        for job in record.jobs:
-            next_at = min((at for at in moves[job] if at > record.at), default=None)
-            if next_at is not None:
-                yield record, job, next_at - record.at
-
-
-def throughput(evidence: Evidence) -> Iterator[Case]:
-    """Within ten seconds of a fault's end what comes in is kept up with: measured where calm lasted long enough to tell."""
-    for record, came, went in calm(evidence):
-        if went < came * KEEPS_UP:
-            yield "throughput did not come back", (record.name, f"{went} of {came} ended in time")
-
-
-def calm(evidence: Evidence) -> Iterator[tuple[Record, int, int]]:
-    """The calm after a fault, from its tenth second on: how many jobs came in, and how many were worked off.
-
-    Those of them that ended before the calm did; or, where a fault has left a line of waiting ones, all that ended while they came.
-    Work that stands still shows in both; raw speed does not, which a busy machine has not always.
-    """
-    jobs = evidence.jobs.values()
-    nexts = [*(one.began for one in evidence.records[1:]), evidence.loaded_until]
-    for record, following in zip(evidence.records, nexts, strict=False):
-        since, until = record.ended + RECOVERED_WITHIN, min(following, evidence.loaded_until)
-        if until - LONGEST <= since:
-            continue
-        came = [job for job in jobs if since <= job.born < until - LONGEST]
-        if len(came) >= FEWEST_ARRIVALS:
-            in_time = sum(job.ended is not None and job.ended < until for job in came)
-            meanwhile = sum(job.ended is not None and since <= job.ended < until - LONGEST for job in jobs)
-            yield record, len(came), max(in_time, meanwhile)

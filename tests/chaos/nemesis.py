@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from chaos.strikes.catalogue import ALL
 from chaos.strikes.strike import Record, Strike
+from chaos.timing import looked_for
 from chaos.world import World
 
 
@@ -38,7 +39,8 @@ class Nemesis:
         """Strike once, write it down, and see that everything is there again."""
         began = time.time()
         try:
-            records = strike.records(self._world, self._chance)
+            # Chance of its own: how a strike goes does not decide which one comes next.
+            records = strike.records(self._world, random.Random(self._chance.random()))
         except Exception as error:  # noqa: BLE001 - what a strike meets is a finding, and the others go on
             self.findings.append(
                 (f"{strike.name} met what it should not", f"{type(error).__name__}: {error}")
@@ -57,7 +59,11 @@ class Nemesis:
                 say(f"FINDING after {strike.name}: {mended}")
 
     def each_once(self, chosen: Sequence[Strike]) -> None:
-        for strike in chosen:
+        """Strike with each; the database goes away only when all workers that died were missed: else nobody could tell how soon."""
+        for strike in sorted(chosen, key=lambda one: one.away):
+            if strike.away:
+                died = max((record.at for record in self.records if record.jobs), default=0.0)
+                time.sleep(max(died + looked_for(self._world.plan.lease) - time.time(), 0))
             self.strike(strike)
             time.sleep(self._chance.uniform(0.1, 0.5))
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from chaos.evidence import Evidence
-from chaos.judge import Finding, calm, recoveries
+from chaos.judge import Finding
 from chaos.nemesis import Nemesis
 from chaos.strikes.strike import Record
+from chaos.timing import calm, recoveries
 from guarantees.workers import TESTS
 
 BEGIN, END = "<!-- runs -->", "<!-- /runs -->"

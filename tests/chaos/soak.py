@@ -19,7 +19,7 @@ KEPT = ("feed", "usage", "statistic", "schedule_run", "audit", "event", "deliver
 SIZES = """
 select coalesce(sum(pg_table_size(c.oid)) filter (where c.relkind = 'r'), 0)::bigint,
        coalesce(sum(pg_relation_size(c.oid)) filter (where c.relkind = 'i'), 0)::bigint,
-       (select count(*) from pg_stat_activity where usename = 'chaos_app')
+       (select count(*) from pg_stat_activity where usename = 'chaos_app' and application_name <> 'crowd')
   from pg_class c
   left join pg_index i on i.indexrelid = c.oid
   join pg_class t on t.oid = coalesce(i.indrelid, c.oid)
@@ -27,7 +27,7 @@ select coalesce(sum(pg_table_size(c.oid)) filter (where c.relkind = 'r'), 0)::bi
    and c.relkind in ('r', 'i')
    and not exists (select from unnest(%s::text[]) as kept where t.relname = kept or t.relname like kept || '\\_%%')
 """
-# How much the last third may be above the second sixth: what is flat goes up and down with retention and strikes.
+# How much the last third may be above what follows the first sixth: what is flat goes up and down with retention and strikes.
 GROWTH = 1.25
 LONG_ENOUGH = 1200.0  # retention comes every ten minutes or so
 SERIES = ("memory of a worker, MB", "connections", "tables, MB", "indexes, MB")

@@ -5,14 +5,15 @@ from collections.abc import Callable
 import pytest
 
 from chaos.evidence import Approval, Evidence, Job, Move
-from chaos.judge import bound, findings
+from chaos.judge import findings
 from chaos.soak import Sample, drawn, grown
 from chaos.strikes.strike import Record
+from chaos.timing import bound
 
 
 def job(name: str, task: str = "writes", status: str = "COMPLETED", **facts: object) -> Job:
     told: dict[str, object] = {
-        "attempt": 1, "key": None, "subject": None, "payload": {}, "result": None, "error": None, "metadata": None, "label": None, "born": 0.0, "ended": 1.0,
+        "attempt": 1, "tenant": None, "key": None, "subject": None, "payload": {}, "result": None, "error": None, "metadata": None, "label": None, "born": 0.0, "ended": 1.0,
     }  # fmt: skip
     return Job(name, task, status, **{**told, **facts})  # type: ignore[arg-type]
 
@@ -55,12 +56,13 @@ def evidence() -> Evidence:
         deliveries=["evt_1"],
         client_log=[
             *({"what": "enqueue", "about": [one], "outcome": "ok"} for one in asked),
-            {"what": "enqueue", "about": ["never"], "outcome": "refused"},
+            {"what": "enqueue", "about": ["never"], "outcome": "refused", "kind": "at_desk", "said": "LimitReached", "keys": []},
             {"what": "decide", "about": "g", "outcome": "ok", "verdict": "approve", "actor": "ann"},
             {"what": "callback", "about": "r.1.c", "outcome": "ok", "action": "completed", "job": "r"},
-            {"what": "webhook", "about": "evt_1", "outcome": "ok"},
-            {"what": "webhook", "about": "evt_2", "outcome": "refused"},
+            {"what": "webhook", "about": "evt_1", "outcome": "ok", "forged": False},
+            {"what": "webhook", "about": "evt_2", "outcome": "refused", "forged": True},
             {"what": "cancel", "about": "c", "outcome": "ok", "said": "CANCELLED"},
+            {"what": "cancel", "about": "a", "outcome": "refused", "said": "IllegalMove"},
         ],
         ledger=[
             *({"event": "start", "job": one.id, "attempt": 1} for one in jobs if one.status == "COMPLETED"),
@@ -82,14 +84,29 @@ def change(evidence: Evidence, name: str, **facts: object) -> Job:
     return changed
 
 
+def refused(said: str, **facts: object) -> dict[str, object]:
+    return {
+        "what": "enqueue",
+        "about": ["no"],
+        "outcome": "refused",
+        "kind": "plain",
+        "said": said,
+        "keys": [],
+        **facts,
+    }
+
+
+SLOTS = 1893456000.0  # when the schedule's times begin
+
+
 BREAKS: dict[str, Callable[[Evidence], object]] = {
     "an acknowledged job is lost": lambda e: e.jobs.pop("a"),
     "a refused job exists": lambda e: e.jobs.update(never=job("never", "plain", "CANCELLED")),
     "half of a flow exists": lambda e: e.client_log.append(
-        {"what": "enqueue", "about": ["a", "gone"], "outcome": "unknown"}
+        {"what": "enqueue", "about": ["a", "gone"], "outcome": "unknown", "at": 1.0}
     ),
     "a job came from nowhere": lambda e: e.jobs.update(x=job("x", "plain", "CANCELLED")),
-    "two jobs have one key": lambda e: [change(e, one, key="k") for one in "as"],
+    "two jobs have one key": lambda e: [change(e, one, key="k") for one in "ij"],
     "an acknowledged cancel is lost": lambda e: change(e, "c", status="FAILED"),
     "a job has not ended": lambda e: change(e, "a", status="RUNNING"),
     "a job failed that should not": lambda e: change(e, "a", status="FAILED"),
@@ -102,7 +119,22 @@ BREAKS: dict[str, Callable[[Evidence], object]] = {
     "an effect of a job that is not there": lambda e: e.effects.append(("gone", 1)),
     "a step's transaction took place not exactly once": lambda e: e.step_effects.append("s"),
     "an attempt started twice": lambda e: e.ledger.append({"event": "start", "job": "a", "attempt": 1}),
-    "a job completed that nobody started": lambda e: e.ledger.pop(0),
+    "a job completed in an attempt that nobody started": lambda e: e.ledger.pop(0),
+    "a job was cancelled that nobody asked to": lambda e: change(e, "i", status="CANCELLED"),
+    "a customer was refused without a reason": lambda e: e.client_log.append(refused("SchemaMismatch")),
+    "a key was refused that no job has": lambda e: e.client_log.append(refused("DuplicateKey", keys=["k"])),
+    "a job was not found that is there": lambda e: e.client_log.append(
+        {"what": "cancel", "about": "a", "outcome": "refused", "said": "JobNotFound"}
+    ),
+    "a customer was not answered in the calm": lambda e: (
+        setattr(e, "loaded_until", SLOTS + 20),
+        e.client_log.append({"what": "cancel", "about": "c", "outcome": "unknown", "at": SLOTS + 12}),
+    ),
+    "jobs were removed that nobody let go": lambda e: setattr(e, "removed", 1),
+    "the schedule has stopped": lambda e: setattr(e, "loaded_until", SLOTS + 60),
+    "a genuine event was refused": lambda e: e.client_log.append(
+        {"what": "webhook", "about": "evt_3", "outcome": "refused", "forged": False}
+    ),
     "an attempt ran that the database does not know": lambda e: e.ledger.append(
         {"event": "start", "job": "a", "attempt": 2}
     ),
@@ -131,7 +163,7 @@ BREAKS: dict[str, Callable[[Evidence], object]] = {
     "the reader saw what is not history": lambda e: e.feed.append({**e.feed[2], "id": 4, "seq": 4}),
     "a job's events came out of order, or twice": lambda e: e.feed.append({**e.feed[1], "id": 4}),
     "a customer met an error that is none of Holdfast's": lambda e: e.client_log.append(
-        {"what": "customer died", "about": "x", "outcome": "unknown", "said": "KeyError"}
+        {"what": "customer died", "about": "x", "outcome": "unknown", "said": "KeyError", "at": 1.0}
     ),
 }
 
@@ -143,9 +175,71 @@ def test_a_broken_promise_is_found(evidence: Evidence, rule: str) -> None:
     assert rule in {finding.rule for finding in findings(evidence)}
 
 
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda e: e.jobs.pop("c"),
+        lambda e: [e.jobs.pop(one) for one in ("t1", "t2")],
+        lambda e: e.deliveries.append("evt_2"),
+        lambda e: e.deliveries.append("nobody sent it"),
+        lambda e: e.feed.append({**e.feed[2], "id": 4, "job": "gone"}),
+        lambda e: e.client_log.append(refused("LimitReached")),
+    ],
+    ids=["a cancelled job gone", "no time fired", "a forgery taken", "an event from nowhere", "an event of no job", "no desk"],
+)  # fmt: skip
+def test_what_is_wrong_in_another_way_is_found_too(
+    evidence: Evidence, spoil: Callable[[Evidence], object]
+) -> None:
+    spoil(evidence)
+
+    assert findings(evidence)
+
+
+def test_with_retention_a_job_may_be_gone(evidence: Evidence) -> None:
+    evidence.is_kept, evidence.removed = False, 1
+    evidence.client_log.append({"what": "cancel", "about": "a", "outcome": "refused", "said": "JobNotFound"})
+
+    assert findings(evidence) == []
+
+
+def test_who_falls_with_a_flow_was_cancelled_with_it(evidence: Evidence) -> None:
+    evidence.jobs["d"] = job("d", status="CANCELLED")
+    evidence.client_log.append({"what": "enqueue", "about": ["c", "d"], "outcome": "ok"})
+
+    assert findings(evidence) == []
+
+
+def test_half_of_many_jobs_that_come_back_after_the_bound_are_found(evidence: Evidence) -> None:
+    for n in range(20):
+        name = f"d{n}"
+        evidence.jobs[name] = job(name, attempt=2, label="nemesis")
+        evidence.effects.append((name, 2))
+        evidence.ledger += [{"event": "start", "job": name, "attempt": each} for each in (1, 2)]
+        evidence.moves += life(name, "PENDING", "RUNNING", "RETRY", "RUNNING", "COMPLETED")
+    evidence.records = [
+        Record("kill_worker", 2.0, 2.2, 1, "", away=False, jobs=[f"d{n}" for n in range(20)], at=2.1)
+    ]
+    assert findings(evidence) == []
+
+    late = bound(evidence.lease)
+    evidence.moves = [
+        move._replace(at=move.at + late) if move.job[0] == "d" and move.seq > 2 else move
+        for move in evidence.moves
+    ]
+
+    assert {finding.rule for finding in findings(evidence)} == {"dead workers' jobs came back too late"}
+
+
+def test_customers_who_can_hardly_ask_are_found(evidence: Evidence) -> None:
+    evidence.records = [Record("failover", 0.0, 1.0, 1, "", away=True)]
+    evidence.rate, evidence.loaded_until = 25.0, 40.0
+
+    assert "customers can hardly ask" in {finding.rule for finding in findings(evidence)}
+
+
 def test_a_job_whose_answer_nobody_heard_may_be_there_or_not(evidence: Evidence) -> None:
     evidence.client_log += [
-        {"what": "enqueue", "about": [one], "outcome": "unknown"} for one in ("c", "not there")
+        {"what": "enqueue", "about": [one], "outcome": "unknown", "at": 1.0} for one in ("c", "not there")
     ]
 
     assert findings(evidence) == []
@@ -180,7 +274,7 @@ def test_standstill_in_the_calm_after_a_fault_is_found_and_a_line_that_is_worked
     evidence: Evidence, stuck: int, waited: int, found: set[str]
 ) -> None:
     evidence.records = [Record("stop_immediately", 0.0, 1.0, 1, "", away=True)]
-    evidence.loaded_until = 40.0
+    evidence.rate, evidence.loaded_until = 5.0, 40.0
     for n in range(100):
         name = f"p{n}"
         ended = 50 if n < stuck else 13 + n / 5

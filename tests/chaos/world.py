@@ -44,6 +44,7 @@ class Plan:
     at_once: int = 1  # how many workers, or operations, one strike hits
     subjects: float = 1.0  # the share of jobs whose events somebody follows
     retention: float | None = None
+    spared: int = 0  # workers whom no strike ends: what they gather, they keep
 
     @property
     def concurrency(self) -> int:
@@ -176,6 +177,11 @@ class World:
         proxy = self.proxy()
         self.seats.append(Seat(proxy, self.start_worker(proxy.url)))
 
+    @property
+    def unlucky(self) -> list[Seat]:
+        """Those whom a strike may choose."""
+        return self.seats[self.plan.spared :]
+
     def replace(self, seat: Seat) -> None:
         """Put a new worker where one has died."""
         seat.worker = self.start_worker(seat.proxy.url)
@@ -258,9 +264,9 @@ class World:
         )
 
     def memory(self) -> list[int]:
-        """The workers' resident memory in bytes."""
+        """The resident memory, in bytes, of workers that live as long as the run, or of all where none is spared."""
         found = []
-        for seat in self.seats:
+        for seat in self.seats[: self.plan.spared] or self.seats:
             with suppress(psutil.NoSuchProcess):
                 found.append(int(psutil.Process(seat.worker.pid).memory_info().rss))
         return found

@@ -20,6 +20,7 @@ from guarantees.waiting import until
 
 SSL_REQUEST, GSS_REQUEST = 80877103, 80877104
 HEAD = 5  # a kind and a length
+NO_TRANSACTION = b"I"  # what the server says it is in, once it has answered
 CHUNK = 1 << 16
 Action = Literal["cut_before", "cut_after", "swallow", "late"]
 
@@ -31,6 +32,7 @@ class Strike:
     action: Action
     pattern: re.Pattern[str]
     times: int
+    with_rows: bool = False  # only where the server answers with rows
     landed: int = 0
 
     def until_landed(self, times: int = 1) -> None:
@@ -60,9 +62,9 @@ class Proxy:
         self._heard: bytearray | None = None
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def strike(self, action: Action, pattern: str, times: int = 1) -> Strike:
-        """Fail the next statements that match."""
-        made = Strike(action, re.compile(pattern, re.IGNORECASE), times)
+    def strike(self, action: Action, pattern: str, times: int = 1, *, with_rows: bool = False) -> Strike:
+        """Fail the next statements that match; after their commit, and with rows, as far as that can be known beforehand."""
+        made = Strike(action, re.compile(pattern, re.IGNORECASE), times, with_rows)
         self._strikes.append(made)
         return made
 
@@ -154,6 +156,7 @@ class _Connection:
         self._asked: deque[_Unit] = deque([_Unit()])  # the start-up is answered by a ReadyForQuery too
         self._unit = _Unit()
         self._late = b""
+        self._held: list[tuple[bytes, bytes]] = []  # an answer that may not reach its client
         self.silent = False
 
     def deliver(self) -> None:
@@ -238,14 +241,27 @@ class _Connection:
                         self._asked.popleft()
                     if strike is None or strike.action != "cut_after":
                         passed += message
-                    elif kind == b"Z":
-                        self._send(self._client, passed)
-                        self.hang_up()
-                        strike.landed += 1
-                        return
+                        continue
+                    self._held.append((kind, message))
+                    if kind == b"Z":
+                        if self._was_committed(strike):
+                            self._send(self._client, passed)
+                            self.hang_up()
+                            strike.landed += 1
+                            return
+                        passed += b"".join(each for _, each in self._held)
+                        self._held.clear()
                 self._send(self._client, passed)
         except (OSError, EOFError):
             self._end()
+
+    def _was_committed(self, strike: Strike) -> bool:
+        """Say whether the answer that is held back is that of a commit: no error, and no transaction that goes on."""
+        kinds = {kind for kind, _ in self._held}
+        _, ready = self._held[-1]
+        return (
+            b"E" not in kinds and ready[HEAD:] == NO_TRANSACTION and (not strike.with_rows or b"D" in kinds)
+        )
 
     def _send(self, to: socket.socket, message: bytes | bytearray) -> None:
         if message and not self.silent:

@@ -6,7 +6,7 @@ import shutil
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import ClassVar
 
 import psycopg
@@ -16,6 +16,8 @@ from chaos.strikes.strike import Landed, Strike, wait
 from chaos.world import DATABASE, DISK, World, until_world
 
 OURS = "datname = 'chaos' and usename = 'chaos_app'"
+FINISHES = ("holdfast.complete", "holdfast.settle")
+SPINS = 0.5  # of a core, where there is nothing to do but to look now and then whether the database is back
 
 
 class TerminateBackends(Strike):
@@ -46,9 +48,12 @@ class KillBackend(Strike):
     away = True
 
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
-        pids = [pid for (pid,) in world.rows(f"select pid from pg_stat_activity where {OURS} order by pid")]
         running = _running(world)
-        os.kill(chance.choice(pids), signal.SIGKILL)
+        pids = [pid for (pid,) in world.rows(f"select pid from pg_stat_activity where {OURS} order by pid")]
+        for pid in chance.sample(pids, len(pids)):
+            with suppress(ProcessLookupError):  # it has just left: then another
+                os.kill(pid, signal.SIGKILL)
+                break
         until_world("PostgreSQL has recovered", world.cluster.answers)
         yield Landed(running, f"{running} jobs ran")
 
@@ -97,6 +102,7 @@ class LongOutage(Strike):
         alive = sum(worker.lives for worker in workers)
         assert alive == len(workers), f"{len(workers) - alive} workers ended while the database was away"
         share = spent / (away - 1.0) / len(workers)
+        assert share < SPINS, f"workers used {share:.0%} of a core each while the database was away"
         yield Landed(running, f"{away:.1f} s; workers used {share:.0%} of a core each")
 
 
@@ -150,20 +156,26 @@ class HoldTable(Strike):
 
 
 class StatementTimeout(Strike):
-    """Statements may take two milliseconds for a while: whatever finishes, finishes late or not at all; landed by the server's log."""
+    """Statements may take some milliseconds for a while: whatever finishes, finishes late or not at all; landed when it ended such ones."""
 
     name = "statement_timeout"
     away = True
 
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
-        before = said_by_server(world.cluster, "due to statement timeout")
+        before = self._ended(world)
         self._set(world, f"set statement_timeout = '{chance.choice((1, 2, 4))}ms'")
         try:
             wait(chance.uniform(1.0, 2.0))
         finally:
             self._set(world, "reset statement_timeout")
-        hits = said_by_server(world.cluster, "due to statement timeout") - before
-        yield Landed(hits, f"{hits} statements were ended")
+        everything, finishing = (now - then for now, then in zip(self._ended(world), before, strict=True))
+        yield Landed(finishing, f"{everything} statements were ended, {finishing} of them finish a job")
+
+    @staticmethod
+    def _ended(world: World) -> tuple[int, int]:
+        """Count the statements that the server has ended, and those among them that write what became of jobs."""
+        ended = ended_statements(world.cluster, "due to statement timeout")
+        return len(ended), sum(any(word in one for word in FINISHES) for one in ended)
 
     @staticmethod
     def _set(world: World, what: str) -> None:
@@ -257,6 +269,20 @@ class Failover(Strike):
 
 def _running(world: World) -> int:
     return int(world.value("select count(*) from holdfast.job where status = 'RUNNING'"))
+
+
+def ended_statements(cluster: Cluster, why: str) -> list[str]:
+    """Give the statements that ended with these words, by the server's log, in which each process tells it after them."""
+    found: list[str] = []
+    told: set[str] = set()
+    for line in cluster.log.read_text("utf-8", "replace").splitlines():
+        process = line.partition("[")[2].partition("]")[0]
+        if why in line:
+            told.add(process)
+        elif process in told and "STATEMENT:" in line:
+            told.remove(process)
+            found.append(line)
+    return found
 
 
 def said_by_server(cluster: Cluster, *words: str) -> int:
