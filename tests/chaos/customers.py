@@ -112,12 +112,12 @@ class Customers:
         jobs = [job for _ in range(self._at_once) for job in self._jobs(kind, chance)]
         ids = [str(job.id) for job in jobs]
         keys = [key for job in jobs if (key := json.loads(job.options).get("key"))]
+        outcome: Outcome = "unknown"
         for _ in range(3):  # a customer who is told nothing asks again for the same
-            outcome = self._ask(
-                "enqueue", ids, lambda: work.app.enqueue_many(jobs) and None, kind=kind, keys=keys
-            )
-            if outcome != "unknown":
-                break
+            if outcome == "unknown":
+                outcome = self._ask(
+                    "enqueue", ids, lambda: work.app.enqueue_many(jobs) and None, kind=kind, keys=keys
+                )
         if outcome != "refused":
             self._recent.append(jobs[0].id)
 

@@ -99,6 +99,11 @@ def refused(said: str, **facts: object) -> dict[str, object]:
 SLOTS = 1893456000.0  # when the schedule's times begin
 
 
+def not_answered(evidence: Evidence) -> None:
+    evidence.loaded_until = SLOTS + 20
+    evidence.client_log.append({"what": "cancel", "about": "c", "outcome": "unknown", "at": SLOTS + 12})
+
+
 BREAKS: dict[str, Callable[[Evidence], object]] = {
     "an acknowledged job is lost": lambda e: e.jobs.pop("a"),
     "a refused job exists": lambda e: e.jobs.update(never=job("never", "plain", "CANCELLED")),
@@ -126,10 +131,7 @@ BREAKS: dict[str, Callable[[Evidence], object]] = {
     "a job was not found that is there": lambda e: e.client_log.append(
         {"what": "cancel", "about": "a", "outcome": "refused", "said": "JobNotFound"}
     ),
-    "a customer was not answered in the calm": lambda e: (
-        setattr(e, "loaded_until", SLOTS + 20),
-        e.client_log.append({"what": "cancel", "about": "c", "outcome": "unknown", "at": SLOTS + 12}),
-    ),
+    "a customer was not answered in the calm": not_answered,
     "jobs were removed that nobody let go": lambda e: setattr(e, "removed", 1),
     "the schedule has stopped": lambda e: setattr(e, "loaded_until", SLOTS + 60),
     "a genuine event was refused": lambda e: e.client_log.append(
