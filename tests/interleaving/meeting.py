@@ -46,6 +46,7 @@ class Meeting:
         self._conductor, self._machine, self._scene, self._pair = conductor, machine, scene, pair
         self._ends: dict[Schedule, End] = {}
         self.tried = self.waited = 0
+        self.strayed = 0  # schedules that could not be had as they were asked for
 
     def faults(self, most_switches: int | None, sampled: random.Random | None = None) -> Iterator[Fault]:
         """Try one after the other, then all orders with so many switches, or one that chance picks; tell what differs from both."""
@@ -70,6 +71,7 @@ class Meeting:
         first, second = (operation.on(facts) for operation in self._pair)
         made = follow(self._conductor, (first, second), wanted)
         self.tried += 1
+        self.strayed += tuple(choice.chosen for choice in made[: len(wanted)]) != wanted
         self.waited += self._conductor.has_waited
         strikes.strike()
         self._ends[made] = self._end(facts)

@@ -23,6 +23,7 @@ class Found(NamedTuple):
     scenes: int
     schedules: int
     waited: int  # schedules in which one waited for a lock of the other
+    strayed: int  # schedules that went another way than asked: a wait that was seen too early or too late
     faults: list[str]
 
 
@@ -33,7 +34,7 @@ def _use(url: str) -> None:
 def search(nth: int, switches: int) -> Found:
     """Try all orders of one pair in a database of its own."""
     pair = PAIRS[nth]
-    scenes = schedules = waited = 0
+    scenes = schedules = waited = strayed = 0
     faults: list[str] = []
     with test_server() as server, stage(server) as led:
         for meeting in meetings(led.conductor, led.machine, *pair):
@@ -44,8 +45,8 @@ def search(nth: int, switches: int) -> Found:
                 break  # one of the sessions may stand anywhere
             finally:
                 scenes, schedules = scenes + 1, schedules + meeting.tried
-                waited += meeting.waited
-    return Found(name_of(nth), scenes, schedules, waited, faults)
+                waited, strayed = waited + meeting.waited, strayed + meeting.strayed
+    return Found(name_of(nth), scenes, schedules, waited, strayed, faults)
 
 
 def name_of(nth: int) -> str:
@@ -66,6 +67,7 @@ def tell(found: Iterable[Found]) -> int:
     print(  # noqa: T201 - a command
         f"{len(everything)} pairs in {sum(one.scenes for one in everything)} scenes:"
         f" {sum(one.schedules for one in everything):,} schedules, {sum(one.waited for one in everything):,} with lock waits,"
+        f" {sum(one.strayed for one in everything):,} strayed,"
         f" {sum(DEADLOCK in fault for fault in faults)} deadlocks, {len(faults)} faults"
     )
     return len(faults)
