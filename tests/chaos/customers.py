@@ -70,7 +70,7 @@ class Customers:
         self._notes = Notes(folder / "client-log")
         self._seen = Notes(folder / "feed-notes")
         self._recent: deque[UUID] = deque(maxlen=200)
-        self._keys: dict[tuple[str, str | None], str] = {}
+        self._keys: dict[str, str] = {}
         self._runs: queue.Queue[tuple[str, int]] = queue.Queue()
         self._started_runs: set[str] = set()
         self._numbers = iter(range(10**9))
@@ -109,9 +109,9 @@ class Customers:
 
     def _enqueue(self, chance: random.Random) -> None:
         kind = chance.choices(list(self._kinds), weights=list(self._kinds.values()))[0]
-        jobs = [job for _ in range(self._at_once) for job in self._jobs(kind, chance)]
+        keys = [self._key(kind, chance) for _ in range(self._at_once)]
+        jobs = [job for key in keys for job in self._jobs(kind, key, chance)]
         ids = [str(job.id) for job in jobs]
-        keys = [key for job in jobs if (key := json.loads(job.options).get("key"))]
         outcome: Outcome = "unknown"
         for _ in range(3):  # a customer who is told nothing asks again for the same
             if outcome == "unknown":
@@ -121,13 +121,12 @@ class Customers:
         if outcome != "refused":
             self._recent.append(jobs[0].id)
 
-    def _jobs(self, kind: str, chance: random.Random) -> list[NewJob]:
-        tenant = chance.choice((None, "acme", "globex", "initech"))
-        options: dict[str, Any] = {"tenant": tenant}
+    def _jobs(self, kind: str, key: str | None, chance: random.Random) -> list[NewJob]:
+        options: dict[str, Any] = {"tenant": chance.choice((None, "acme", "globex", "initech"))}
         if chance.random() < self._subjects:
             options["subject"] = f"chaos:{chance.randrange(8)}"
-        if chance.random() < 0.3:
-            options |= {"key": self._key(kind, tenant, chance), "key_scope": "ever", "on_conflict": "raise"}
+        if key is not None:
+            options |= {"key": key, "key_scope": "ever", "on_conflict": "raise"}
         if chance.random() < 0.1:
             options["run_in"] = chance.uniform(0.1, 2.0)
         if kind == "flow":
@@ -136,11 +135,13 @@ class Customers:
         task = work.app.tasks["plain" if kind == "long" else kind]
         return [task.using(**options).job(*self._payload(kind, chance))]
 
-    def _key(self, kind: str, tenant: str | None, chance: random.Random) -> str:
-        """Give a key, mostly a new one; or that which somebody else has just taken, or is just taking, for the like."""
-        if chance.random() < 0.8 or (kind, tenant) not in self._keys:
-            self._keys[kind, tenant] = f"k{next(self._numbers)}"
-        return self._keys[kind, tenant]
+    def _key(self, kind: str, chance: random.Random) -> str | None:
+        """Give some jobs a key, mostly a new one; or that which somebody else has just taken, or is just taking, for the like."""
+        if kind == "flow" or chance.random() < 0.7:
+            return None
+        if chance.random() < 0.7 or kind not in self._keys:
+            self._keys[kind] = f"k{next(self._numbers)}"
+        return self._keys[kind]
 
     def _payload(self, kind: str, chance: random.Random) -> tuple[float, ...]:
         short = round(chance.expovariate(100), 4)

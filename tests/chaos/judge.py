@@ -92,7 +92,7 @@ MAY_BE_REFUSED = {
 
 def refusals(evidence: Evidence) -> Iterator[Case]:
     """A customer is refused what cannot be, and nothing else."""
-    keys = {job.key for job in evidence.jobs.values()}
+    keys = {job.key for job in evidence.jobs.values() if job.key is not None}
     for note in evidence.client_log:
         what, said = note["what"], note.get("said")
         if note["outcome"] != "refused" or what in {"webhook", "callback"}:

@@ -272,6 +272,57 @@ def test_retention_removes_a_job_with_its_history_and_attempts(
     assert each_lasting.count("holdfast.log_part") == 0
 
 
+def keep_up(machine: Machine, limit: int) -> tuple[int, bool]:
+    project(machine)
+    kept = machine.one("select * from holdfast.keep_up(%s)", limit)
+    return kept["removed"], kept["more"]
+
+
+def test_a_pass_says_whether_it_has_left_something(each_lasting: Machine, each_db: ScratchDatabase) -> None:
+    each_lasting.register("t", retention=86400)
+    for _ in range(3):
+        each_lasting.job_in(Status.COMPLETED)
+    each_db.clock.advance(2 * DAY)
+
+    assert [keep_up(each_lasting, 2) for _ in range(2)] == [(2, True), (1, False)]
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [
+        "insert into holdfast.callback_nonce (job_id, nonce, body_hash, answer, at) select %s, n::text, '', '{}', holdfast.clock() from generate_series(1, 3) n",
+        "insert into holdfast.feed (channel, id, at, kind, data) select 'c', n, holdfast.clock(), 'k', '{}' from generate_series(1, 3) n where %s is not null",
+    ],
+    ids=["nonces", "events"],
+)
+def test_whatever_else_is_left_is_said_too(
+    lasting: Machine, holdfast_db: ScratchDatabase, leave: str
+) -> None:
+    job_id = lasting.job_in(Status.COMPLETED)
+    lasting.run(leave, job_id)
+    holdfast_db.clock.advance(100 * DAY)
+
+    assert [keep_up(lasting, 2)[1] for _ in range(2)] == [True, False]
+
+
+def test_who_is_never_done_with_retention_does_the_rest_every_ten_minutes(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    lasting.register("t", retention=86400)
+    for _ in range(5):
+        lasting.job_in(Status.COMPLETED)
+    holdfast_db.clock.advance(2 * DAY)
+    ran_at = []
+    for _ in range(3):
+        assert keep_up(lasting, 1) == (1, True)
+        ran_at.append(lasting.value("select ran_at from holdfast.upkeep"))
+        holdfast_db.clock.advance(timedelta(minutes=6))
+
+    first, second, third = ran_at
+    assert first == second
+    assert third != second
+
+
 @pytest.mark.parametrize("status", [status for status in Status if not status.is_terminal])
 def test_retention_never_removes_a_job_that_has_not_ended(
     lasting: Machine, holdfast_db: ScratchDatabase, status: Status

@@ -22,6 +22,7 @@ from holdfast.store.connection import AsyncSession, Database
 
 ADMIT_BATCH = 1000
 UPKEEP_EVERY = 600.0
+UPKEEP_BATCH = 5000
 # How soon admission looks again after it let somebody in.
 FOLLOWED_SECONDS = 0.05
 # After an answer that is no outage: somebody has to mend something, and the jobs must go on meanwhile.
@@ -109,17 +110,25 @@ class Sweeper:
     async def keep_up(self) -> None:
         """Make partitions, apply retention, forget workers, until cancelled."""
         while True:
-            try:
-                # A connection of its own, for a while: retention may take minutes, and nothing else shall wait for it.
-                kept = await self._rarely.perform(upkeep.upkeep())
-            except HoldfastError as error:
-                events.error("upkeep:refused", extra={"error": str(error)})
+            began = time.monotonic()
+            if await self._kept_up():
+                # Behind: again and again, with as much rest as work, for whoever else wants the server.
+                await asyncio.sleep(time.monotonic() - began)
             else:
-                if any(kept):
-                    events.info("upkeep", extra=kept._asdict())
-            finally:
                 await self._rarely.close()
-            await asyncio.sleep(UPKEEP_EVERY * chance.between(0.7, 1.3))
+                await asyncio.sleep(UPKEEP_EVERY * chance.between(0.7, 1.3))
+
+    async def _kept_up(self) -> bool:
+        """Do what there is to do of it, or a slice; answers whether there is more."""
+        try:
+            # A connection of its own, for a while: retention may take minutes, and nothing else shall wait for it.
+            kept = await self._rarely.perform(upkeep.keep_up(UPKEEP_BATCH))
+        except HoldfastError as error:
+            events.error("upkeep:refused", extra={"error": str(error)})
+            return False
+        if any(kept):
+            events.info("upkeep", extra=kept._asdict())
+        return bool(kept.more)
 
     async def sweep(self) -> None:
         """Take back what silent workers hold, unless the silence may be ours."""

@@ -28,6 +28,7 @@ class Kept(NamedTuple):
     partitions: int | None
     removed: int | None
     forgotten: int | None
+    more: bool | None
 
 
 def admit_due(limit: int) -> Call[Admitted]:
@@ -40,9 +41,9 @@ def sweep(limit: int = 1000) -> Call[Swept]:
     return function("sweep", limit, read=lambda rows: Swept(*_first(rows)))
 
 
-def upkeep(limit: int = 5000) -> Call[Kept]:
-    """Make partitions ahead, apply retention, forget workers long gone."""
-    return function("upkeep", limit, read=lambda rows: Kept(*_first(rows)))
+def keep_up(limit: int) -> Call[Kept]:
+    """Make partitions ahead, apply retention to so many jobs at most, forget workers long gone."""
+    return function("keep_up", limit, read=lambda rows: Kept(*_first(rows)))
 
 
 def pause_queue(queue: str, actor: str | None, reason: str | None, resume_in: timedelta | None) -> Call[None]:

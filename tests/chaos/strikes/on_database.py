@@ -7,7 +7,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import psycopg
 
@@ -50,10 +50,13 @@ class KillBackend(Strike):
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         running = _running(world)
         pids = [pid for (pid,) in world.rows(f"select pid from pg_stat_activity where {OURS} order by pid")]
-        for pid in chance.sample(pids, len(pids)):
-            with suppress(ProcessLookupError):  # it has just left: then another
-                os.kill(pid, signal.SIGKILL)
-                break
+        with psycopg.connect(world.owner_url, autocommit=True) as witness:
+            for pid in chance.sample(pids, len(pids)):
+                with suppress(ProcessLookupError):  # it has just left: then another
+                    os.kill(pid, signal.SIGKILL)
+                    break
+            # Until it has noticed the death, it answers as if nothing had happened.
+            until_world("PostgreSQL has thrown everybody out", lambda: _is_lost(witness))
         until_world("PostgreSQL has recovered", world.cluster.answers)
         yield Landed(running, f"{running} jobs ran")
 
@@ -265,6 +268,12 @@ class Failover(Strike):
                 "select count(*) from pg_stat_replication where sync_state in ('sync', 'quorum') and replay_lsn is not null"
             ),
         )
+
+
+def _is_lost(connection: psycopg.Connection[Any]) -> bool:
+    with suppress(psycopg.OperationalError):
+        connection.execute("select 1")
+    return connection.broken
 
 
 def _running(world: World) -> int:

@@ -3211,17 +3211,22 @@ end $$;
 -- Name: forget_alerts(integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.forget_alerts(p_limit integer) RETURNS void
+CREATE FUNCTION holdfast.forget_alerts(p_limit integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 declare
   v_cutoff timestamptz := holdfast.clock() - interval '90 days';
+  v_alerts bigint;
+  v_messages bigint;
 begin
   delete from holdfast.alert a
    where a.id = any (array(select o.id from holdfast.alert o where o.closed_at < v_cutoff order by o.closed_at limit p_limit));
+  get diagnostics v_alerts = row_count;
   delete from holdfast.notification n
    where n.id = any (array(select o.id from holdfast.notification o where o.created_at < v_cutoff and o.state <> 'waiting' order by o.created_at limit p_limit));
+  get diagnostics v_messages = row_count;
+  return greatest(v_alerts, v_messages);
 end $$;
 
 --
@@ -3242,16 +3247,19 @@ $$;
 -- Name: forget_nonces(integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.forget_nonces(p_limit integer) RETURNS void
+CREATE FUNCTION holdfast.forget_nonces(p_limit integer) RETURNS bigint
     LANGUAGE sql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
-  delete from holdfast.callback_nonce n
-   where (n.job_id, n.nonce) in (select o.job_id, o.nonce
-                                   from holdfast.callback_nonce o
-                                  where o.at < holdfast.clock() - interval '1 day'
-                                  order by o.at
-                                  limit p_limit)
+  with gone as (
+    delete from holdfast.callback_nonce n
+     where (n.job_id, n.nonce) in (select o.job_id, o.nonce
+                                     from holdfast.callback_nonce o
+                                    where o.at < holdfast.clock() - interval '1 day'
+                                    order by o.at
+                                    limit p_limit)
+    returning 1)
+  select count(*) from gone
 $$;
 
 --
@@ -3265,7 +3273,8 @@ CREATE FUNCTION holdfast.forget_projected(p_limit integer) RETURNS bigint
 declare
   v_now timestamptz := holdfast.clock();
   v_cursor holdfast.projection;
-  v_count bigint;
+  v_events bigint;
+  v_channels bigint;
 begin
   select * into v_cursor from holdfast.projection p for update skip locked;   -- a pass must not see a channel go
   if not found then
@@ -3274,7 +3283,7 @@ begin
   perform set_config('holdfast.retention', pg_current_xact_id()::text, true);
   delete from holdfast.feed f
    where f.ctid = any (array(select o.ctid from holdfast.feed o where o.at < v_now - v_cursor.feed_kept limit p_limit));
-  get diagnostics v_count = row_count;
+  get diagnostics v_events = row_count;
   perform set_config('holdfast.retention', '', true);
   delete from holdfast.statistic s where s.minute < v_now - v_cursor.statistics_kept;
   delete from holdfast.timing t where t.minute < v_now - v_cursor.statistics_kept;
@@ -3288,11 +3297,13 @@ begin
                 and not exists (select from holdfast.feed f where f.channel = o.name)
               order by o.last_at
               limit p_limit))
-    returning c.last_id)
-  update holdfast.projection p
-     set channel_floor = greatest(p.channel_floor, (select max(g.last_id) from gone g))
-   where exists (select from gone);
-  return v_count;
+    returning c.last_id),
+  floored as (
+    update holdfast.projection p
+       set channel_floor = greatest(p.channel_floor, (select max(g.last_id) from gone g))
+     where exists (select from gone))
+  select count(*) into v_channels from gone;
+  return greatest(v_events, v_channels);
 end $$;
 
 --
@@ -3336,17 +3347,20 @@ $$;
 -- Name: forget_webhooks(integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.forget_webhooks(p_limit integer) RETURNS void
+CREATE FUNCTION holdfast.forget_webhooks(p_limit integer) RETURNS bigint
     LANGUAGE sql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
-  delete from holdfast.webhook_delivery d
-   where d.id = any (array(
-     select o.id
-       from holdfast.webhook_delivery o
-      where o.ended_at < holdfast.clock() - interval '30 days'
-      order by o.ended_at
-      limit p_limit))
+  with gone as (
+    delete from holdfast.webhook_delivery d
+     where d.id = any (array(
+       select o.id
+         from holdfast.webhook_delivery o
+        where o.ended_at < holdfast.clock() - interval '30 days'
+        order by o.ended_at
+        limit p_limit))
+    returning 1)
+  select count(*) from gone
 $$;
 
 --
@@ -4399,6 +4413,44 @@ begin
   elsif not exists (select from holdfast.turn t where t.queue = p_queue) and holdfast.is_first('turn:' || p_queue) then
     insert into holdfast.turn (queue, tenant, used) values (p_queue, p_tenant, p_used) on conflict (queue) do nothing;
   end if;
+end $$;
+
+--
+-- Name: keep_up(integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.keep_up(p_limit integer DEFAULT 5000, OUT partitions bigint, OUT removed bigint, OUT forgotten bigint, OUT more boolean) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_ran_at timestamptz;
+begin
+  select u.ran_at into v_ran_at from holdfast.upkeep u for update skip locked;
+  if not found then
+    return;
+  end if;
+  partitions := holdfast.ensure_history_partitions();
+  removed := holdfast.apply_retention(p_limit);
+  forgotten := 0;
+  more := p_limit <= greatest(removed, holdfast.forget_nonces(p_limit), holdfast.forget_projected(p_limit), holdfast.forget_schedule_runs(p_limit),
+                              holdfast.forget_alerts(p_limit), holdfast.forget_webhooks(p_limit));
+  if more and v_ran_at > holdfast.clock() - interval '10 minutes' then
+    return;
+  end if;
+  delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
+  delete from holdfast.request r where r.at < holdfast.clock() - interval '24 hours';
+  perform holdfast.forget_sessions();
+  perform holdfast.drop_empty_history_partitions();
+  perform holdfast.measure_storage();
+  delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
+  with gone as (
+    delete from holdfast.worker w
+     where w.died_at < holdfast.clock() - interval '1 day'
+       and not exists (select from holdfast.job j where j.holder = w.id)
+    returning 1)
+  select count(*) into forgotten from gone;
+  update holdfast.upkeep set ran_at = holdfast.clock();
 end $$;
 
 --
@@ -8293,35 +8345,11 @@ $$;
 --
 
 CREATE FUNCTION holdfast.upkeep(p_limit integer DEFAULT 5000, OUT partitions bigint, OUT removed bigint, OUT forgotten bigint) RETURNS record
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
-begin
-  perform from holdfast.upkeep u for update skip locked;
-  if not found then
-    return;
-  end if;
-  partitions := holdfast.ensure_history_partitions();
-  removed := holdfast.apply_retention(p_limit);
-  perform holdfast.forget_nonces(p_limit);
-  perform holdfast.forget_projected(p_limit);
-  delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
-  delete from holdfast.request r where r.at < holdfast.clock() - interval '24 hours';
-  perform holdfast.forget_sessions();
-  perform holdfast.forget_schedule_runs(p_limit);
-  perform holdfast.forget_alerts(p_limit);
-  perform holdfast.forget_webhooks(p_limit);
-  perform holdfast.drop_empty_history_partitions();
-  perform holdfast.measure_storage();
-  delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
-  with gone as (
-    delete from holdfast.worker w
-     where w.died_at < holdfast.clock() - interval '1 day'
-       and not exists (select from holdfast.job j where j.holder = w.id)
-    returning 1)
-  select count(*) into forgotten from gone;
-  update holdfast.upkeep set ran_at = holdfast.clock();
-end $$;
+  select k.partitions, k.removed, k.forgotten from holdfast.keep_up(p_limit) as k
+$$;
 
 --
 -- Name: use_key(text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -13524,6 +13552,14 @@ REVOKE ALL ON FUNCTION holdfast.keep_ring(p_queue text, p_took interval) FROM PU
 --
 
 REVOKE ALL ON FUNCTION holdfast.keep_turn(p_queue text, p_tenant text, p_used integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION keep_up(p_limit integer, OUT partitions bigint, OUT removed bigint, OUT forgotten bigint, OUT more boolean); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.keep_up(p_limit integer, OUT partitions bigint, OUT removed bigint, OUT forgotten bigint, OUT more boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.keep_up(p_limit integer, OUT partitions bigint, OUT removed bigint, OUT forgotten bigint, OUT more boolean) TO holdfast_worker;
+GRANT ALL ON FUNCTION holdfast.keep_up(p_limit integer, OUT partitions bigint, OUT removed bigint, OUT forgotten bigint, OUT more boolean) TO holdfast_maint;
 
 --
 -- Name: FUNCTION key_counts(p_key holdfast.api_key); Type: ACL; Schema: holdfast; Owner: -

@@ -161,12 +161,15 @@ begin
   return v_ended;
 end $$;
 
-create or replace function holdfast.forget_nonces(p_limit int) returns void
+create or replace function holdfast.forget_nonces(p_limit int) returns bigint
 language sql set search_path = pg_catalog, holdfast, pg_temp as $$
-  delete from holdfast.callback_nonce n
-   where (n.job_id, n.nonce) in (select o.job_id, o.nonce
-                                   from holdfast.callback_nonce o
-                                  where o.at < holdfast.clock() - interval '1 day'
-                                  order by o.at
-                                  limit p_limit)
+  with gone as (
+    delete from holdfast.callback_nonce n
+     where (n.job_id, n.nonce) in (select o.job_id, o.nonce
+                                     from holdfast.callback_nonce o
+                                    where o.at < holdfast.clock() - interval '1 day'
+                                    order by o.at
+                                    limit p_limit)
+    returning 1)
+  select count(*) from gone
 $$;

@@ -482,7 +482,8 @@ language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_now timestamptz := holdfast.clock();
   v_cursor holdfast.projection;
-  v_count bigint;
+  v_events bigint;
+  v_channels bigint;
 begin
   select * into v_cursor from holdfast.projection p for update skip locked;   -- a pass must not see a channel go
   if not found then
@@ -491,7 +492,7 @@ begin
   perform set_config('holdfast.retention', pg_current_xact_id()::text, true);
   delete from holdfast.feed f
    where f.ctid = any (array(select o.ctid from holdfast.feed o where o.at < v_now - v_cursor.feed_kept limit p_limit));
-  get diagnostics v_count = row_count;
+  get diagnostics v_events = row_count;
   perform set_config('holdfast.retention', '', true);
   delete from holdfast.statistic s where s.minute < v_now - v_cursor.statistics_kept;
   delete from holdfast.timing t where t.minute < v_now - v_cursor.statistics_kept;
@@ -505,9 +506,11 @@ begin
                 and not exists (select from holdfast.feed f where f.channel = o.name)
               order by o.last_at
               limit p_limit))
-    returning c.last_id)
-  update holdfast.projection p
-     set channel_floor = greatest(p.channel_floor, (select max(g.last_id) from gone g))
-   where exists (select from gone);
-  return v_count;
+    returning c.last_id),
+  floored as (
+    update holdfast.projection p
+       set channel_floor = greatest(p.channel_floor, (select max(g.last_id) from gone g))
+     where exists (select from gone))
+  select count(*) into v_channels from gone;
+  return greatest(v_events, v_channels);
 end $$;

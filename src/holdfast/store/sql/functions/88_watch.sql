@@ -270,13 +270,18 @@ begin
 end $$;
 
 -- Closed alerts and messages that were sent are kept for 90 days.
-create or replace function holdfast.forget_alerts(p_limit int) returns void
+create or replace function holdfast.forget_alerts(p_limit int) returns bigint
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_cutoff timestamptz := holdfast.clock() - interval '90 days';
+  v_alerts bigint;
+  v_messages bigint;
 begin
   delete from holdfast.alert a
    where a.id = any (array(select o.id from holdfast.alert o where o.closed_at < v_cutoff order by o.closed_at limit p_limit));
+  get diagnostics v_alerts = row_count;
   delete from holdfast.notification n
    where n.id = any (array(select o.id from holdfast.notification o where o.created_at < v_cutoff and o.state <> 'waiting' order by o.created_at limit p_limit));
+  get diagnostics v_messages = row_count;
+  return greatest(v_alerts, v_messages);
 end $$;

@@ -263,24 +263,29 @@ begin
   return v_count;
 end $$;
 
--- Partitions, retention, workers long gone. One process at a time; the others find it busy and answer null.
-create or replace function holdfast.upkeep(p_limit int default 5000, out partitions bigint, out removed bigint, out forgotten bigint)
+-- Partitions, retention, all that is kept for a time, workers long gone. One process at a time; the others find it busy and answer
+-- null. A pass takes so many of each kind at most, and says whether it has left some. What does not take long comes when nothing is
+-- left, or when it was not done for ten minutes: whoever never gets to the end of the first must not go without the rest.
+create or replace function holdfast.keep_up(p_limit int default 5000, out partitions bigint, out removed bigint, out forgotten bigint, out more boolean)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_ran_at timestamptz;
 begin
-  perform from holdfast.upkeep u for update skip locked;
+  select u.ran_at into v_ran_at from holdfast.upkeep u for update skip locked;
   if not found then
     return;
   end if;
   partitions := holdfast.ensure_history_partitions();
   removed := holdfast.apply_retention(p_limit);
-  perform holdfast.forget_nonces(p_limit);
-  perform holdfast.forget_projected(p_limit);
+  forgotten := 0;
+  more := p_limit <= greatest(removed, holdfast.forget_nonces(p_limit), holdfast.forget_projected(p_limit), holdfast.forget_schedule_runs(p_limit),
+                              holdfast.forget_alerts(p_limit), holdfast.forget_webhooks(p_limit));
+  if more and v_ran_at > holdfast.clock() - interval '10 minutes' then
+    return;
+  end if;
   delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
   delete from holdfast.request r where r.at < holdfast.clock() - interval '24 hours';
   perform holdfast.forget_sessions();
-  perform holdfast.forget_schedule_runs(p_limit);
-  perform holdfast.forget_alerts(p_limit);
-  perform holdfast.forget_webhooks(p_limit);
   perform holdfast.drop_empty_history_partitions();
   perform holdfast.measure_storage();
   delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
@@ -292,6 +297,12 @@ begin
   select count(*) into forgotten from gone;
   update holdfast.upkeep set ran_at = holdfast.clock();
 end $$;
+
+-- One pass, for a scheduler, and for workers that were there before passes said whether there is more.
+create or replace function holdfast.upkeep(p_limit int default 5000, out partitions bigint, out removed bigint, out forgotten bigint)
+language sql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+  select k.partitions, k.removed, k.forgotten from holdfast.keep_up(p_limit) as k
+$$;
 
 create or replace function holdfast.pause_queue(p_queue text, p_actor text default null, p_reason text default null, p_resume_in interval default null)
 returns void

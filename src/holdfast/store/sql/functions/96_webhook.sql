@@ -91,13 +91,16 @@ language sql volatile set search_path = pg_catalog, holdfast, pg_temp as $$
 $$;
 
 -- Senders repeat for days (Stripe for three): an event is known for thirty.
-create or replace function holdfast.forget_webhooks(p_limit int) returns void
+create or replace function holdfast.forget_webhooks(p_limit int) returns bigint
 language sql set search_path = pg_catalog, holdfast, pg_temp as $$
-  delete from holdfast.webhook_delivery d
-   where d.id = any (array(
-     select o.id
-       from holdfast.webhook_delivery o
-      where o.ended_at < holdfast.clock() - interval '30 days'
-      order by o.ended_at
-      limit p_limit))
+  with gone as (
+    delete from holdfast.webhook_delivery d
+     where d.id = any (array(
+       select o.id
+         from holdfast.webhook_delivery o
+        where o.ended_at < holdfast.clock() - interval '30 days'
+        order by o.ended_at
+        limit p_limit))
+    returning 1)
+  select count(*) from gone
 $$;

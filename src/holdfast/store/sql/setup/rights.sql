@@ -19,12 +19,12 @@ begin
   grant execute on function
     holdfast.register_tasks, holdfast.register_worker, holdfast.claim, holdfast.claim_suspect, holdfast.recover_claim,
     holdfast.beat, holdfast.fall_asleep, holdfast.stay_awake, holdfast.retire_worker, holdfast.complete, holdfast.settle,
-    holdfast.save_logs, holdfast.admit_due, holdfast.sweep, holdfast.upkeep
+    holdfast.save_logs, holdfast.admit_due, holdfast.sweep, holdfast.upkeep, holdfast.keep_up
     to holdfast_worker;
   grant execute on function
     holdfast.cancel, holdfast.retry, holdfast.reprioritise, holdfast.move_to_queue, holdfast.delete_job, holdfast.pause_queue, holdfast.resume_queue, holdfast.wish_of_worker
     to holdfast_api;
-  grant execute on function holdfast.admit_due, holdfast.sweep, holdfast.upkeep to holdfast_maint;
+  grant execute on function holdfast.admit_due, holdfast.sweep, holdfast.upkeep, holdfast.keep_up to holdfast_maint;
   grant execute on function holdfast.clock, holdfast.uuid_at, holdfast.is_terminal to holdfast_worker, holdfast_api, holdfast_viewer;
 
   grant execute on function
