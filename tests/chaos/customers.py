@@ -110,6 +110,7 @@ class Customers:
     def _enqueue(self, chance: random.Random) -> None:
         kind = chance.choices(list(self._kinds), weights=list(self._kinds.values()))[0]
         keys = [self._key(kind, chance) for _ in range(self._at_once)]
+        keys = [None if key in keys[:place] else key for place, key in enumerate(keys)]
         jobs = [job for key in keys for job in self._jobs(kind, key, chance)]
         ids = [str(job.id) for job in jobs]
         outcome: Outcome = "unknown"
