@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
@@ -14,6 +15,7 @@ import psycopg
 from chaos.cluster import Cluster
 from chaos.strikes.strike import Landed, Strike, wait
 from chaos.world import DATABASE, DISK, World, until_world
+from guarantees.waiting import until
 
 OURS = "datname = 'chaos' and usename = 'chaos_app'"
 FINISHES = ("holdfast.complete", "holdfast.settle")
@@ -213,7 +215,7 @@ class FillDisk(Strike):
 
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         before = said_by_server(world.cluster, "No space left on device")
-        world.resize_disk(shutil.disk_usage(world.place).used + chance.choice((0, 1 << 16, 1 << 20)))
+        until("the disk is full", lambda: self._filled(world, chance.choice((0, 1 << 16, 1 << 20))))
         try:
             wait(chance.uniform(1.0, 2.5))
         finally:
@@ -225,6 +227,14 @@ class FillDisk(Strike):
         yield Landed(
             hits or int(died), f"{hits} times no space{', and the server died of it' if died else ''}"
         )
+
+    @staticmethod
+    def _filled(world: World, room: int) -> bool:
+        """Leave so much room and no more; not when more has been written since it was looked at."""
+        with suppress(subprocess.CalledProcessError):
+            world.resize_disk(shutil.disk_usage(world.place).used + room)
+            return True
+        return False
 
 
 class Failover(Strike):
