@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tarfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from io import BytesIO
 from pathlib import Path
 from typing import ClassVar
@@ -59,8 +59,9 @@ class FreezeWorker(Strike):
                 frozen.append((seat, time.time(), world.attempts_in(seat.worker)))
             self._until_dead(world, [seat for seat, _, _ in frozen])
             held = {job: attempt for _, _, jobs in frozen for job, attempt in jobs.items()}
-            if held and chance.random() < 0.7:  # otherwise they wake into the middle of it
-                until_world("their jobs go on elsewhere", lambda: _gone_on(world, held))
+            if chance.random() < 0.7:  # otherwise they wake into the middle of it
+                theirs = [jobs.keys() for _, _, jobs in frozen if jobs]
+                until_world("each has lost a job to another", lambda: _gone_on(world, held, theirs))
             taken = _taken(world, held)
         finally:
             for seat, _, _ in frozen:
@@ -87,12 +88,13 @@ def _taken(world: World, held: dict[str, int]) -> set[str]:
     return {job for job, attempt in found if attempt > held[job]}
 
 
-def _gone_on(world: World, held: dict[str, int]) -> bool:
-    """Say whether each of them has another attempt or has ended, as one that was cancelled meanwhile has."""
+def _gone_on(world: World, held: dict[str, int], theirs: Sequence[Set[str]]) -> bool:
+    """Say whether a job of each has another attempt, or all of them have ended, as one that was cancelled meanwhile has."""
     ended = world.rows(
         "select id::text from holdfast.job where id = any(%s::uuid[]) and finished_at is not null", list(held)
     )
-    return {job for (job,) in ended} | _taken(world, held) == held.keys()
+    over, taken = {job for (job,) in ended}, _taken(world, held)
+    return all(taken & jobs or jobs <= over for jobs in theirs)
 
 
 class BlockLoop(Strike):
