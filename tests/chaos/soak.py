@@ -101,10 +101,20 @@ def watched(world: World, picture: Path, on: bool) -> Iterator[Watch]:
 
 
 def drawn(samples: list[Sample]) -> str:
-    """Draw one small chart a series, one below the other."""
+    """Draw one small chart a series, one below the other, with a line for every ten minutes."""
     width, height, gap = 720, 110, 34
     whole = max((at for at, _ in samples), default=1.0)
-    parts = []
+    bottom = len(SERIES) * (height + gap)
+    minutes = range(0, int(whole / 60) + 1, 10)
+    parts = [
+        part
+        for minute in minutes
+        for x in [minute * 60 / whole * width]
+        for part in (
+            f'<line x1="{x:.1f}" y1="{gap}" x2="{x:.1f}" y2="{bottom}" stroke="#eee"/>',
+            f'<text x="{x:.1f}" y="{bottom + 18}" fill="#777">{minute} min</text>',
+        )
+    ]
     for place, name in enumerate(SERIES):
         top = place * (height + gap) + gap
         most = max((seen[place] for _, seen in samples), default=1.0) or 1.0
@@ -113,13 +123,11 @@ def drawn(samples: list[Sample]) -> str:
             for at, seen in samples
         )
         parts += [
-            f'<text x="0" y="{top - 8}">{name} (up to {most:.0f}) over {whole / 60:.1f} minutes</text>',
+            f'<text x="0" y="{top - 8}">{name} (up to {most:.0f})</text>',
             f'<rect x="0" y="{top}" width="{width}" height="{height}" fill="none" stroke="#ccc"/>',
             f'<polyline points="{points}" fill="none" stroke="{COLOURS[place]}"/>',
         ]
-    total = len(SERIES) * (height + gap) + gap
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {total}" font-family="sans-serif" font-size="13">'
-        + "".join(parts)
-        + "</svg>\n"
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-16 0 {width + 48} {bottom + gap}" font-family="sans-serif" font-size="13">'
+        '<rect x="-16" width="100%" height="100%" fill="white"/>' + "".join(parts) + "</svg>\n"
     )

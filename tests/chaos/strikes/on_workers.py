@@ -8,7 +8,8 @@ import signal
 import subprocess
 import tarfile
 import time
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from io import BytesIO
 from pathlib import Path
 from typing import ClassVar
@@ -88,7 +89,7 @@ def _taken(world: World, held: dict[str, int]) -> set[str]:
     return {job for job, attempt in found if attempt > held[job]}
 
 
-def _gone_on(world: World, held: dict[str, int], theirs: Sequence[Set[str]]) -> bool:
+def _gone_on(world: World, held: dict[str, int], theirs: Sequence[AbstractSet[str]]) -> bool:
     """Say whether a job of each has another attempt, or all of them have ended, as one that was cancelled meanwhile has."""
     ended = world.rows(
         "select id::text from holdfast.job where id = any(%s::uuid[]) and finished_at is not null", list(held)
