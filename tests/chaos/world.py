@@ -30,6 +30,7 @@ from holdfast.store.migrate import migrate
 PREFIX = "holdfast-chaos-"
 DISK = 8 << 30  # in memory, and only as much of it as is used
 DATABASE = "chaos"
+ANSWERS_WITHIN = 30.0
 PATIENCE = 120.0  # with machines that others use too; what is promised has bounds of its own
 
 
@@ -189,7 +190,7 @@ class World:
     def heal(self) -> list[str]:
         """See that all is as it should be between two strikes; what had to be mended is told."""
         mended = []
-        if not self.cluster.lives or not self.cluster.answers():
+        if not self._answers():
             mended.append("PostgreSQL had to be started")
             self.cluster.start()
         for seat in self.seats:
@@ -197,6 +198,14 @@ class World:
                 mended.append(f"worker {seat.worker.pid} had ended")
                 self.replace(seat)
         return mended
+
+    def _answers(self) -> bool:
+        """Whether the server is there; one that is busy is asked again."""
+        until = time.monotonic() + ANSWERS_WITHIN
+        while self.cluster.lives and time.monotonic() < until:
+            if self.cluster.answers():
+                return True
+        return False
 
     # -- customers -------------------------------------------------------------------------------------------------------
 
