@@ -102,7 +102,7 @@ def apply_patch(patch: str, root: Path) -> None:
 
 def copy_tree(to: Path) -> None:
     """Copy the source with what was compiled of it: only what a patch changes is compiled again."""
-    for name in ("src", "tests"):
+    for name in ("src", "tests", "apps"):
         shutil.copytree(ROOT / name, to / name)
     shutil.copy(ROOT / "pyproject.toml", to)
 
