@@ -51,6 +51,7 @@ CORRUPTIONS: list[tuple[str, str, str]] = [
     ("A13", "a row is dated back", "update holdfast.job_history set at = at - interval '1 day' where job_id = %(done)s and seq = 2"),
     ("A13", "a row is of the future", "update holdfast.job_history set at = at + interval '1 day' where job_id = %(listening)s and seq = 3"),
     ("A13", "an end is dated back", "update holdfast.job set finished_at = finished_at - interval '1 hour' where id = %(done)s"),
+    ("A13", "a row is of no time at all", "update holdfast.job_history set at = 'infinity' where job_id = %(done)s and seq = 3"),
     ("B04", "two jobs hold one key", """
      drop index holdfast.job_key;
      update holdfast.job set key = 'once', key_scope = 'ever', key_held = true where id = %(done)s"""),
@@ -76,6 +77,8 @@ CORRUPTIONS: list[tuple[str, str, str]] = [
     ("D01", "another job's approval is borrowed", """
      update holdfast.job_history set metadata = jsonb_set(metadata, '{approval,id}', to_jsonb(%(gate of denied)s::text))
       where job_id = %(approved)s and from_status = 'WAITING_FOR_APPROVAL'"""),
+    ("D01", "a move names no approval", """
+     update holdfast.job_history set metadata = '{"approval": {"id": "x"}}' where job_id = %(approved)s and from_status = 'WAITING_FOR_APPROVAL'"""),
     ("D02", "a decision is written without its consequence", """
      update holdfast.approval set decision = 'denied', decided_at = asked_at, decided_by = 'ann' where id = %(gate of asking)s"""),
     ("D02", "a decided approval is open again", """
@@ -98,6 +101,8 @@ CORRUPTIONS: list[tuple[str, str, str]] = [
      update holdfast.job_history set actor = 'w' where job_id = %(reported)s and to_status = 'COMPLETED'"""),
     ("E01", "a callback counts for nobody's run", "delete from holdfast.dispatch where job_id = %(reported)s"),
     ("E01", "a run has another claim", "update holdfast.dispatch set claim_id = gen_random_uuid() where job_id = %(outside)s"),
+    ("E01", "a callback's attempt is no number", """
+     update holdfast.activity set data = data || '{"attempt": "x"}' where job_id = %(reported)s and kind = 'callback.completed'"""),
     ("E02", "a run ends twice", """
      insert into holdfast.activity (job_id, at, xid, kind, actor, data)
      select job_id, at, xid, kind, actor, data from holdfast.activity where job_id = %(reported)s and kind = 'callback.completed'"""),
@@ -124,6 +129,10 @@ CORRUPTIONS: list[tuple[str, str, str]] = [
     ("F03", "an approval goes that a job waits for", """
      delete from holdfast.approval where id = %(gate of asking)s"""),
     ("F03", "a worker goes that holds a job", "delete from holdfast.worker where id = %(worker)s"),
+    ("F03", "a step took no event that can be", "update holdfast.step set value = value || '{\"id\": \"x\"}' where kind = 'event'"),
+    ("F04", "a job is of a time that is none", """
+     update holdfast.job set metadata = metadata || '{"slot": "2026-02-30T25:61:00+00:00"}' where id = %(scheduled)s"""),
+    ("F04", "a job is of a time that is no time", "update holdfast.job set metadata = metadata || '{\"slot\": \"soon\"}' where id = %(scheduled)s"),
     ("F04", "a run of a schedule goes", "delete from holdfast.schedule_run"),
     ("F04", "a schedule is set back", "update holdfast.schedule set settled_to = settled_to - interval '2 hours'"),
     ("F04", "a time that was passed over is forgotten", "delete from holdfast.schedule_run where schedule = 'late'"),
@@ -135,6 +144,9 @@ CORRUPTIONS: list[tuple[str, str, str]] = [
     ("F04", "a schedule is set forward", """
      update holdfast.schedule set settled_to = settled_to + interval '2 hours', next_at = null where name = 'late'"""),
     ("F04", "a schedule waits for ever", "update holdfast.schedule set next_at = 'infinity' where name = 'owed'"),
+    ("F04", "a schedule is decided for ever", "update holdfast.schedule set settled_to = 'infinity', next_at = null where name = 'late'"),
+    ("F04", "a run is of no time at all", """
+     insert into holdfast.schedule_run (schedule, slot, last_slot, outcome, at, actor) values ('late', 'infinity', 'infinity', 'missed', now(), 'x')"""),
     ("F04", "a time fires twice", """
      alter table holdfast.schedule_run drop constraint schedule_run_pkey;
      insert into holdfast.schedule_run select * from holdfast.schedule_run"""),
@@ -161,12 +173,22 @@ MISTOLD: list[tuple[str, str, str]] = [
     ("B06", "a count is written by hand", "update holdfast.tally set entered = entered + 1 where status = 'RUNNING'"),
     ("B06", "an ended job is not counted", "update holdfast.tally set entered = entered - 1 where status = 'COMPLETED' and task = 'plain'"),
     ("B06", "a job is put into another queue behind its counts", "update holdfast.job set queue = 'side' where id = %(sleeping)s"),
+    ("B06", "a move between queues is of a status that is none", """
+     update holdfast.job set ties = ties | 16 where id = %(sleeping)s;
+     update holdfast.job_history set xid = 1e12 where job_id = %(sleeping)s and seq = 3;
+     insert into holdfast.activity (job_id, at, xid, kind, actor, data)
+     select id, updated_at, 1e12, 'job.moved', 'x', '{"from": "a", "to": "b", "status": "ASLEEP", "seq": "x"}'
+       from holdfast.job where id = %(sleeping)s"""),
+    ("B06", "a count is beyond all numbers", "update holdfast.tally set entered = 9223372036854775807, departed = -1 where status = 'RUNNING'"),
     ("G01", "an event goes", "delete from holdfast.feed where job_id = %(done)s and kind = 'job.started'"),
     ("G01", "an event is told twice", """
      insert into holdfast.feed select channel, 99, job_id, at, kind, data from holdfast.feed where job_id = %(done)s and kind = 'job.started'"""),
     ("G02", "an event says something else", "update holdfast.feed set data = data || '{\"status\": \"FAILED\"}' where job_id = %(done)s and kind = 'job.completed'"),
     ("G02", "an event tells of what never was", """
      insert into holdfast.feed select channel, 99, job_id, at, kind, data || '{\"seq\": 9}' from holdfast.feed where job_id = %(done)s and kind = 'job.started'"""),
+    ("G02", "an event's row is no number", "update holdfast.feed set data = data || '{\"seq\": \"a\"}' where job_id = %(done)s and kind = 'job.started'"),
+    ("G02", "an event's attempt is no number", "update holdfast.feed set data = data || '{\"attempt\": \"a\"}' where job_id = %(done)s and kind = 'job.started'"),
+    ("G02", "a move is told under another kind", "update holdfast.feed set kind = 'progress' where job_id = %(done)s and kind = 'job.started'"),
     ("G02", "an event is in another subject's channel", "update holdfast.feed set channel = 'subject:org:else' where job_id = %(done)s"),
     ("G03", "events change places", """
      update holdfast.feed set id = id + 100 where job_id = %(done)s and kind = 'job.started'"""),
@@ -175,8 +197,13 @@ MISTOLD: list[tuple[str, str, str]] = [
     ("G04", "an event in the middle goes", "delete from holdfast.feed where job_id = %(done)s and kind = 'progress'"),
     ("G05", "usage is written down", "update holdfast.usage set completed = completed - 1 where task = 'plain'"),
     ("G05", "usage is written up", "update holdfast.usage set run_seconds = run_seconds + 1 where task = 'plain'"),
+    ("G05", "usage is no number", "update holdfast.usage set run_seconds = 'NaN' where task = 'plain'"),
+    ("G05", "usage is of no day", "update holdfast.usage set day = 'infinity' where task = 'undone'"),
+    ("G05", "a move is of no time at all", "update holdfast.job_history set at = 'infinity' where job_id = %(done)s and seq = 3"),
     ("G05", "usage goes to another tenant", "update holdfast.usage set tenant = 'globex' where tenant = 'acme'"),
     ("G06", "a minute goes", "delete from holdfast.statistic where task = 'undone'"),
+    ("G06", "a minute is of no time at all", """
+     update holdfast.statistic set minute = 'infinity' where (minute, task) in (select min(minute), 'undone' from holdfast.statistic where task = 'undone')"""),
     ("G07", "a bucket is emptied", "update holdfast.timing set count = count + 1 where what = 'run'"),
     ("F02", "an event is told to another tenant", """
      insert into holdfast.feed select 'tenant:globex', 1, job_id, at, kind, data from holdfast.feed where job_id = %(done)s and kind = 'job.started'"""),
