@@ -47,11 +47,15 @@ CORRUPTIONS: list[tuple[str, str, str]] = [
     ("A10", "a holder stays on a terminal job", "update holdfast.job set holder = %(worker)s where id = %(done)s"),
     ("A10", "a running job loses its holder", "update holdfast.job set holder = null where id = %(running)s"),
     ("A10", "a failed job loses its error", "update holdfast.job set error = null where id = %(failed)s"),
+    ("A08", "an attempt is counted beyond all numbers", "update holdfast.job_history set attempt = 2147483647 where job_id = %(failed)s and seq = 3"),
+    ("A10", "a failed job's error is rewritten", "update holdfast.job set error = '{\"type\": \"Boom\", \"message\": \"yes\"}' where id = %(failed)s"),
+    ("A10", "a failed job's error is no object", "update holdfast.job set error = '1' where id = %(failed)s"),
     ("A11", "more retries are counted than allowed", "update holdfast.job set retry_count = 3 where id = %(failed)s"),
     ("A13", "a row is dated back", "update holdfast.job_history set at = at - interval '1 day' where job_id = %(done)s and seq = 2"),
     ("A13", "a row is of the future", "update holdfast.job_history set at = at + interval '1 day' where job_id = %(listening)s and seq = 3"),
     ("A13", "an end is dated back", "update holdfast.job set finished_at = finished_at - interval '1 hour' where id = %(done)s"),
     ("A13", "a row is of no time at all", "update holdfast.job_history set at = 'infinity' where job_id = %(done)s and seq = 3"),
+    ("A13", "a start is dated back", "update holdfast.job set started_at = started_at - interval '1 hour' where id = %(done)s"),
     ("B04", "two jobs hold one key", """
      drop index holdfast.job_key;
      update holdfast.job set key = 'once', key_scope = 'ever', key_held = true where id = %(done)s"""),
