@@ -97,6 +97,11 @@ CORRUPTIONS: list[tuple[str, str, str]] = [
      update holdfast.job_history set reason = 'used hfa_' || repeat('Aa0-_', 8) || 'xyz' where job_id = %(approved)s and seq = 4"""),
     ("D04", "a key is in what happened", """
      update holdfast.activity set data = data || jsonb_build_object('by', 'hfk_abcdefghijkl_' || repeat('x', 43)) where job_id = %(reported)s"""),
+    ("D04", "an executor's secret is in a history", """
+     update holdfast.job_history set reason = 'with hfx_' || repeat('0a', 32) where job_id = %(reported)s and seq = 2"""),
+    ("D04", "a webhook's secret is in a history", """
+     update holdfast.job_history set metadata = jsonb_build_object('key', 'whsec_' || repeat('Aa0+', 8)) where job_id = %(done)s and seq = 1"""),
+    ("D04", "a session is in a history", "update holdfast.job_history set actor = 'hfs_' || repeat('x', 43) where job_id = %(done)s and seq = 1"),
     ("D05", "who asked decides", "update holdfast.approval set requester = 'Ann ' where id = %(gate of denied)s"),
     ("D05", "a stranger decides", "update holdfast.approval set approvers = '{bob,carl}' where id = %(gate of denied)s"),
     ("D06", "a payload is rewritten after the decision", "update holdfast.job set payload = '{\"user\": 2}' where id = %(approved)s"),

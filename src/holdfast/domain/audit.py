@@ -7,8 +7,11 @@ from uuid import UUID
 from holdfast.domain.states import LEGAL_MOVES
 
 EDGES = tuple(f"{before}>{after}" for before, moves in LEGAL_MOVES.items() for after in sorted(moves))
-# Tokens of approvals and login links, and keys: none belongs into a history.
-SECRET_PATTERN = "hf[al]_[A-Za-z0-9_-]{43}|hfk_[A-Za-z0-9]{12}_[A-Za-z0-9]{43}"  # noqa: S105 - how secrets look, not one of them
+# Tokens of approvals and login links, keys, cookies, secrets of executors and of webhooks: none belongs into a history.
+SECRET_PATTERN = (
+    "hf[al]_[A-Za-z0-9_-]{43}|hfk_[A-Za-z0-9]{12}_[A-Za-z0-9]{43}|hf[sd]_[A-Za-z0-9]{43}|hfx_[0-9a-f]{64}"  # noqa: S105 - how secrets look, not one of them
+    "|whsec_[A-Za-z0-9+/_-]{24}"
+)
 
 
 class Rule(NamedTuple):
@@ -62,8 +65,9 @@ RULES: dict[str, Rule] = {
     "D02": Rule("a decision has its consequence, and an open question a job that waits for it", _OURS),
     "D03": Rule("an approval is decided once, by as many as it needs", _TAMPERED),
     "D04": Rule(
-        "no token and no key is in a history",
-        "void it: decide the approval or mint another token, revoke the key; then find the code that wrote it",
+        "no token, no key and no secret is in a history",
+        "void it: decide the approval or mint another token, revoke the key, log the person out, give executor or sender another secret; "
+        "then find the code that wrote it",
     ),
     "D05": Rule("who decides may decide, and does not decide about their own request", _TAMPERED),
     "D06": Rule("what was decided is what was asked", _TAMPERED),
