@@ -31,6 +31,10 @@ _PROJECTED = (
     "while it is kept, by hand, once it is known who wrote them"
 )
 _MIGRATE = "run holdfast db migrate with this release; if that finds nothing to do, put the guard back from holdfast db sql, and find out who took it away"
+_TWO_JOBS = (
+    "look at both (holdfast job show): cancel one that has not ended (holdfast job cancel); where both have, their work was done twice: "
+    "put that right in your own data first, then remove the one too many (holdfast job delete); last, "
+)
 _WAKE = "start a worker: its sweeper takes care of it within a lease; if this stays, it is a defect, and holdfast job cancel ends the job"
 
 RULES: dict[str, Rule] = {
@@ -51,11 +55,11 @@ RULES: dict[str, Rule] = {
         "look at the server's clock first: if it was set back, this is its trace; otherwise " + _TAMPERED,
     ),
     "A14": Rule("at rest nothing waits for what nobody will bring", _WAKE),
-    "B04": Rule("one job holds a key", "cancel one of the two, then: " + _MIGRATE),
+    "B04": Rule("one job holds a key", _TWO_JOBS + _MIGRATE),
     "B05": Rule("a job that has a history is there", "restore it from a backup; " + _TAMPERED),
     "B06": Rule("the counts by status are those of the jobs", _PROJECTED),
     "B07": Rule("a job that has ended holds its key as the key's scope says", _TAMPERED),
-    "B08": Rule("a failed job is retried once", "cancel one of the two, then: " + _MIGRATE),
+    "B08": Rule("a failed job is retried once", _TWO_JOBS + _MIGRATE),
     "C02": Rule("an attempt has one outcome", _TAMPERED),
     "C03": Rule("what is kept of an attempt is what the history says of it", _TAMPERED),
     "C04": Rule(
@@ -136,7 +140,11 @@ RULES: dict[str, Rule] = {
         "no transaction is left prepared",
         "commit prepared or rollback prepared it: until then its locks and its snapshot stay",
     ),
-    "I03": Rule("at rest nobody waits for a lock", "pg_blocking_pids(pid) says for whom"),
+    "I03": Rule(
+        "at rest nobody waits for a lock",
+        "select pg_blocking_pids(pid) says who holds it: let that session end its transaction, or end it (pg_terminate_backend) "
+        "when nobody needs it any more",
+    ),
     "I04": Rule(
         "no checksum failed",
         "the disk or its cable lies: take a backup now, run pg_amcheck, and move to another disk",
