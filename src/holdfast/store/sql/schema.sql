@@ -10343,6 +10343,12 @@ CREATE INDEX webhook_delivery_failed ON holdfast.webhook_delivery USING btree (i
 CREATE INDEX webhook_delivery_of_endpoint ON holdfast.webhook_delivery USING btree (endpoint, id DESC);
 
 --
+-- Name: webhook_delivery_of_job; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX webhook_delivery_of_job ON holdfast.webhook_delivery USING gin (jobs) WHERE (jobs <> '{}'::uuid[]);
+
+--
 -- Name: webhook_delivery_of_tenant; Type: INDEX; Schema: holdfast; Owner: -
 --
 
