@@ -156,7 +156,8 @@ RULES: dict[str, Rule] = {
     ),
     "I06": Rule(
         "vacuum keeps up, no snapshot is old, notifications are read",
-        "end the transaction (pg_stat_activity, xact_start) or its session, then: vacuum; holdfast doctor shows whether it helped",
+        "what works (a backup, a report) ends by itself; a session that forgot its transaction is ended with pg_terminate_backend(pid), a "
+        "prepared one with rollback prepared; then: vacuum; holdfast doctor shows whether it helped",
     ),
 }
 

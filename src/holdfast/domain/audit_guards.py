@@ -51,7 +51,7 @@ def judge_server(storage: Storage, notifications: float) -> Iterator[Finding]:
     """Say what keeps the server from cleaning up after jobs and from waking workers; doctor's own limits."""
     oldest = storage.oldest_transaction
     if oldest is not None and oldest > LONG_TRANSACTION:
-        yield Finding("I06", None, f"a transaction has been open for {span(oldest)}")
+        yield Finding("I06", None, f"a transaction has been open for {span(oldest)}: {storage.whose}")
     if storage.dead_rows > MANY_DEAD_ROWS and storage.dead_rows > storage.live_rows / 5:
         yield Finding(
             "I06",
