@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
+from holdfast.domain.errors import HoldfastError
 from holdfast.domain.states import LEGAL_MOVES
 
 EDGES = tuple(f"{before}>{after}" for before, moves in LEGAL_MOVES.items() for after in sorted(moves))
@@ -179,3 +180,18 @@ class Finding:
     def advice(self) -> str:
         """What to do about it."""
         return RULES[self.code].advice
+
+
+class NotChecked(NamedTuple):
+    """Rules that were not looked at, or only in part, and why: who reads the findings must not take that for a pass."""
+
+    codes: tuple[str, ...]
+    why: str
+
+
+class AuditUnfinished(HoldfastError):
+    """A part of an audit could not be looked at to its end; what was found before it stands."""
+
+    def __init__(self, part: str, why: str) -> None:
+        super().__init__(f"the audit was not finished: {part}: {why}")
+        self.part = part
