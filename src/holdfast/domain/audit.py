@@ -109,7 +109,8 @@ RULES: dict[str, Rule] = {
     "G07": Rule("histograms have as many as the minutes", _PROJECTED),
     "F07": Rule("what is retried has failed, what is undone has failed or was cancelled", _TAMPERED),
     "H01": Rule(
-        "every guard trigger is there, as released, and no setting walks past it (ENABLE ALWAYS)", _MIGRATE
+        "every guard trigger is there, as released, no setting walks past it (ENABLE ALWAYS), and no rewrite rule",
+        _MIGRATE,
     ),
     "H02": Rule(
         "functions with the owner's rights pin their search_path, the temporary schema last", _MIGRATE
@@ -119,12 +120,16 @@ RULES: dict[str, Rule] = {
         "every constraint is validated",
         "validate it as the owner; the rows that refuse it are what is wrong",
     ),
-    "H05": Rule("every table with rows of tenants has its row level security", _MIGRATE),
-    "H06": Rule(
-        "no login writes a table, owns one, or walks past the policies",
-        "revoke it, and let applications log in with holdfast_producer, holdfast_worker or holdfast_api alone",
+    "H05": Rule(
+        "every table with rows of tenants has its row level security, with the policies of this release",
+        _MIGRATE,
     ),
-    "H08": Rule("every function is, word for word, this release's", _MIGRATE),
+    "H06": Rule(
+        "no login writes a table, owns one, or walks past the policies, and roles may what this release lets them",
+        "revoke what is too much (grant again what is gone: holdfast db sql has it), and let applications log in with "
+        "holdfast_producer, holdfast_worker or holdfast_api alone",
+    ),
+    "H08": Rule("every function and view is, word for word, this release's", _MIGRATE),
     "H09": Rule(
         "every index and constraint is there, as released, and valid",
         "make it again from holdfast db sql (reindex, or create and validate); if rows refuse it, they are what is wrong",
