@@ -81,3 +81,9 @@ def broken_projections(connection: psycopg.Connection[Any]) -> list[Any]:
         *audit.about_no_job(),
     ]
     return [(f"{each.code} {each.what}", each.job_id) for each in found] + _told(connection, told)
+
+
+def codes(found: list[tuple[str, Any]]) -> set[str]:
+    """Name the rules that were found broken."""
+    assert not [said for said, _ in found if "%" in said]  # all of it is filled in
+    return {said.split()[0] for said, _ in found}

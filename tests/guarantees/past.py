@@ -31,6 +31,7 @@ class Past:
         self.outside()
         self.gates()
         self.origins()
+        self.words()
         while machine.value("select holdfast.has_unprojected()"):
             machine.rows("select * from holdfast.project()")
 
@@ -167,6 +168,13 @@ class Past:
             )
             (born,) = self.machine.enqueue_many([{"task": "plain", "payload": {}, "run_in": 3600}])
         self.ids["delivered"] = born["job_id"]
+
+    def words(self) -> None:
+        """Publish what an application may: in a job's own channel, under the kinds and with the words of moves, and whatever it likes in them."""
+        for data in ({"seq": "a", "attempt": 1}, {"seq": 1, "attempt": 1, "status": "FAILED"}, {"seq": 1e99}):
+            self.machine.value(
+                "select holdfast.publish('subject:org:done', 'job.started', %s)::text", Jsonb(data)
+            )
 
     def schedules(self) -> None:
         """Let schedules of each kind have come from some hours ago to now."""

@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from signal import SIGINT
@@ -14,19 +15,24 @@ from chaos.cluster import Cluster, make_cluster
 from chaos.rest import clean
 from guarantees.waiting import until
 from holdfast import Holdfast
+from holdfast.domain.audit import Finding
 from holdfast.domain.health import LONG_TRANSACTION, MANY_DEAD_ROWS
 from holdfast.embedded import throwaway
 from holdfast.embedded.throwaway import place_on_disk
 from holdfast.interfaces.auditing import Audit
 from holdfast.store.connection import Database, Session
-from holdfast.testing import ScratchDatabase
+from holdfast.testing import ScratchDatabase, TestServer
 from sql.support import machine_on
 
 
 def audited(url: str, *, at_rest: bool = False) -> set[str]:
     """Say which rules a quick look finds broken, as an operator takes it every few minutes."""
+    return {finding.code for finding in found(url, at_rest=at_rest)}
+
+
+def found(url: str, *, at_rest: bool = False) -> list[Finding]:
     with closing(Session(Database(url, "test"), "holdfast audit")) as session:
-        return {finding.code for finding in Audit(session, sample=1, at_rest=at_rest).findings()}
+        return list(Audit(session, sample=1, at_rest=at_rest).findings())
 
 
 def install(url: str) -> None:
@@ -61,6 +67,42 @@ def test_an_old_transaction_is_found(holdfast_db: ScratchDatabase) -> None:
         holdfast_db.clock.advance(LONG_TRANSACTION.total_seconds() + 60)
 
         assert audited(holdfast_db.owner_url) == {"H08", "I06"}  # the clock that was moved is found too
+        (told,) = [each.what for each in found(holdfast_db.owner_url) if each.code == "I06"]
+        assert f"session {forgetful.connection.info.backend_pid} (" in told
+
+
+def test_an_old_transaction_of_another_database_is_no_finding(
+    holdfast_db: ScratchDatabase, holdfast_server: TestServer
+) -> None:
+    """It keeps no dead row of this one alive."""
+    with machine_on(holdfast_server.admin_url) as elsewhere, elsewhere.connection.transaction():
+        elsewhere.run("select pg_current_xact_id()")
+        holdfast_db.clock.advance(LONG_TRANSACTION.total_seconds() + 60)
+
+        assert audited(holdfast_db.owner_url) == {"H08"}
+
+
+def test_a_vacuum_that_takes_long_is_no_finding(holdfast_db: ScratchDatabase) -> None:
+    with (
+        machine_on(holdfast_db.owner_url) as reader,
+        machine_on(holdfast_db.owner_url) as vacuum,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        vacuum.run("set vacuum_cost_delay = 100")
+        vacuum.run("set vacuum_cost_limit = 1")
+        reader.run("create table public.large as select generate_series(1, 200000) as n")
+        pid = vacuum.connection.info.backend_pid
+        working = thread.submit(vacuum.run, "vacuum public.large")
+        until(
+            "it is at work",
+            lambda: reader.value("select count(*) from pg_stat_progress_vacuum where pid = %s", pid) == 1,
+        )
+        holdfast_db.clock.advance(LONG_TRANSACTION.total_seconds() + 60)
+
+        assert audited(holdfast_db.owner_url) == {"H08"}
+        reader.run("select pg_cancel_backend(%s)", pid)
+        with pytest.raises(psycopg.errors.QueryCanceled):
+            working.result()
 
 
 def test_a_session_that_forgot_its_transaction_is_found_at_rest(holdfast_db: ScratchDatabase) -> None:

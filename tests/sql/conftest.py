@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from holdfast.embedded import EmbeddedError, find_binaries
+from holdfast.embedded import EmbeddedError, find_binaries, throwaway
 from holdfast.testing import ScratchDatabase, TestServer, test_server
 from sql.support import Connection, Machine
 
@@ -32,6 +32,15 @@ def each_server(request: pytest.FixtureRequest) -> TestServer:
     """Give the server of the run, then one of the oldest version."""
     server: TestServer = request.getfixturevalue(request.param)
     return server
+
+
+@pytest.fixture(params=[None, 15], ids=["newest", "oldest"])
+def fresh_server(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Give the address of a server that has none of our roles yet."""
+    if request.param:
+        request.getfixturevalue("server_15")  # says so where it is missing
+    with throwaway(find_binaries(request.param)) as server:
+        yield server.url
 
 
 @pytest.fixture

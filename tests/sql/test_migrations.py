@@ -10,7 +10,7 @@ from psycopg import sql
 
 from holdfast.domain.errors import SchemaMismatch
 from holdfast.domain.states import Status
-from holdfast.embedded import Binaries, find_binaries, throwaway
+from holdfast.embedded import Binaries, find_binaries
 from holdfast.store.connection import Database
 from holdfast.store.databases import create_database, url_of
 from holdfast.store.migrate import (
@@ -175,15 +175,6 @@ def test_four_migrators_of_one_database_apply_each_step_once(each_empty: Scratch
 
     assert sorted(name for names in applied for name in names) == sorted(step.name for step in steps())
     assert state_of(each_empty.owner_url).is_current
-
-
-@pytest.fixture(params=[None, 15], ids=["newest", "oldest"])
-def fresh_server(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Give the address of a server that has none of our roles yet."""
-    if request.param:
-        request.getfixturevalue("server_15")  # says so where it is missing
-    with throwaway(find_binaries(request.param)) as server:
-        yield server.url
 
 
 def test_two_databases_of_a_fresh_server_are_migrated_at_once(fresh_server: str) -> None:

@@ -4,11 +4,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
+from holdfast.domain.errors import HoldfastError
 from holdfast.domain.states import LEGAL_MOVES
 
 EDGES = tuple(f"{before}>{after}" for before, moves in LEGAL_MOVES.items() for after in sorted(moves))
-# Tokens of approvals and login links, and keys: none belongs into a history.
-SECRET_PATTERN = "hf[al]_[A-Za-z0-9_-]{43}|hfk_[A-Za-z0-9]{12}_[A-Za-z0-9]{43}"  # noqa: S105 - how secrets look, not one of them
+# Tokens of approvals and login links, keys, cookies, secrets of executors and of webhooks: none belongs into a history.
+SECRET_PATTERN = (
+    "hf[al]_[A-Za-z0-9_-]{43}|hfk_[A-Za-z0-9]{12}_[A-Za-z0-9]{43}|hf[sd]_[A-Za-z0-9]{43}|hfx_[0-9a-f]{64}"  # noqa: S105 - how secrets look, not one of them
+    "|whsec_[A-Za-z0-9+/_-]{24}"
+)
 
 
 class Rule(NamedTuple):
@@ -28,6 +32,10 @@ _PROJECTED = (
     "while it is kept, by hand, once it is known who wrote them"
 )
 _MIGRATE = "run holdfast db migrate with this release; if that finds nothing to do, put the guard back from holdfast db sql, and find out who took it away"
+_TWO_JOBS = (
+    "look at both (holdfast job show): cancel one that has not ended (holdfast job cancel); where both have, their work was done twice: "
+    "put that right in your own data first, then remove the one too many (holdfast job delete); last, "
+)
 _WAKE = "start a worker: its sweeper takes care of it within a lease; if this stays, it is a defect, and holdfast job cancel ends the job"
 
 RULES: dict[str, Rule] = {
@@ -40,7 +48,7 @@ RULES: dict[str, Rule] = {
     "A07": Rule("a job's seq is that of its newest history row", _TAMPERED),
     "A08": Rule("a claim counts one attempt, and nothing else does", _TAMPERED),
     "A09": Rule("a job's attempt is the number of its claims", _TAMPERED),
-    "A10": Rule("a job's columns fit its status", _TAMPERED),
+    "A10": Rule("a job's columns fit its status, and its error its history", _TAMPERED),
     "A11": Rule("retries stay within what is allowed", _TAMPERED),
     "A12": Rule("at rest no lease and no deadline is overdue", _WAKE),
     "A13": Rule(
@@ -48,11 +56,11 @@ RULES: dict[str, Rule] = {
         "look at the server's clock first: if it was set back, this is its trace; otherwise " + _TAMPERED,
     ),
     "A14": Rule("at rest nothing waits for what nobody will bring", _WAKE),
-    "B04": Rule("one job holds a key", "cancel one of the two, then: " + _MIGRATE),
+    "B04": Rule("one job holds a key", _TWO_JOBS + _MIGRATE),
     "B05": Rule("a job that has a history is there", "restore it from a backup; " + _TAMPERED),
     "B06": Rule("the counts by status are those of the jobs", _PROJECTED),
     "B07": Rule("a job that has ended holds its key as the key's scope says", _TAMPERED),
-    "B08": Rule("a failed job is retried once", "cancel one of the two, then: " + _MIGRATE),
+    "B08": Rule("a failed job is retried once", _TWO_JOBS + _MIGRATE),
     "C02": Rule("an attempt has one outcome", _TAMPERED),
     "C03": Rule("what is kept of an attempt is what the history says of it", _TAMPERED),
     "C04": Rule(
@@ -62,8 +70,9 @@ RULES: dict[str, Rule] = {
     "D02": Rule("a decision has its consequence, and an open question a job that waits for it", _OURS),
     "D03": Rule("an approval is decided once, by as many as it needs", _TAMPERED),
     "D04": Rule(
-        "no token and no key is in a history",
-        "void it: decide the approval or mint another token, revoke the key; then find the code that wrote it",
+        "no token, no key and no secret is in a history",
+        "void it: decide the approval or mint another token, revoke the key, log the person out, give executor or sender another secret; "
+        "then find the code that wrote it",
     ),
     "D05": Rule("who decides may decide, and does not decide about their own request", _TAMPERED),
     "D06": Rule("what was decided is what was asked", _TAMPERED),
@@ -100,7 +109,8 @@ RULES: dict[str, Rule] = {
     "G07": Rule("histograms have as many as the minutes", _PROJECTED),
     "F07": Rule("what is retried has failed, what is undone has failed or was cancelled", _TAMPERED),
     "H01": Rule(
-        "every guard trigger is there, as released, and no setting walks past it (ENABLE ALWAYS)", _MIGRATE
+        "every guard trigger is there, as released, no setting walks past it (ENABLE ALWAYS), and no rewrite rule",
+        _MIGRATE,
     ),
     "H02": Rule(
         "functions with the owner's rights pin their search_path, the temporary schema last", _MIGRATE
@@ -110,12 +120,16 @@ RULES: dict[str, Rule] = {
         "every constraint is validated",
         "validate it as the owner; the rows that refuse it are what is wrong",
     ),
-    "H05": Rule("every table with rows of tenants has its row level security", _MIGRATE),
-    "H06": Rule(
-        "no login writes a table, owns one, or walks past the policies",
-        "revoke it, and let applications log in with holdfast_producer, holdfast_worker or holdfast_api alone",
+    "H05": Rule(
+        "every table with rows of tenants has its row level security, with the policies of this release",
+        _MIGRATE,
     ),
-    "H08": Rule("every function is, word for word, this release's", _MIGRATE),
+    "H06": Rule(
+        "no login writes a table, owns one, or walks past the policies, and roles may what this release lets them",
+        "revoke what is too much (grant again what is gone: holdfast db sql has it), and let applications log in with "
+        "holdfast_producer, holdfast_worker or holdfast_api alone",
+    ),
+    "H08": Rule("every function and view is, word for word, this release's", _MIGRATE),
     "H09": Rule(
         "every index and constraint is there, as released, and valid",
         "make it again from holdfast db sql (reindex, or create and validate); if rows refuse it, they are what is wrong",
@@ -132,7 +146,11 @@ RULES: dict[str, Rule] = {
         "no transaction is left prepared",
         "commit prepared or rollback prepared it: until then its locks and its snapshot stay",
     ),
-    "I03": Rule("at rest nobody waits for a lock", "pg_blocking_pids(pid) says for whom"),
+    "I03": Rule(
+        "at rest nobody waits for a lock",
+        "select pg_blocking_pids(pid) says who holds it: let that session end its transaction, or end it (pg_terminate_backend) "
+        "when nobody needs it any more",
+    ),
     "I04": Rule(
         "no checksum failed",
         "the disk or its cable lies: take a backup now, run pg_amcheck, and move to another disk",
@@ -144,7 +162,8 @@ RULES: dict[str, Rule] = {
     ),
     "I06": Rule(
         "vacuum keeps up, no snapshot is old, notifications are read",
-        "end the transaction (pg_stat_activity, xact_start) or its session, then: vacuum; holdfast doctor shows whether it helped",
+        "what works (a backup, a report) ends by itself; a session that forgot its transaction is ended with pg_terminate_backend(pid), a "
+        "prepared one with rollback prepared; then: vacuum; holdfast doctor shows whether it helped",
     ),
 }
 
@@ -166,3 +185,18 @@ class Finding:
     def advice(self) -> str:
         """What to do about it."""
         return RULES[self.code].advice
+
+
+class NotChecked(NamedTuple):
+    """Rules that were not looked at, or only in part, and why: who reads the findings must not take that for a pass."""
+
+    codes: tuple[str, ...]
+    why: str
+
+
+class AuditUnfinished(HoldfastError):
+    """A part of an audit could not be looked at to its end; what was found before it stands."""
+
+    def __init__(self, part: str, why: str) -> None:
+        super().__init__(f"the audit was not finished: {part}: {why}")
+        self.part = part

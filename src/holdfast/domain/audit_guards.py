@@ -8,33 +8,48 @@ from holdfast.domain.sentence import span
 
 _CODES = {
     "function": "H08",
+    "view": "H08",
     "trigger": "H01",
+    "rule": "H01",
     "unique index": "H09",
     "index": "H09",
     "constraint": "H09",
     "row security": "H05",
+    "policy": "H05",
+    "rights on": "H06",
 }
 _OTHERS_MAY_ADD = ("index", "unique index", "constraint")
+_OF_ROLES = ("row security", "policy", "rights on")
 _FULL = 0.5  # of the server's room for notifications
 
 
 def judge_guards(released: Mapping[str, str], found: Mapping[str, str]) -> Iterator[Finding]:
     """Compare what is there with what the release puts there, word for word."""
-    apart = any(
-        _kind(name) == "row security" for name in found
-    )  # one role for everything has no rows to hide
+    apart = keeps_apart(found)
     for name in sorted({**released, **found}):
         kind = _kind(name)
-        if kind == "row security" and not apart:
+        if (kind in _OF_ROLES and not apart) or (kind in _OTHERS_MAY_ADD and name not in released):
             continue
-        if name not in found:
-            yield Finding(_CODES[kind], None, f"{name} is missing")
-        elif name not in released and kind not in _OTHERS_MAY_ADD:
-            yield Finding(_CODES[kind], None, f"{name} is not of this release")
-        elif name in released and found[name] != released[name]:
-            yield Finding(
-                _CODES[kind], None, f"{name} is not as this release made it, or is switched off or not valid"
-            )
+        if found.get(name) != released.get(name):
+            told = _rights if kind == "rights on" else _guard
+            yield Finding(_CODES[kind], None, f"{name} {told(released.get(name), found.get(name))}")
+
+
+def keeps_apart(found: Mapping[str, str]) -> bool:
+    """Whether there are roles with rights of their own; one role for everything has no rows to hide, and nobody to give a right to."""
+    return any(_kind(name) == "row security" for name in found)
+
+
+def _guard(released: str | None, found: str | None) -> str:
+    if found is None:
+        return "is missing"
+    if released is None:
+        return "is not of this release"
+    return "is not as this release made it, or is switched off or not valid"
+
+
+def _rights(released: str | None, found: str | None) -> str:
+    return f"are: {found or 'none'}; this release gives: {released or 'none'}"
 
 
 def _kind(name: str) -> str:
@@ -51,7 +66,7 @@ def judge_server(storage: Storage, notifications: float) -> Iterator[Finding]:
     """Say what keeps the server from cleaning up after jobs and from waking workers; doctor's own limits."""
     oldest = storage.oldest_transaction
     if oldest is not None and oldest > LONG_TRANSACTION:
-        yield Finding("I06", None, f"a transaction has been open for {span(oldest)}")
+        yield Finding("I06", None, f"a transaction has been open for {span(oldest)}: {storage.whose}")
     if storage.dead_rows > MANY_DEAD_ROWS and storage.dead_rows > storage.live_rows / 5:
         yield Finding(
             "I06",

@@ -157,6 +157,7 @@ class Storage(NamedTuple):
     """What holds back vacuum, and what it left behind."""
 
     oldest_transaction: timedelta | None
+    whose: str | None  # the oldest transaction is: a session with its pid and application, or a prepared one
     dead_rows: int
     live_rows: int
     missing_partitions: int
@@ -361,8 +362,11 @@ def _skew(workers: Sequence[WorkerInfo]) -> Check:
 def _storage(storage: Storage) -> Iterator[Check]:
     oldest = storage.oldest_transaction
     if oldest is not None and oldest > LONG_TRANSACTION:
-        advice = "find it in pg_stat_activity (xact_start) or pg_prepared_xacts and end it: until then no dead row can be removed"
-        yield Check("oldest transaction", Verdict.WARN, f"open for {span(oldest)}", advice)
+        advice = (
+            "let it end, if it is a backup or a report; end it (pg_terminate_backend, rollback prepared) when it was forgotten: "
+            "until then no dead row can be removed"
+        )
+        yield Check("oldest transaction", Verdict.WARN, f"open for {span(oldest)}: {storage.whose}", advice)
     else:
         yield Check(
             "oldest transaction",

@@ -1,14 +1,18 @@
 """The auditor's reads: ranges of jobs with all that belongs to them, each in one snapshot, and what is about no job."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date, datetime
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
+import psycopg
 from psycopg import IsolationLevel
 
-from holdfast.domain.audit import EDGES, SECRET_PATTERN, Finding
+from holdfast.domain.audit import EDGES, SECRET_PATTERN, AuditUnfinished, Finding
 from holdfast.domain.audit_sums import Amounts
 from holdfast.domain.audit_times import Ran, Timetable
+from holdfast.domain.errors import BadInput, DatabaseUnavailable, NotAllowed, SchemaMismatch
 from holdfast.store.call import Call, Row, nothing, query, single, statement
 from holdfast.store.connection import Session
 
@@ -25,6 +29,7 @@ _ABOUT_JOBS = (
 _ABOUT_NO_JOB = ("audit_deliveries", "audit_slots", "audit_channels", "audit_timings")
 STATEMENT_SECONDS = 60.0
 IDLE_SECONDS = 5.0
+_CANCELLED = "57014"
 
 
 class Range(NamedTuple):
@@ -32,6 +37,13 @@ class Range(NamedTuple):
 
     first: UUID
     last: UUID
+
+
+class Sight(NamedTuple):
+    """What this login and this server let an auditor see."""
+
+    other_sessions: bool
+    checksums: bool
 
 
 class Place(NamedTuple):
@@ -83,6 +95,16 @@ def guards_by_rule() -> Call[list[Finding]]:
 def hygiene(*, at_rest: bool, idle: float = IDLE_SECONDS) -> Call[list[Finding]]:
     """Look at what is left behind on the server, as far as this login may see."""
     return statement("audit_hygiene", _read, at_rest=at_rest, idle=idle)
+
+
+def sight() -> Call[Sight]:
+    """Ask what can be seen of the server."""
+    return statement("audit_sight", lambda rows: Sight(*rows[0]))
+
+
+def is_projected_here() -> Call[bool]:
+    """Ask whether what was projected was projected by this server; of what another one did nothing can be compared."""
+    return query("audit_projected_here", lambda rows: bool(rows and rows[0][0]))
 
 
 def refusals() -> Call[list[Finding]]:
@@ -185,24 +207,60 @@ def _one_or_none(rows: list[Row]) -> UUID | None:
     return rows[0][0] if rows else None
 
 
-def bounds() -> Call[None]:
+def bounds(seconds: float = STATEMENT_SECONDS) -> Call[None]:
     """Say for the transaction how long a statement may take, and how definitions are written."""
-    return statement("audit_bounds", nothing, milliseconds=f"{STATEMENT_SECONDS * 1000:.0f}")
+    return statement("audit_bounds", nothing, milliseconds=f"{seconds * 1000:.0f}")
 
 
-def look(session: Session, calls: list[Call[Any]]) -> list[Any]:
-    """Ask all of it of one snapshot, which is let go at once; nothing can be written in it, and no statement takes for ever."""
-    return _look(session, [bounds(), statement("enter_all", nothing)], calls)
+def look(
+    session: Session, part: str, calls: list[Call[Any]], seconds: float = STATEMENT_SECONDS
+) -> list[Any]:
+    """Ask all of it of one snapshot, which is let go at once; nothing can be written in it, and no statement takes for ever.
+
+    The part of the audit that they are is for the error that says it was not finished.
+    """
+    return _look(session, part, [bounds(seconds), statement("enter_all", nothing)], calls, seconds)
 
 
-def look_at_server(session: Session, calls: list[Call[Any]]) -> list[Any]:
+def look_at_server(
+    session: Session, part: str, calls: list[Call[Any]], seconds: float = STATEMENT_SECONDS
+) -> list[Any]:
     """Ask in the same way as who logged in: the role that sees every tenant's rows does not see other logins' sessions."""
-    return _look(session, [bounds()], calls)
+    return _look(session, part, [bounds(seconds)], calls, seconds)
 
 
-def _look(session: Session, before: list[Call[Any]], calls: list[Call[Any]]) -> list[Any]:
+def _look(
+    session: Session, part: str, before: list[Call[Any]], calls: list[Call[Any]], seconds: float
+) -> list[Any]:
     connection = session.connection()
     connection.isolation_level = IsolationLevel.REPEATABLE_READ
     connection.read_only = True
-    asked = session.perform_together([*before, *calls], STATEMENT_SECONDS * (len(calls) + 1))
+    with _finished(part, seconds):
+        asked = session.perform_together([*before, *calls], seconds * (len(calls) + 1))
     return asked[len(before) :]
+
+
+@contextmanager
+def _finished(part: str, seconds: float) -> Iterator[None]:
+    """Say which part was not, and what to do: neither its bound nor what is broken in it is a database that cannot be reached."""
+    try:
+        yield
+    except DatabaseUnavailable as error:
+        if getattr(error.__cause__, "sqlstate", None) != _CANCELLED:
+            raise
+        why = (
+            f"a statement took longer than {seconds:g} s, or somebody cancelled it; look at fewer jobs (--sample 2000), "
+            "give statements more time (--timeout 600), or come back when the server has less to do"
+        )
+        raise AuditUnfinished(part, why) from error
+    except (NotAllowed, SchemaMismatch) as error:
+        raise AuditUnfinished(part, str(error)) from error
+    except (BadInput, psycopg.Error) as error:
+        raise AuditUnfinished(part, _said(error)) from error
+
+
+def _said(error: Exception) -> str:
+    """Give the server's sentence; what else it says may have a row's contents."""
+    driver = error if isinstance(error, psycopg.Error) else error.__cause__
+    diag = getattr(driver, "diag", None)
+    return (diag and diag.message_primary) or type(driver).__name__

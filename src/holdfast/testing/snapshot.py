@@ -36,7 +36,7 @@ def guards_of(url: str) -> str:
     """Write down what guards the tables of one database, in the words that all servers use."""
     session = Session(Database(url, "snapshot"), "holdfast snapshot")
     try:
-        (found,) = look(session, [guards()])
+        (found,) = look(session, "the guards", [guards()])
     finally:
         session.close()
     return json.dumps(found, indent=0) + "\n"

@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from holdfast.domain import errors
+from holdfast.domain.audit import AuditUnfinished
 from holdfast.interfaces.cli.invocation import Invocation
 
 FAILURE = 1
@@ -18,6 +19,7 @@ UNHEALTHY = 3
 NOT_FOUND = 4
 CONFLICT = 5
 UNAVAILABLE = 69
+UNFINISHED = 75
 WAIT_FAILED = 10
 WAIT_CANCELLED = 11
 WAIT_TIMED_OUT = 12
@@ -25,6 +27,7 @@ FORCED = 130
 
 _CODES: tuple[tuple[type[errors.HoldfastError], int], ...] = (
     (errors.DatabaseUnavailable, UNAVAILABLE),
+    (AuditUnfinished, UNFINISHED),
     (errors.SchemaMismatch, UNHEALTHY),
     (errors.JobNotFound, NOT_FOUND),
     (errors.UnknownTask, NOT_FOUND),

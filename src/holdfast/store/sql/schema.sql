@@ -6129,13 +6129,13 @@ end $$;
 CREATE FUNCTION holdfast.queue_at(p_job uuid, p_seq integer, p_queue text) RETURNS text
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
-    AS $$
+    AS $_$
   select coalesce((select a.data ->> 'from'
                      from holdfast.activity a
-                    where a.job_id = p_job and a.kind = 'job.moved' and (a.data ->> 'seq')::int >= p_seq
+                    where a.job_id = p_job and a.kind = 'job.moved' and substring(a.data ->> 'seq' from '^[0-9]{1,9}$')::int >= p_seq
                     order by a.id
                     limit 1), p_queue)
-$$;
+$_$;
 
 --
 -- Name: queue; Type: TABLE; Schema: holdfast; Owner: -
@@ -10369,6 +10369,12 @@ CREATE INDEX webhook_delivery_failed ON holdfast.webhook_delivery USING btree (i
 --
 
 CREATE INDEX webhook_delivery_of_endpoint ON holdfast.webhook_delivery USING btree (endpoint, id DESC);
+
+--
+-- Name: webhook_delivery_of_job; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX webhook_delivery_of_job ON holdfast.webhook_delivery USING gin (jobs) WHERE (jobs <> '{}'::uuid[]);
 
 --
 -- Name: webhook_delivery_of_tenant; Type: INDEX; Schema: holdfast; Owner: -

@@ -53,7 +53,7 @@ create or replace function holdfast.queue_at(p_job uuid, p_seq int, p_queue text
 language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
   select coalesce((select a.data ->> 'from'
                      from holdfast.activity a
-                    where a.job_id = p_job and a.kind = 'job.moved' and (a.data ->> 'seq')::int >= p_seq
+                    where a.job_id = p_job and a.kind = 'job.moved' and substring(a.data ->> 'seq' from '^[0-9]{1,9}$')::int >= p_seq
                     order by a.id
                     limit 1), p_queue)
 $$;

@@ -7,7 +7,7 @@ with gate as materialized (
     join holdfast.job j on j.id = a.job_id
    where a.job_id >= %(first)s::uuid and a.job_id <= %(last)s::uuid),
 edge as materialized (
-  select h.job_id, h.seq, h.to_status, h.attempt, h.at, (h.metadata -> 'approval' ->> 'id')::uuid as approval_id
+  select h.job_id, h.seq, h.to_status, h.attempt, h.at, h.metadata -> 'approval' ->> 'id' as approval_id
     from holdfast.job_history h
    where h.job_id >= %(first)s::uuid and h.job_id <= %(last)s::uuid and h.from_status = 'WAITING_FOR_APPROVAL'),
 voice as materialized (
@@ -18,7 +18,7 @@ select 'D01' as code, e.job_id, format('it went on to %%s (row %%s) and no decis
   from edge e
  where e.to_status <> 'CANCELLED'
    and not exists (select from gate g
-                    where g.id = e.approval_id and g.job_id = e.job_id and g.decided_at <= e.at
+                    where g.id::text = e.approval_id and g.job_id = e.job_id and g.decided_at <= e.at
                       and g.decision = any (case when e.to_status = 'RUNNING' then array['approved'] else array['denied', 'expired'] end))
 union all
 select 'D01', g.job_id, format('approval %%s was %%s by %%s at %%s, after it had expired at %%s', g.name, g.decision, g.decided_by, g.decided_at, g.expires_at)
@@ -32,9 +32,9 @@ select 'D02', g.job_id, format('approval %%s is %%s, and the job is %%s', g.name
              when 'approved' then
                (g.status = 'WAITING_FOR_APPROVAL' and g.approval_id = g.id)
                or exists (select from edge e where e.job_id = g.job_id
-                            and ((e.to_status = 'RUNNING' and e.approval_id = g.id) or (e.to_status = 'CANCELLED' and e.attempt = g.attempt)))
+                            and ((e.to_status = 'RUNNING' and e.approval_id = g.id::text) or (e.to_status = 'CANCELLED' and e.attempt = g.attempt)))
              when 'cancelled' then g.status = 'CANCELLED'
-             else exists (select from edge e where e.job_id = g.job_id and e.to_status = 'FAILED' and e.approval_id = g.id)
+             else exists (select from edge e where e.job_id = g.job_id and e.to_status = 'FAILED' and e.approval_id = g.id::text)
            end
 union all
 select 'D03', g.job_id, format('approval %%s was %%s with %%s approvals of %%s and %%s denials', g.name, coalesce(g.decision, 'left open'), v.approvals, g.quorum, v.denials)

@@ -1,6 +1,6 @@
 -- E, callbacks: what runs outside have said, against the attempts they speak for.
 with said as materialized (
-  select a.job_id, a.id, a.kind, a.at, (a.data ->> 'attempt')::int as attempt
+  select a.job_id, a.id, a.kind, a.at, substring(a.data ->> 'attempt' from '^[0-9]{1,9}$')::int as attempt
     from holdfast.activity a
    where a.job_id >= %(first)s::uuid and a.job_id <= %(last)s::uuid and a.kind like 'callback.%%'),
 run as materialized (
@@ -8,7 +8,7 @@ run as materialized (
     from holdfast.dispatch d
     join holdfast.job j on j.id = d.job_id
    where d.job_id >= %(first)s::uuid and d.job_id <= %(last)s::uuid)
-select 'E01' as code, s.job_id, format('%%s counted for attempt %%s, and the history has no such end of a run', s.kind, s.attempt) as what
+select 'E01' as code, s.job_id, format('%%s counted for attempt %%s, and the history has no such end of a run', s.kind, coalesce(s.attempt::text, 'none')) as what
   from said s
  where s.kind in ('callback.completed', 'callback.failed')
    and not exists (
@@ -16,7 +16,7 @@ select 'E01' as code, s.job_id, format('%%s counted for attempt %%s, and the his
       where h.job_id = s.job_id and h.attempt = s.attempt and h.from_status = 'RUNNING' and h.actor like 'executor:%%'
         and h.to_status = any (case s.kind when 'callback.completed' then '{COMPLETED}' else '{RETRY,FAILED}' end::holdfast.job_status[]))
 union all
-select 'E01', s.job_id, format('%%s counted for attempt %%s, which was handed over to nobody', s.kind, s.attempt)
+select 'E01', s.job_id, format('%%s counted for attempt %%s, which was handed over to nobody', s.kind, coalesce(s.attempt::text, 'none'))
   from said s
  where not exists (select from run r where r.job_id = s.job_id and r.attempt = s.attempt)
 union all
@@ -24,7 +24,7 @@ select 'E01', r.job_id, format('the run at executor %%s has another claim than a
   from run r
  where r.attempt = r.newest and r.claim_id is distinct from r.newest_claim
 union all
-select 'E02', s.job_id, format('%%s ends were taken from runs of attempt %%s', count(*), s.attempt)
+select 'E02', s.job_id, format('%%s ends were taken from runs of attempt %%s', count(*), coalesce(s.attempt::text, 'none'))
   from said s
  where s.kind in ('callback.completed', 'callback.failed')
  group by s.job_id, s.attempt

@@ -1,23 +1,36 @@
 -- H, guards in place, by rule: triggers that no setting walks past on every month of the history, functions with the owner's rights
 -- that cannot be led astray, and nobody who may more than a role is meant to.
-with months as (
-  select c.oid, c.relname, c.relrowsecurity
+with recursive months as (
+  select c.oid, c.relname
     from pg_inherits i
     join pg_class c on c.oid = i.inhrelid
    where i.inhparent = 'holdfast.job_history'::regclass),
 owner as (
-  select n.nspowner as oid, n.nspowner::regrole::text = 'holdfast_owner' as is_apart from pg_namespace n where n.nspname = 'holdfast'),
-app as (   -- logins of applications, and the roles that they have
-  select r.oid, r.rolname, r.rolsuper, r.rolbypassrls, r.rolcanlogin
+  select n.nspowner as oid, n.nspowner::regrole::text = 'holdfast_owner' and to_regrole('holdfast_api') is not null as is_apart
+    from pg_namespace n
+   where n.nspname = 'holdfast'),
+member as (   -- From 16 on whoever makes a role is its member and may yet neither act as it nor inherit it; 15 knows no such difference.
+  select m.member, m.roleid, coalesce((to_jsonb(m) ->> 'inherit_option')::boolean, r.rolinherit) as inherits
+    from pg_auth_members m
+    join pg_roles r on r.oid = m.member
+   where coalesce((to_jsonb(m) ->> 'inherit_option')::boolean, true) or coalesce((to_jsonb(m) ->> 'set_option')::boolean, true)),
+reach as (    -- whoever somebody may become, also through others
+  select m.member, m.roleid from member m
+  union
+  select r.member, m.roleid from reach r join member m on m.member = r.roleid),
+app as (      -- logins of applications, and the roles that they have
+  select r.oid, r.rolname
     from pg_roles r
     cross join owner o
+    cross join (select array(select g.oid from pg_roles g
+                              where g.rolname in ('holdfast_producer', 'holdfast_worker', 'holdfast_api', 'holdfast_viewer', 'holdfast_maint')) as oids) as theirs
    where o.is_apart
-     and (r.rolname in ('holdfast_producer', 'holdfast_worker', 'holdfast_api', 'holdfast_viewer', 'holdfast_maint')
-          or (r.rolcanlogin and exists (
-                select from pg_auth_members m
-                 where m.member = r.oid
-                   and m.roleid in (select g.oid from pg_roles g
-                                     where g.rolname in ('holdfast_producer', 'holdfast_worker', 'holdfast_api', 'holdfast_viewer', 'holdfast_maint'))))))
+     and (r.oid = any (theirs.oids)
+          or (r.rolcanlogin and exists (select from reach e where e.member = r.oid and e.roleid = any (theirs.oids))))),
+becomes as (
+  select a.rolname, a.oid as who, a.oid as whom from app a
+  union
+  select a.rolname, a.oid, e.roleid from app a join reach e on e.member = a.oid)
 select 'H01' as code, null::uuid as job_id, format('%%s lacks its guard %%s, or it is not enabled ALWAYS', m.relname, g.name) as what
   from months m
   cross join unnest(array['history_is_append_only', 'history_is_kept', 'history_is_not_truncated', 'history_is_written_by_moves']) as g (name)
@@ -35,6 +48,16 @@ union all
 select 'H03', null, format('%%s is everybody''s to %%s', c.relname, lower(a.privilege_type))
   from pg_class c, aclexplode(c.relacl) as a
  where c.relnamespace = 'holdfast'::regnamespace and a.grantee = 0
+union all
+select 'H03', null, format('%%s of %%s is everybody''s to %%s', t.attname, c.relname, lower(a.privilege_type))
+  from pg_class c
+  join pg_attribute t on t.attrelid = c.oid
+  cross join lateral aclexplode(t.attacl) as a
+ where c.relnamespace = 'holdfast'::regnamespace and a.grantee = 0
+union all
+select 'H03', null, format('the schema is everybody''s: %%s', lower(a.privilege_type))
+  from pg_namespace n, aclexplode(n.nspacl) as a
+ where n.nspname = 'holdfast' and a.grantee = 0
 union all
 select 'H04', null, format('constraint %%s has not been validated', k.conname)
   from pg_constraint k
@@ -60,11 +83,29 @@ select 'H06', null, format('%%s may %%s columns of %%s', a.grantee::regrole, low
   cross join lateral aclexplode(t.attacl) as a
  where c.relnamespace = 'holdfast'::regnamespace and a.grantee not in (o.oid, c.relowner) and a.privilege_type in ('INSERT', 'UPDATE', 'REFERENCES')
 union all
-select 'H06', null, format('%%s, whom applications log in as or through, %%s', p.rolname,
-         case when p.rolsuper then 'is a superuser' when p.rolbypassrls then 'walks past row level security' else 'may act as the owner' end)
-  from app p
+select 'H06', null, format('%%s, whom applications log in as or through, %%s%%s', b.rolname,
+         case when b.whom <> b.who then format('may act as %%s, who ', g.rolname) end,
+         case when g.rolsuper then 'is a superuser'
+              when g.oid = o.oid then 'owns everything'
+              when g.rolbypassrls then 'walks past row level security'
+              when g.rolname = 'pg_read_all_data' then 'reads every table'
+              when g.rolname = 'pg_write_all_data' then 'writes every table'
+              else 'reaches the server''s own files and programs' end)
+  from becomes b
+  join pg_roles g on g.oid = b.whom
   cross join owner o
- where p.rolsuper or p.rolbypassrls or pg_has_role(p.oid, o.oid, 'member')
+ where g.rolsuper or g.oid = o.oid or (g.rolbypassrls and g.rolname <> 'holdfast_unbound')
+    or g.rolname in ('pg_read_all_data', 'pg_write_all_data', 'pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program')
+union all
+select 'H06', null, format('%%s may act as holdfast_unbound, as only holdfast_api may, and that without inheriting it', m.member::regrole)
+  from member m
+  cross join owner o
+ where o.is_apart and m.roleid = to_regrole('holdfast_unbound') and (m.member is distinct from to_regrole('holdfast_api') or m.inherits)
+union all
+select 'H06', null, format('%%s can log in, and is nobody''s login', r.rolname)
+  from pg_roles r
+  cross join owner o
+ where o.is_apart and r.rolcanlogin and r.rolname in ('holdfast_owner', 'holdfast_unbound')
 union all
 select 'H06', null, format('%%s belongs to %%s, and the schema to %%s', c.relname, c.relowner::regrole, o.oid::regrole)
   from pg_class c

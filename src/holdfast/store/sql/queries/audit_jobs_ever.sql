@@ -1,2 +1,2 @@
 -- How many jobs there have ever been, as far as they were counted.
-select coalesce(sum(t.entered - t.departed), 0)::bigint from holdfast.tally t
+select coalesce(sum(t.entered::numeric - t.departed), 0) from holdfast.tally t

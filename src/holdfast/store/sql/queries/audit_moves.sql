@@ -2,17 +2,20 @@
 with h as materialized (
   select x.job_id, x.seq, x.from_status, x.to_status, x.attempt, x.at,
          lag(x.to_status) over w as before, lag(x.at) over w as before_at, coalesce(lag(x.attempt) over w, 0) as before_attempt,
-         row_number() over w as place
+         row_number() over w as place, case when x.to_status = 'FAILED' then x.metadata end as told
     from holdfast.job_history x
    where x.job_id >= %(first)s::uuid and x.job_id <= %(last)s::uuid
   window w as (partition by x.job_id order by x.seq)),
 newest as materialized (
-  select distinct on (h.job_id) h.job_id, h.seq, h.to_status, h.at,
-         count(*) filter (where h.to_status = 'RUNNING') over (partition by h.job_id) as claims
+  select distinct on (h.job_id) h.job_id, h.seq, h.to_status, h.at, h.told,
+         count(*) filter (where h.to_status = 'RUNNING') over (partition by h.job_id) as claims,
+         max(h.at) filter (where h.to_status = 'RUNNING') over (partition by h.job_id) as claimed_at
     from h
    order by h.job_id, h.seq desc),
 j as materialized (
-  select b.id::uuid as id, b.status, b.seq, b.attempt, b.created_at, b.finished_at, n.seq as newest_seq, n.to_status as newest, n.at as newest_at, n.claims,
+  select b.id::uuid as id, b.status, b.seq, b.attempt, b.started_at, b.finished_at, n.seq as newest_seq, n.to_status as newest, n.at as newest_at, n.claims,
+         n.claimed_at, case when b.status = 'FAILED' then case when jsonb_typeof(b.error) = 'object' then b.error - 'traceback' - 'approval' else b.error end end as error,
+         case when jsonb_typeof(n.told) = 'object' then n.told - 'approval' else n.told end as told,   -- beside the error: who denied it
          holdfast.broken_rule(b.status, b.holder, b.claim_order, b.due_at, b.held_by, b.deadline_at, b.finished_at, b.approval_id, b.error,
                               b.result, b.retry_count, b.max_retries, b.key, b.key_scope, b.key_held) as broken
     from holdfast.job b
@@ -45,7 +48,7 @@ select 'A07', j.id, format('its seq is %%s, that of its newest history row %%s',
 union all
 select 'A08', h.job_id, format('row %%s (%%s) is of attempt %%s, the one before it of attempt %%s', h.seq, h.to_status, h.attempt, h.before_attempt)
   from h
- where h.attempt <> h.before_attempt + (h.to_status = 'RUNNING')::int
+ where h.attempt <> h.before_attempt::bigint + (h.to_status = 'RUNNING')::int
 union all
 select 'A09', j.id, format('it counts %%s attempts, and was claimed %%s times', j.attempt, j.claims)
   from j
@@ -62,3 +65,11 @@ union all
 select 'A13', j.id, format('it finished at %%s, and its last move was at %%s', j.finished_at, j.newest_at)
   from j
  where j.finished_at <> j.newest_at
+union all
+select 'A13', j.id, format('it says that it was started at %%s, and it was claimed last at %%s', coalesce(j.started_at::text, 'no time'), coalesce(j.claimed_at::text, 'no time'))
+  from j
+ where j.started_at is distinct from j.claimed_at
+union all
+select 'A10', j.id, 'its error is not the one that its history tells'
+  from j
+ where j.status = 'FAILED' and j.newest = 'FAILED' and j.error is distinct from j.told

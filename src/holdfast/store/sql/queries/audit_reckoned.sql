@@ -1,4 +1,5 @@
--- What the history of a range of jobs says of usage, as far as it was projected.
+-- What the history of a range of jobs says of usage, as far as it was projected. A time that no clock gave is A13's: nothing can be
+-- reckoned from it.
 with cursor as materialized (
   select pg_snapshot_xmax(p.snapshot)::text::bigint as xmax, holdfast.running_in(p.snapshot) as running, p.adopted_at,
          p.cluster is not distinct from holdfast.cluster() as is_ours
@@ -9,7 +10,8 @@ move as (
          or exists (select from holdfast.left_over l where l.job_id = h.job_id and l.seq = h.seq) as is_fresh
     from holdfast.job_history h
     cross join cursor c
-   where h.job_id >= %(first)s::uuid and h.job_id <= %(last)s::uuid and c.is_ours)
+   where h.job_id >= %(first)s::uuid and h.job_id <= %(last)s::uuid and c.is_ours
+     and h.at > timestamptz '1970-01-01 00:00:00+00' and h.at < timestamptz '9999-12-31 00:00:00+00')
 select (m.at at time zone 'UTC')::date as day, j.tenant::text, j.task::text,
        count(*) filter (where m.from_status is null),
        count(*) filter (where m.to_status = 'RUNNING'),

@@ -53,8 +53,13 @@ union all
 select 'F02', j.id, format('step %%s took event %%s of tenant %%s', s.name, e.id, e.tenant)
   from j
   join holdfast.step s on s.job_id = j.id and s.kind = 'event'
-  join holdfast.event e on e.id = (s.value ->> 'id')::bigint
+  join holdfast.event e on e.id = substring(s.value ->> 'id' from '^[0-9]{1,18}$')::bigint
  where e.tenant is not null and e.tenant::text is distinct from j.tenant
+union all
+select 'F03', j.id, format('step %%s took an event, and does not say which', s.name)
+  from j
+  join holdfast.step s on s.job_id = j.id and s.kind = 'event'
+ where coalesce(s.value ->> 'id', '') !~ '^[0-9]{1,18}$' and s.value ->> 'timed_out' is distinct from 'true'
 union all
 select 'F05', j.id, format('it has ended and holds a slot of %%s', s.key)
   from j

@@ -8,3 +8,7 @@ select 'F04', min(r.job_id::text)::uuid, format('schedule %%s has %%s runs for %
   from holdfast.schedule_run r
  group by r.schedule, r.slot
 having count(*) > 1
+union all
+select 'F04', null, format('schedule %%s is decided up to %%s, which has not come yet', s.name, s.settled_to)
+  from holdfast.schedule s
+ where s.settled_to > holdfast.clock() + interval '1 minute'

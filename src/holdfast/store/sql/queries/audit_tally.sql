@@ -31,36 +31,36 @@ happened as materialized (
      and (((a.xid >= c.xmax or a.xid = any (c.running)) and holdfast.is_native(a.xid, a.xmin, a.at, c.adopted_at))
           or exists (select from holdfast.left_over l where l.activity = a.id))),
 counted as (
-  select s.queue, s.task, s.status, sum(s.n) as n
-    from (select t.queue, t.task, t.status, t.entered - t.departed as n from holdfast.tally t
+  select s.queue, s.task, s.status, sum(s.n) as n   -- as text and without a bound: what somebody wrote there by hand is compared, too
+    from (select t.queue, t.task, t.status::text as status, t.entered::numeric - t.departed as n from holdfast.tally t
           union all
-          select p.queue, p.task, p.to_status, 1 from placed p
+          select p.queue, p.task, p.to_status::text, 1 from placed p
           union all
-          select p.queue, p.task, p.from_status, -1 from placed p where p.from_status is not null
+          select p.queue, p.task, p.from_status::text, -1 from placed p where p.from_status is not null
           union all
-          select q.name, h.task, (h.data ->> 'status')::holdfast.job_status, q.n
+          select q.name, h.task, h.data ->> 'status', q.n
             from happened h
             cross join lateral (values (h.data ->> 'to', 1), (h.data ->> 'from', -1)) as q (name, n)) as s
    group by s.queue, s.task, s.status),
 there as (
-  select j.queue::text as queue, j.task::text as task, j.status, count(*) as n
+  select j.queue::text as queue, j.task::text as task, j.status::text as status, count(*) as n
     from holdfast.job j
    where j.status in ('PENDING', 'RETRY', 'WAITING', 'WAITING_FOR_APPROVAL') and j.status <> 'RUNNING'
    group by 1, 2, 3
   union all
-  select j.queue::text, j.task::text, j.status, count(*)
+  select j.queue::text, j.task::text, j.status::text, count(*)
     from holdfast.job j
    where j.holder is not null and j.status = 'RUNNING'
    group by 1, 2, 3
   union all
-  select j.queue::text, j.task::text, j.status, count(*)
+  select j.queue::text, j.task::text, j.status::text, count(*)
     from holdfast.job j
    where %(exact)s and j.status in ('COMPLETED', 'FAILED', 'CANCELLED')
    group by 1, 2, 3)
 select 'B06' as code, null::uuid as job_id,
-       format('queue %%s, task %%s: %%s jobs are %%s, and %%s are counted', queue, task, coalesce(t.n, 0), status, coalesce(c.n, 0)) as what
+       format('queue %%s, task %%s: %%s jobs are %%s, and %%s are counted', queue, task, coalesce(t.n, 0), coalesce(status, 'in no status'), coalesce(c.n, 0)) as what
   from counted c
   full join there t using (queue, task, status)
   cross join cursor
  where coalesce(t.n, 0) <> coalesce(c.n, 0) and cursor.is_ours
-   and (%(exact)s or status not in ('COMPLETED', 'FAILED', 'CANCELLED') or coalesce(c.n, 0) < coalesce(t.n, 0))
+   and (%(exact)s or coalesce(status, '') not in ('COMPLETED', 'FAILED', 'CANCELLED') or coalesce(c.n, 0) < coalesce(t.n, 0))

@@ -14,12 +14,12 @@ move as materialized (
      and not ((h.xid >= c.xmax or h.xid = any (c.running)) and holdfast.is_native(h.xid, h.xmin, h.at, c.adopted_at))
      and not exists (select from holdfast.left_over l where l.job_id = h.job_id and l.seq = h.seq)),
 told as materialized (
-  select f.channel, f.job_id, (f.data ->> 'seq')::int as seq
+  select f.channel, f.job_id, substring(f.data ->> 'seq' from '^[0-9]{1,9}$')::int as seq   -- what is no number tells of no move
     from holdfast.feed f
    where f.channel in (select distinct m.channel from move m)
      and f.at >= (select min(m.at) from move m) and f.at <= (select max(m.at) from move m)
      and f.job_id >= %(first)s::uuid and f.job_id <= %(last)s::uuid
-     and f.data ? 'seq' and f.data ? 'attempt')
+     and f.kind in (select holdfast.event_kind(s) from unnest(enum_range(null::holdfast.job_status)) as s))
 -- Added up and not joined: the planner takes a slice for a row or two, and would compare each move with each event.
 select 'G01' as code, b.job_id, format('its move to %%s (row %%s) is %%s times in channel %%s', max(b.to_status), b.seq, sum(b.told), b.channel) as what
   from (select m.channel, m.job_id, m.seq, m.to_status, 0 as told from move m

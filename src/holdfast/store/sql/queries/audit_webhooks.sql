@@ -1,21 +1,23 @@
 -- E03, webhooks: a job that an endpoint made belongs to a delivery, and to its tenant. Deliveries are known for thirty days.
+-- Read are those of the slice's own times, and those that wrote one of its jobs down.
 with born as materialized (
   select h.job_id, h.at, h.xid, substr(h.actor, 9) as endpoint, j.tenant::text as tenant
     from holdfast.job_history h
     join holdfast.job j on j.id = h.job_id
    where h.job_id >= %(first)s::uuid and h.job_id <= %(last)s::uuid and h.seq = 1 and h.actor like 'webhook:%%'
      and h.at > holdfast.clock() - interval '29 days'),
-written as materialized (
-  select d.endpoint::text as endpoint, d.tenant::text as tenant, u.job_id
+handled as materialized (
+  select d.endpoint::text as endpoint, d.tenant::text as tenant, d.xid, d.ended_at
     from holdfast.webhook_delivery d
-    cross join lateral unnest(d.jobs) as u (job_id)
-   where d.jobs <> '{}' and u.job_id >= %(first)s::uuid and u.job_id <= %(last)s::uuid),
+   where d.ended_at > (select min(b.at) from born b) - interval '1 minute' and d.ended_at <= (select max(b.at) from born b) and d.xid is not null),
 matched as materialized (
-  select b.job_id, b.tenant, w.tenant as of_tenant from born b join written w on w.job_id = b.job_id
-  union all
-  select b.job_id, b.tenant, d.tenant::text
+  select b.job_id, b.tenant, d.tenant::text as of_tenant
     from born b
-    join holdfast.webhook_delivery d on d.endpoint = b.endpoint and d.xid = b.xid and d.ended_at <= b.at and d.ended_at > b.at - interval '1 minute')
+    join holdfast.webhook_delivery d on d.jobs @> array[b.job_id] and d.jobs <> '{}'
+  union all
+  select b.job_id, b.tenant, d.tenant
+    from born b
+    join handled d on d.endpoint = b.endpoint and d.xid = b.xid and d.ended_at <= b.at and d.ended_at > b.at - interval '1 minute')
 select 'E03' as code, b.job_id, format('endpoint %%s made it, and no delivery says so', b.endpoint) as what
   from born b
  where not exists (select from matched m where m.job_id = b.job_id)

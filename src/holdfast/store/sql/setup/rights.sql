@@ -1,4 +1,5 @@
--- Who may do what. No login role writes a table; all writing goes through the functions.
+-- Who may do what. No login role writes a table; all writing goes through the functions. A right that a release no longer gives must be
+-- revoked here, too: the auditor compares what roles may with what this says (guards.json).
 revoke all on schema holdfast from public;
 revoke all on all functions in schema holdfast from public;
 revoke all on all tables in schema holdfast from public;

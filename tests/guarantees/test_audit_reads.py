@@ -1,0 +1,70 @@
+"""What an audit reads: of deliveries and events as much as belongs to what it looks at, however many there are."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from guarantees.past import Past
+from holdfast.domain.audit import Finding
+from holdfast.store import audit
+from holdfast.store.call import Call, perform_sync
+from holdfast.testing import TestServer
+from sql.support import Machine, machine_on
+
+# Rows of a table and entries of its indexes that this transaction has read so far.
+READ = """
+select sum(pg_stat_get_xact_tuples_returned(c.oid))
+  from pg_class c
+ where c.oid = %(table)s::regclass or c.oid in (select i.indexrelid from pg_index i where i.indrelid = %(table)s::regclass)
+"""
+MANY = 3000
+
+
+@pytest.fixture(scope="module")
+def past(holdfast_server: TestServer) -> Iterator[Past]:
+    with holdfast_server.database() as database, machine_on(database.owner_url) as machine:
+        yield Past(machine)
+
+
+def read_by(machine: Machine, table: str, calls: list[Call[list[Finding]]]) -> int:
+    """Count what calls read of a table that the planner takes for a large one."""
+    machine.run(f"analyze {table}")
+    machine.run("set local enable_seqscan = off")
+    before = _read(machine, table)
+    for call in calls:
+        assert perform_sync(machine.connection, call) == []
+    return _read(machine, table) - before
+
+
+def _read(machine: Machine, table: str) -> int:
+    ((read,),) = machine.connection.execute(READ, {"table": table}).fetchall()
+    return int(read)
+
+
+def test_of_deliveries_those_are_read_that_made_the_jobs(past: Past) -> None:
+    job = past.ids["delivered"]
+    with past.machine.connection.transaction(force_rollback=True):
+        past.machine.run(
+            "insert into holdfast.webhook_delivery (id, endpoint, event_id, type, status, body, jobs)"
+            f" select holdfast.new_id(), 'stripe', 'many ' || n, 'paid', 'handled', '', array[holdfast.new_id()] from generate_series(1, {MANY}) as n"
+        )
+
+        read = read_by(past.machine, "holdfast.webhook_delivery", audit.about_jobs(audit.Range(job, job)))
+
+    assert read < MANY / 10
+
+
+def test_the_events_of_a_channel_are_not_read_to_look_at_channels(past: Past) -> None:
+    with past.machine.connection.transaction(force_rollback=True):
+        past.machine.run(
+            "insert into holdfast.feed (channel, id, at, kind, data)"
+            f" select c.name, c.last_id + n, holdfast.clock(), 'x', '{{}}' from holdfast.channel c, generate_series(1, {MANY}) as n"
+            " where c.name = 'subject:org:done'"
+        )
+        past.machine.run(
+            f"update holdfast.channel set last_id = last_id + {MANY} where name = 'subject:org:done'"
+        )
+
+        read = read_by(past.machine, "holdfast.feed", audit.about_no_job())
+
+    assert read < MANY / 10
