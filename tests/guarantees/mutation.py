@@ -119,7 +119,9 @@ def judge(mutant: Mutant, database_url: str) -> Verdict:
         if mutant.is_patch:
             copy_tree(place)
             apply_patch(mutant.file.read_text("utf-8"), place)
-            output = _run_anew(place, {**environment, "PYTHONPATH": f"{place / 'src'}{os.pathsep}{place}"}, arguments)
+            output = _run_anew(
+                place, {**environment, "PYTHONPATH": f"{place / 'src'}{os.pathsep}{place}"}, arguments
+            )
         else:
             environment["HOLDFAST_TEST_MUTANT"] = str(mutant.file)
             output = _run_warm(place / "output", environment, arguments)
