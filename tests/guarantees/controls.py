@@ -87,7 +87,7 @@ _TAIL = """\
 ## Guards without a mutant
 
 Not every line that could be called a guard has one:
-- guards that another one covers alone, so that nothing is to be seen when one is missing: the key of `approval_decision` (voices are counted by person), the `TRUNCATE` trigger of the history as a whole (each partition has its own), the mark that `apply_retention` takes back (others take it back behind it);
+- guards that another one covers alone, so that nothing is to be seen when one is missing: the key of `approval_decision` (voices are counted by person), the `TRUNCATE` trigger of the history as a whole (each partition has its own), the mark that `apply_retention` takes back (others take it back behind it), the API's own look at whose a job is (row level security hides the same);
 - `skip locked` where it only spares somebody a wait: `return_jobs` and `upkeep`, whose tests hang until their timeout without it, which is no assertion; not tried: `apply_retention`, `admit_due`, `admit_waiters`, `take_dispatches`, `fire_schedule`;
 - `materialized` and the settings of the planner, which are about plans, but in `claim`: `tests/sql/test_claim.py` looks at those plans;
 - checks of single values (domains, lengths, known words), which their own tests try one by one;

@@ -102,6 +102,15 @@ async def test_a_probe_may_name_the_address_it_came_in_at_and_two_hosts_are_none
     assert await raw(app) == 400
 
 
+async def test_a_length_beside_chunks_is_refused_behind_any_server(house: House) -> None:
+    """The server of ours refuses some of them itself; a host's may not."""
+    app, host = asgi(house.app, settings=settings()), (b"host", b"127.0.0.1")
+    length, chunks = (b"content-length", b"2"), (b"transfer-encoding", b"chunked")
+
+    assert [await raw(app, headers=[host, one]) for one in (length, chunks)] == [200, 200]
+    assert await raw(app, headers=[host, length, chunks]) == 400
+
+
 # -- proxies -----------------------------------------------------------------------------------------------------------------
 
 

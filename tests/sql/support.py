@@ -15,7 +15,7 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from holdfast.domain.states import Status
-from holdfast.store.databases import create_database, drop_database, url_of
+from holdfast.store.databases import drop_database, url_of
 from holdfast.testing import ScratchDatabase
 
 Row = dict[str, Any]
@@ -258,9 +258,12 @@ def refused(machine: Machine, statement: str, *parameters: object) -> str | None
 def database_for(admin_url: str, rights: str) -> Iterator[str]:
     """Make a login with some rights and a database where it may create a schema; answers the login's address."""
     name = f"holdfast_test_{secrets.token_hex(4)}"
-    owner_url = create_database(admin_url, name)
+    login = sql.Identifier(name)
+    with psycopg.connect(admin_url, autocommit=True) as admin:
+        # Not from template1, which has the schema where mutants are tried.
+        admin.execute(sql.SQL("create database {} template template0").format(login))
+    owner_url = url_of(admin_url, dbname=name)
     with psycopg.connect(owner_url, autocommit=True) as admin:
-        login = sql.Identifier(name)
         admin.execute(sql.SQL("create role {} login {} password 'x'").format(login, sql.SQL(rights)))
         admin.execute(sql.SQL("grant create on database {} to {}").format(login, login))
         yield url_of(owner_url, user=name, password="x")

@@ -9,6 +9,7 @@ from holdfast.domain.errors import HoldfastError
 from holdfast.runtime.identity import refuse_unfit
 from holdfast.runtime.logs import events
 from holdfast.runtime.loop import cancelled, run, tell
+from holdfast.runtime.sweeper import UPKEEP_BATCH
 from holdfast.runtime.worker import Worker
 from holdfast.store import upkeep
 from holdfast.store.alert import evaluate_alerts
@@ -60,7 +61,7 @@ class Ticker:
             self._app.link.perform(evaluate_alerts())
             ended = run(self._work())
             with suppress(HoldfastError):  # the next tick tries again
-                self._app.link.perform_once(upkeep.upkeep())
+                self._app.link.perform_once(upkeep.keep_up(UPKEEP_BATCH))
             queues = sorted(
                 {*self._app.queues, *(task.settings.queue for task in self._app.all_tasks.values())}
             )
