@@ -61,6 +61,7 @@ MAY_CALL: dict[str, set[str]] = {
     "admit_due": _KEEPERS,
     "sweep": _KEEPERS,
     "upkeep": _KEEPERS,
+    "keep_up": _KEEPERS,
     **dict.fromkeys(
         (
             "save_step",
