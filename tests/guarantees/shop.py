@@ -371,9 +371,9 @@ async def add(ctx: Context, n: int) -> int:
 
 @app.task(retries=0)
 async def family(ctx: Context, queue: str) -> int:
-    """Add what two children come to."""
+    """Add what two children come to, who begin when it waits for them, however slow the machine is."""
     (before,) = await ctx.results()
-    children = await ctx.enqueue("children", [note.using(queue=queue).job(n) for n in (7, 8)])
+    children = await ctx.enqueue("children", [note.using(queue=queue, run_in=0.3).job(n) for n in (7, 8)])
     results = await ctx.wait_for(children)
     write("end", ctx)
     return before + sum(results)  # type: ignore[no-any-return]
