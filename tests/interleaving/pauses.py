@@ -10,14 +10,19 @@ CLASS = 746_000_001
 
 _MAKE = f"""
 create schema interleaving;
--- Whoever is to be led has set its number; everybody else passes.
+create sequence interleaving.turn_0;
+create sequence interleaving.turn_1;
+-- Whoever is to be led has set its number; everybody else passes. It stops at two gates in turn: the one behind it has time to be closed
+-- before it is there again, however fast it runs. A sequence counts the turns, because nothing takes back what it gave.
 create function interleaving.pause() returns void language plpgsql security definer as $$
 declare
   v_session int := nullif(current_setting('interleaving.session', true), '')::int;
+  v_gate int;
 begin
   if v_session is not null then
-    perform pg_advisory_lock_shared({CLASS}, v_session);
-    perform pg_advisory_unlock_shared({CLASS}, v_session);
+    v_gate := 2 * v_session + (nextval('interleaving.turn_' || v_session) % 2)::int;
+    perform pg_advisory_lock_shared({CLASS}, v_gate);
+    perform pg_advisory_unlock_shared({CLASS}, v_gate);
   end if;
 end $$;
 grant usage on schema interleaving to public;

@@ -15,9 +15,9 @@ from interleaving.pauses import CLASS
 PATIENCE = 20.0
 # Between two looks where the sessions are: whoever looks without a pause takes from them the core that they need.
 LOOK_EVERY = 0.001
-# Who of two sessions stands at a pause of ours, and who waits for a lock of the machine's.
+# Who of two sessions stands at which gate of a pause of ours, and who waits for a lock of the machine's.
 _WAITING = f"""
-select l.pid, l.locktype = 'advisory' and l.classid = {CLASS} and l.objsubid = 2 as pauses
+select l.pid, case when l.locktype = 'advisory' and l.classid = {CLASS} and l.objsubid = 2 then l.objid::int end as gate
   from pg_locks l
  where not l.granted and l.pid = any (%(pids)s)
    -- A lock that anybody else has is given back before long: only the two of them wait for each other.
@@ -108,8 +108,9 @@ class Conductor:
         self.baton = psycopg.connect(url, autocommit=True)
         self.sessions = (Session(url, 0, self._threads), Session(url, 1, self._threads))
         self.has_waited = False  # one of them for a lock of the other's
-        for session in self.sessions:
-            self.baton.execute("select pg_advisory_lock(%s, %s)", (CLASS, session.number))
+        self._gates = {0: 0, 1: 0}  # at which each stands, or stood last
+        for gate in range(4):
+            self.baton.execute("select pg_advisory_lock(%s, %s)", (CLASS, gate))
 
     def close(self) -> None:
         self.baton.close()  # first: whoever stands at a pause goes on
@@ -130,9 +131,10 @@ class Conductor:
         if place is Place.BEFORE:
             session.start(operation)
         elif place is Place.PAUSED:
-            # The lock is granted to who waits for it before we ask for it again, and comes back once he has passed.
+            # Opened for the one who waits there, and closed behind him: his next one is the other gate.
+            gate = self._gates[number]
             self.baton.execute(
-                "select pg_advisory_unlock(%s, %s), pg_advisory_lock(%s, %s)", (CLASS, number, CLASS, number)
+                "select pg_advisory_unlock(%s, %s), pg_advisory_lock(%s, %s)", (CLASS, gate, CLASS, gate)
             )
         else:
             session.commit()
@@ -144,10 +146,12 @@ class Conductor:
             seen = [session.seems for session in self.sessions]
             if None in seen:
                 pids = [session.pid for session in self.sessions]
-                waiting: dict[int, bool] = dict(self.baton.execute(_WAITING, {"pids": pids}).fetchall())
+                waiting: dict[int, int | None] = dict(self.baton.execute(_WAITING, {"pids": pids}).fetchall())
                 for number, session in enumerate(self.sessions):
                     if seen[number] is None and session.pid in waiting and session.seems is None:
-                        seen[number] = Place.PAUSED if waiting[session.pid] else Place.BLOCKED
+                        gate = waiting[session.pid]
+                        seen[number] = Place.BLOCKED if gate is None else Place.PAUSED
+                        self._gates[number] = self._gates[number] if gate is None else gate
             # Whoever is blocked by one that is over is about to go on, and two that are blocked by each other are soon told.
             first, second = seen
             if first is not None and second is not None and Place.BLOCKED not in seen:

@@ -53,7 +53,8 @@ def test_all_orders_of_two_operations_end_as_one_after_the_other(
     (meeting,) = meetings(led.conductor, led.machine, *named(first, second), scenes=[scene])
 
     assert not (found := next(wrong_in(meeting), None)), found
-    assert meeting.tried - meeting.strayed >= 6
+    assert meeting.tried >= 6
+    assert meeting.strayed == 0
 
 
 def named(*names: str) -> list[Operation]:
