@@ -102,7 +102,9 @@ class HalfOpen(Strike):
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         proxies = [seat.proxy for seat in world.seats]
         proxy = chance.choice([*proxies, cast("Proxy", world.customers_proxy)])
-        seconds = chance.uniform(1.0, world.plan.lease * 1.2)
+        # A breath, or longer than every deadline: a worker that cannot be heard is declared dead meanwhile.
+        lease = world.plan.lease
+        seconds = chance.uniform(*chance.choice(((lease / 3, lease), (lease, lease * 5))))
         hits = proxy.go_silent()
         wait(seconds)
         proxy.speak_again()

@@ -159,9 +159,9 @@ class WrongClock(Strike):
         return None if _faketime() else "libfaketime is not installed here (apt-get install libfaketime)"
 
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
-        # One second is little, an hour is what a broken machine has; the jump comes under its feet.
-        offset = world.folder / "clock"
-        offset.write_text("+0\n")
+        # A minute is little, an hour is what a broken machine has; the jumps come under its feet.
+        offset, wrong = world.folder / "clock", chance.choice((-1, 1)) * chance.randrange(60, 3600)
+        offset.write_text(f"{wrong:+}\n")
         environment = {
             "LD_PRELOAD": str(_faketime()),
             "FAKETIME_TIMESTAMP_FILE": str(offset),
@@ -172,9 +172,15 @@ class WrongClock(Strike):
         launcher = world.launcher("wrong clock", environment)
         seat = chance.choice(world.seats)
         worker = world.start_worker(seat.proxy.url, launcher).until_ready(PATIENCE)
+        told = world.value(
+            "select extract(epoch from clock_skew)::float8 from holdfast.worker where id = %s",
+            world.identity(worker),
+        )
+        assert abs(told - wrong) < 30, f"its clock was to be {wrong} s off, and was {told:.0f} s off"
         for _ in range(2):
-            offset.write_text(f"{chance.choice('+-')}{chance.randrange(1, 3600)}\n")
             wait(chance.uniform(1.5, 2.5))
+            offset.write_text(f"{chance.choice('+-')}{chance.randrange(1, 3600)}\n")
+        wait(chance.uniform(1.5, 2.5))
         yield _guest_left(world, worker)
 
 
@@ -230,7 +236,7 @@ def _guest_left(world: World, worker: WorkerProcess) -> Landed:
 
 
 def _busy(world: World, chance: random.Random, besides: Sequence[Seat] = ()) -> Seat:
-    """Pick a worker in which a job runs, if there is one."""
+    """Pick a worker in which a job runs; where customers keep none busy, the nemesis brings work of its own."""
     others = [seat for seat in world.unlucky if seat not in besides]
     seats = chance.sample(others, len(others))
     until = time.monotonic() + 2
@@ -238,6 +244,8 @@ def _busy(world: World, chance: random.Random, besides: Sequence[Seat] = ()) -> 
         for seat in seats:
             if world.attempts_in(seat.worker):
                 return seat
+        enqueue(world, chance.choice(("plain", "writes")), {"seconds": world.plan.lease})
+        wait(0.1)
     return seats[0]
 
 
