@@ -47,6 +47,7 @@ def main() -> int:
         subjects=0.02 if asked.soak else 1.0,
         retention=60.0 if asked.soak else None,
         spared=1 if asked.soak else 0,
+        postgres=asked.postgres,
     )
     mutant = sabotage(asked.sabotage) if asked.sabotage else None
     with made_world(plan, folder, mutant) as world:
@@ -132,6 +133,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--rate", type=float, help="jobs that customers ask for in a second")
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--lease", type=float, default=3.0)
+    parser.add_argument("--postgres", type=int, metavar="VERSION", help="strike a server of this version")
     parser.add_argument(
         "--rest", type=float, default=2.0, help="the longest time between two strikes, in seconds"
     )

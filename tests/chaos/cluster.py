@@ -179,12 +179,15 @@ class Cluster:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def make_cluster(place: Path, log: Path) -> Cluster:
-    """Make and start an empty server in a folder of root's or our own; the programs stay there when the server has gone."""
+def make_cluster(place: Path, log: Path, major: int | None = None) -> Cluster:
+    """Make and start an empty server, of that version where one is named, in a folder of root's or our own.
+
+    The programs stay there when the server has gone.
+    """
     prepare_folder(place)
     account = choose_account(None)
     let_through(place, account)
-    binaries = reachable(find_binaries(), account, place)
+    binaries = reachable(find_binaries(major), account, place)
     folder = place / "first"
     prepare_folder(folder)
     home = Home(folder / str(binaries.major))

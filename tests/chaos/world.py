@@ -46,6 +46,7 @@ class Plan:
     subjects: float = 1.0  # the share of jobs whose events somebody follows
     retention: float | None = None
     spared: int = 0  # workers whom no strike ends: what they gather, they keep
+    postgres: int | None = None  # the server's version; otherwise the first that is found, which is the wheel's
 
     @property
     def concurrency(self) -> int:
@@ -287,7 +288,7 @@ def made_world(plan: Plan, folder: Path, mutant: Path | None = None) -> Iterator
     remove_left_overs()
     with ExitStack() as stack:
         place, has_own_disk = _place(stack)
-        cluster = make_cluster(place, folder / "first.log")
+        cluster = make_cluster(place, folder / "first.log", plan.postgres)
         login = _prepare(cluster, mutant)
         world = World(plan, folder, place, has_own_disk, cluster, stack, login)
         # The last to be called: by then somebody else may be the primary.
