@@ -1,6 +1,6 @@
 """Databases and logins, for development servers and for tests."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.resources import files
 from typing import Any
@@ -32,9 +32,11 @@ def create_database(admin_url: str, name: str) -> str:
     return url_of(admin_url, dbname=name)
 
 
-def copy_database(admin_url: str, name: str, template: str) -> str:
-    """Create a database as a copy of another; answers its address."""
+def copy_database(admin_url: str, name: str, template: str, *, instead_of: Sequence[str] = ()) -> str:
+    """Create a database as a copy of another, and drop those before that it comes instead of; answers its address."""
     with _admin(admin_url) as connection:
+        for old in instead_of:
+            _drop(connection, old)
         row = connection.execute("show fsync").fetchone()
         # Copying files needs checkpoints, which cost next to nothing where nothing is synced to a disk.
         strategy = "file_copy" if row == ("off",) else "wal_log"
@@ -57,7 +59,11 @@ def ensure_database(admin_url: str, name: str) -> str:
 def drop_database(admin_url: str, name: str) -> None:
     """Drop a database with whoever is connected to it."""
     with _admin(admin_url) as connection:
-        connection.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
+        _drop(connection, name)
+
+
+def _drop(connection: psycopg.Connection[Any], name: str) -> None:
+    connection.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
 
 
 def has_database(admin_url: str, name: str) -> bool:

@@ -49,10 +49,9 @@ class TestServer:
     @contextmanager
     def database(self, *, migrated: bool = True) -> Iterator[ScratchDatabase]:
         """Lend a database of its own, empty of jobs."""
-        self._drop_finished()
         name = f"{self._run}_{next(self._numbers)}"
         owner_url = (
-            databases.copy_database(self.admin_url, name, self._template)
+            databases.copy_database(self.admin_url, name, self._template, instead_of=self._all_finished())
             if migrated
             else databases.create_database(self.admin_url, name)
         )
@@ -68,15 +67,15 @@ class TestServer:
             lent.close()
             self._finished.append(name)
 
-    def _drop_finished(self) -> None:
-        # Not at once: PostgreSQL naps for a tenth of a second when it meets a session that is just ending.
-        while self._finished:
-            databases.drop_database(self.admin_url, self._finished.pop())
+    def _all_finished(self) -> list[str]:
+        """Give what can be dropped now. Not at once: PostgreSQL naps for a tenth of a second when it meets a session that is just ending."""
+        finished, self._finished = self._finished, []
+        return finished
 
     def close(self) -> None:
         """Drop the template, the login and what was lent last."""
-        self._drop_finished()
-        databases.drop_database(self.admin_url, self._template)
+        for name in (*self._all_finished(), self._template):
+            databases.drop_database(self.admin_url, name)
         if self._has_login:
             databases.drop_login(self.admin_url, self.login)
 
