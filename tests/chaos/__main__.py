@@ -14,7 +14,7 @@ from pathlib import Path
 from chaos import soak
 from chaos.nemesis import Nemesis, say
 from chaos.report import make_report, merge
-from chaos.rest import come_to_rest
+from chaos.rest import UNGUARDED, come_to_rest
 from chaos.strikes.catalogue import ALL
 from chaos.timing import SLOW
 from chaos.world import Plan, World, made_world
@@ -68,7 +68,7 @@ def main() -> int:
     if asked.sabotage:
         struck = sum(one["landed"] for one in report.strikes.values())
         # A slow machine is slow with every guard in place.
-        told = sorted({finding.rule for finding in found} - SLOW)
+        told = sorted({finding.rule for finding in found} - SLOW - {UNGUARDED})
         say(
             f"without {asked.sabotage}: {', '.join(told) or 'NOTHING FOUND'}, with {struck} strikes that landed"
         )

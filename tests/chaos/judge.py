@@ -3,16 +3,17 @@
 What it does not look at is the database's own order, which the auditor does.
 """
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from chaos.app import TICK_SECONDS, WITH_EFFECT
 from chaos.evidence import Evidence
 from chaos.notes import Note
-from chaos.timing import RECOVERED_WITHIN, Case, recovery, throughput
+from chaos.timing import RECOVERED_WITHIN, Case, calms, recovery, throughput
 
 ENDED = {"COMPLETED", "FAILED", "CANCELLED"}
 
@@ -32,6 +33,7 @@ def findings(evidence: Evidence) -> list[Finding]:
             acknowledged,
             refusals,
             unanswered,
+            never_answered,
             all_or_none,
             origins,
             cancels,
@@ -106,11 +108,32 @@ def refusals(evidence: Evidence) -> Iterator[Case]:
 
 
 def unanswered(evidence: Evidence) -> Iterator[Case]:
-    """Whoever asks long after the last fault is answered."""
-    calm_since = max((record.ended for record in evidence.records), default=0.0) + RECOVERED_WITHIN
+    """Whoever asks long after a fault, and is not met by the next, is answered."""
+    windows = calms(evidence)
+    begins = [since for since, _ in windows]
+    asked_at: dict[Any, float] = {}
     for note in evidence.client_log:
-        if note["outcome"] == "unknown" and calm_since < note["at"] < evidence.loaded_until:
-            yield "a customer was not answered in the calm", (note["what"], note["about"])
+        if note["outcome"] == "asked":
+            asked_at[_asked(note)] = note["at"]
+        elif note["outcome"] == "unknown":
+            at = asked_at.get(_asked(note), note["at"])
+            place = bisect_right(begins, at) - 1
+            if place >= 0 and note["at"] < windows[place][1]:
+                yield "a customer was not answered in the calm", (note["what"], note["about"])
+
+
+def never_answered(evidence: Evidence) -> Iterator[Case]:
+    """Nobody waits for ever: whatever was asked was answered in some way, if only by giving up."""
+    waits: Counter[Any] = Counter()
+    for note in evidence.client_log:
+        waits[_asked(note)] += 1 if note["outcome"] == "asked" else -1
+    yield from (("a customer waited for ever", one) for one, times in waits.items() if times > 0)
+
+
+def _asked(note: Note) -> tuple[Any, ...]:
+    """What a note is about, whether it asks or tells the answer."""
+    about = note["about"]
+    return note["what"], tuple(about) if isinstance(about, list) else about, note.get("action")
 
 
 def all_or_none(evidence: Evidence) -> Iterator[Case]:

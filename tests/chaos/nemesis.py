@@ -53,7 +53,7 @@ class Nemesis:
             say(f"{strike.name} ({time.time() - began:.1f} s): {told}")
         self.records += records
         for mended in self._world.heal():
-            # A pill kills its worker, and whoever is full or gone for long may die: else nobody ends unasked.
+            # A pill kills its worker: else nobody ends unasked.
             if strike.name != "poison_pill":
                 self.findings.append((f"after {strike.name}", mended))
                 say(f"FINDING after {strike.name}: {mended}")

@@ -137,7 +137,7 @@ def commit() -> str:
 
 
 def merge(page: Path, report: Report) -> None:
-    """Publish a run beside those there are, in the page's own JSON; the same seed at the same commit replaces itself."""
+    """Publish a run beside those there are, in the page's own JSON; the same again at the same commit replaces itself."""
     file = page.with_suffix(".json")
     runs: list[Run] = json.loads(file.read_text("utf-8")) if file.exists() else []
     mine: Run = {
@@ -150,7 +150,8 @@ def merge(page: Path, report: Report) -> None:
         "findings": len(report.findings),
         "strikes": dict(sorted(report.strikes.items())),
     }
-    others = [run for run in runs if (run["seed"], run["commit"]) != (report.seed, report.commit)]
+    same = (report.seed, report.commit, report.command)
+    others = [run for run in runs if (run["seed"], run["commit"], run["command"]) != same]
     runs = sorted([*others, mine], key=lambda run: (run["date"], run["seed"]))
     file.write_text(json.dumps(runs, indent=1) + "\n", "utf-8")
     write_tables(page, runs)

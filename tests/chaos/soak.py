@@ -29,7 +29,7 @@ select coalesce(sum(pg_table_size(c.oid)) filter (where c.relkind = 'r'), 0)::bi
 """
 # How much the last third may be above what follows the first sixth: what is flat goes up and down with retention and strikes.
 GROWTH = 1.25
-LONG_ENOUGH = 1200.0  # retention comes every ten minutes or so
+LONG_ENOUGH = 1200.0  # what retention keeps for a minute comes and goes many times in it
 SERIES = ("memory of a worker, MB", "connections", "tables, MB", "indexes, MB")
 Sample = tuple[float, tuple[float, ...]]  # seconds since the beginning, and each of the series
 COLOURS = ("#2f6f4f", "#8a4b08", "#1f4e8c", "#7a2f6f")

@@ -104,6 +104,13 @@ def not_answered(evidence: Evidence) -> None:
     evidence.client_log.append({"what": "cancel", "about": "c", "outcome": "unknown", "at": SLOTS + 12})
 
 
+def denied(evidence: Evidence) -> None:
+    evidence.approvals["g"] = Approval("g", "q", "denied", "ann")
+    evidence.client_log = [
+        {**note, "verdict": "deny"} if note["what"] == "decide" else note for note in evidence.client_log
+    ]
+
+
 BREAKS: dict[str, Callable[[Evidence], object]] = {
     "an acknowledged job is lost": lambda e: e.jobs.pop("a"),
     "a refused job exists": lambda e: e.jobs.update(never=job("never", "plain", "CANCELLED")),
@@ -132,6 +139,9 @@ BREAKS: dict[str, Callable[[Evidence], object]] = {
         {"what": "cancel", "about": "a", "outcome": "refused", "said": "JobNotFound"}
     ),
     "a customer was not answered in the calm": not_answered,
+    "a customer waited for ever": lambda e: e.client_log.append(
+        {"what": "cancel", "about": "i", "outcome": "asked", "at": 1.0}
+    ),
     "jobs were removed that nobody let go": lambda e: setattr(e, "removed", 1),
     "the schedule has stopped": lambda e: setattr(e, "loaded_until", SLOTS + 60),
     "a genuine event was refused": lambda e: e.client_log.append(
@@ -147,7 +157,9 @@ BREAKS: dict[str, Callable[[Evidence], object]] = {
         g=Approval("g", "q", "denied", "ben")
     ),
     "a decided approval is lost": lambda e: e.approvals.pop("g"),
+    "a denied job completed": denied,
     "a job went on without its approval": lambda e: e.approvals.pop("g"),
+    "a job that its run completed is lost": lambda e: e.jobs.pop("r"),
     "an acknowledged end of a run is lost": lambda e: change(e, "r", result={"token": "r.2.d"}),
     "an event was not taken exactly once": lambda e: e.deliveries.append("evt_1"),
     "an event has not exactly its job": lambda e: e.jobs.pop("h"),
@@ -195,6 +207,25 @@ def test_what_is_wrong_in_another_way_is_found_too(
     spoil(evidence)
 
     assert findings(evidence)
+
+
+def struck(began: float, ended: float) -> Record:
+    return Record("kill_worker", began, ended, 1, "", away=False)
+
+
+@pytest.mark.parametrize(
+    ("asked_at", "told_at", "is_wrong"), [(1012, 1013, True), (1008, 1013, False), (1012, 1031, False)]
+)
+def test_between_two_faults_everybody_is_answered_too(
+    evidence: Evidence, asked_at: float, told_at: float, is_wrong: bool
+) -> None:
+    evidence.records = [struck(1000, 1001), struck(1030, 1032)]
+    evidence.client_log += [
+        {"what": "cancel", "about": "c", "outcome": "asked", "at": asked_at},
+        {"what": "cancel", "about": "c", "outcome": "unknown", "at": told_at},
+    ]
+
+    assert bool(findings(evidence)) is is_wrong
 
 
 def test_with_retention_a_job_may_be_gone(evidence: Evidence) -> None:

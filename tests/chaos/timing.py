@@ -78,6 +78,17 @@ def throughput(evidence: Evidence) -> Iterator[Case]:
             yield STANDS, (record.name, f"{went} of {came} ended in time")
 
 
+def calms(evidence: Evidence) -> list[tuple[float, float]]:
+    """The times from the tenth second after a fault to the next, and to the end of the load."""
+    nexts = [*(one.began for one in evidence.records[1:]), evidence.loaded_until]
+    ends = [record.ended for record in evidence.records]
+    return [
+        (ended + RECOVERED_WITHIN, following)
+        for ended, following in zip(ends, nexts, strict=False)
+        if ended + RECOVERED_WITHIN < following
+    ] or ([] if ends else [(0.0, evidence.loaded_until)])
+
+
 def calm(evidence: Evidence) -> Iterator[tuple[Record, int, int, float]]:
     """The calm after a fault, from its tenth second on: how many jobs came in, how many were worked off, and in which time.
 

@@ -46,7 +46,9 @@ class Plan:
     subjects: float = 1.0  # the share of jobs whose events somebody follows
     retention: float | None = None
     spared: int = 0  # workers whom no strike ends: what they gather, they keep
-    postgres: int | None = None  # the server's version; otherwise the first that is found, which is the wheel's
+    postgres: int | None = (
+        None  # the server's version; otherwise the first that is found, which is the wheel's
+    )
 
     @property
     def concurrency(self) -> int:

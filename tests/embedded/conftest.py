@@ -107,7 +107,7 @@ def postgresql_15() -> Binaries:
     try:
         return find_binaries(15)
     except EmbeddedError as error:
-        pytest.skip(str(error))
+        pytest.skip(f"NOT RUN: PostgreSQL 15 is not installed on this machine ({error})")
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ Verdicts are kept one by one with the commit they are from, so that a part can b
 """
 
 import argparse
+import hashlib
 import json
 import subprocess
 import sys
@@ -22,6 +23,7 @@ class Control(TypedDict):
     """What is kept of a verdict."""
 
     dies: str
+    mutant: str  # what it took away, as a digest: another change has no verdict yet
     strikes: int
     seconds: float
     commit: str
@@ -43,12 +45,18 @@ def keep(verdict: Verdict) -> None:
         if verdict.killed:
             verdicts[mutant.file.name] = Control(
                 dies=mutant.dies,
+                mutant=digest(mutant),
                 strikes=verdict.strikes,
                 seconds=round(verdict.seconds, 1),
                 commit=commit(),
                 day=datetime.now(UTC).date().isoformat(),
             )
         write(verdicts)
+
+
+def digest(mutant: Mutant) -> str:
+    """Tell one version of a mutant from another."""
+    return hashlib.sha256(mutant.file.read_bytes()).hexdigest()[:12]
 
 
 def write(verdicts: dict[str, Control]) -> None:
@@ -116,9 +124,13 @@ def page() -> str:
 
 
 def known() -> dict[str, Control]:
-    """Give the verdicts that still count: of mutants that there are, by the tests that they name now."""
-    named = {mutant.file.name: mutant.dies for mutant in mutants()}
-    return {name: control for name, control in kept().items() if named.get(name) == control["dies"]}
+    """Give the verdicts that still count: of mutants as they are now, by the tests that they name now."""
+    now = {mutant.file.name: (mutant.dies, digest(mutant)) for mutant in mutants()}
+    return {
+        name: control
+        for name, control in kept().items()
+        if now.get(name) == (control["dies"], control["mutant"])
+    }
 
 
 def _row(mutant: Mutant, control: Control | None) -> str:
@@ -146,7 +158,9 @@ def main() -> int:
         "--table", action="store_true", help="keep the verdicts, and write docs/operations/controls.md anew"
     )
     arguments.add_argument(
-        "--missing", action="store_true", help="only mutants of which no verdict is kept, or of another test"
+        "--missing",
+        action="store_true",
+        help="only mutants of which no verdict is kept, or that are another now",
     )
     asked = arguments.parse_args()
     settled = known() if asked.missing else {}

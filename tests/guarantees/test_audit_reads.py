@@ -1,4 +1,4 @@
-"""What an audit reads: of deliveries and events as much as belongs to what it looks at, however many there are."""
+"""What an audit reads: of deliveries and events as much as belongs to what it looks at, however many there are; it writes nothing."""
 
 from collections.abc import Iterator
 
@@ -6,9 +6,12 @@ import pytest
 
 from guarantees.past import Past
 from holdfast.domain.audit import Finding
+from holdfast.domain.errors import DatabaseUnavailable
 from holdfast.store import audit
 from holdfast.store.call import Call, perform_sync
-from holdfast.testing import TestServer
+from holdfast.store.connection import Database, Session
+from holdfast.store.enqueue import register_tasks
+from holdfast.testing import ScratchDatabase, TestServer
 from sql.support import Machine, machine_on
 
 # Rows of a table and entries of its indexes that this transaction has read so far.
@@ -68,3 +71,12 @@ def test_the_events_of_a_channel_are_not_read_to_look_at_channels(past: Past) ->
         read = read_by(past.machine, "holdfast.feed", audit.about_no_job())
 
     assert read < MANY / 10
+
+
+def test_nothing_can_be_written_while_an_audit_looks(holdfast_db: ScratchDatabase) -> None:
+    session = Session(Database(holdfast_db.owner_url, "test"), "holdfast test")
+    try:
+        with pytest.raises(DatabaseUnavailable, match="read-only transaction"):
+            audit.look_at_server(session, "a write", [register_tasks([{"name": "t"}])])
+    finally:
+        session.close()

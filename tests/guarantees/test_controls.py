@@ -13,6 +13,8 @@ from guarantees.mutation import ROOT, Mutant, apply_patch, judge_all, mutants, p
 from holdfast.testing import ScratchDatabase
 from world.named import missing
 
+SABOTAGE = ROOT / "tests" / "chaos" / "sabotage"  # what takes more than one guard away, for scripts/chaos
+
 
 def test_the_guards_at_the_core_are_each_missed_when_they_are_gone() -> None:
     verdicts = judge_all([mutant for mutant in mutants() if mutant.pace == "core"])
@@ -59,12 +61,11 @@ def test_every_mutant_of_the_machine_finds_its_guard_there(holdfast_db: ScratchD
     unfit = []
     with psycopg.connect(holdfast_db.owner_url) as connection:
         connection.execute(WITHOUT)
-        for mutant in mutants():
-            if not mutant.is_patch:
-                try:
-                    with connection.transaction(force_rollback=True):
-                        connection.execute(mutant.file.read_text("utf-8"))
-                except psycopg.Error as error:
-                    unfit.append(f"{mutant.file.name}: {error}")
+        for file in [*(one.file for one in mutants() if not one.is_patch), *SABOTAGE.glob("*.sql")]:
+            try:
+                with connection.transaction(force_rollback=True):
+                    connection.execute(file.read_text("utf-8"))
+            except psycopg.Error as error:
+                unfit.append(f"{file.name}: {error}")
 
     assert unfit == []

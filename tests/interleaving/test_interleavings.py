@@ -1,4 +1,4 @@
-"""Every order of the statements of two operations ends as if one had come after the other. Here a sample; `scripts/interleavings` tries all."""
+"""Every order of the statements of two operations ends as if one had come after the other. Here a sample; `scripts/interleavings` tries all with one switch, or more."""
 
 import random
 from collections.abc import Iterator
