@@ -51,6 +51,8 @@ CORRUPTIONS: list[tuple[str, str, str]] = [
     ("A10", "a failed job's error is rewritten", "update holdfast.job set error = '{\"type\": \"Boom\", \"message\": \"yes\"}' where id = %(failed)s"),
     ("A10", "a failed job's error is no object", "update holdfast.job set error = '1' where id = %(failed)s"),
     ("A11", "more retries are counted than allowed", "update holdfast.job set retry_count = 3 where id = %(failed)s"),
+    ("A11", "a retry is counted that never was", "update holdfast.job set max_retries = max_retries + 1, retry_count = retry_count + 1 where id = %(done)s"),
+    ("A11", "a retry was told otherwise", "update holdfast.job_history set metadata = '{\"retry_count\": \"no number\"}' where to_status = 'RETRY'"),
     ("A13", "a row is dated back", "update holdfast.job_history set at = at - interval '1 day' where job_id = %(done)s and seq = 2"),
     ("A13", "a row is of the future", "update holdfast.job_history set at = at + interval '1 day' where job_id = %(listening)s and seq = 3"),
     ("A13", "an end is dated back", "update holdfast.job set finished_at = finished_at - interval '1 hour' where id = %(done)s"),

@@ -49,7 +49,7 @@ RULES: dict[str, Rule] = {
     "A08": Rule("a claim counts one attempt, and nothing else does", _TAMPERED),
     "A09": Rule("a job's attempt is the number of its claims", _TAMPERED),
     "A10": Rule("a job's columns fit its status, and its error its history", _TAMPERED),
-    "A11": Rule("retries stay within what is allowed", _TAMPERED),
+    "A11": Rule("retries stay within what is allowed, and are those of the history", _TAMPERED),
     "A12": Rule("at rest no lease and no deadline is overdue", _WAKE),
     "A13": Rule(
         "the times of a job go forward, and none is of the future",

@@ -2,7 +2,8 @@
 with h as materialized (
   select x.job_id, x.seq, x.from_status, x.to_status, x.attempt, x.at,
          lag(x.to_status) over w as before, lag(x.at) over w as before_at, coalesce(lag(x.attempt) over w, 0) as before_attempt,
-         row_number() over w as place, case when x.to_status = 'FAILED' then x.metadata end as told
+         row_number() over w as place, case when x.to_status = 'FAILED' then x.metadata end as told,
+         case when x.to_status = 'RETRY' then x.metadata -> 'retry_count' end as retries
     from holdfast.job_history x
    where x.job_id >= %(first)s::uuid and x.job_id <= %(last)s::uuid
   window w as (partition by x.job_id order by x.seq)),
@@ -12,8 +13,13 @@ newest as materialized (
          max(h.at) filter (where h.to_status = 'RUNNING') over (partition by h.job_id) as claimed_at
     from h
    order by h.job_id, h.seq desc),
+retried as materialized (
+  select distinct on (h.job_id) h.job_id, h.retries
+    from h
+   where h.to_status = 'RETRY'
+   order by h.job_id, h.seq desc),
 j as materialized (
-  select b.id::uuid as id, b.status, b.seq, b.attempt, b.started_at, b.finished_at, n.seq as newest_seq, n.to_status as newest, n.at as newest_at, n.claims,
+  select b.id::uuid as id, b.status, b.seq, b.attempt, b.retry_count, b.started_at, b.finished_at, n.seq as newest_seq, n.to_status as newest, n.at as newest_at, n.claims,
          n.claimed_at, case when b.status = 'FAILED' then case when jsonb_typeof(b.error) = 'object' then b.error - 'traceback' - 'approval' else b.error end end as error,
          case when jsonb_typeof(n.told) = 'object' then n.told - 'approval' else n.told end as told,   -- beside the error: who denied it
          holdfast.broken_rule(b.status, b.holder, b.claim_order, b.due_at, b.held_by, b.deadline_at, b.finished_at, b.approval_id, b.error,
@@ -57,6 +63,11 @@ union all
 select case when j.broken like 'retry_count%%' then 'A11' else 'A10' end, j.id, format('it is %%s, and yet: %%s', j.status, j.broken)
   from j
  where j.broken is not null
+union all
+select 'A11', j.id, format('it counts %%s retries, and its history %%s', j.retry_count, coalesce(r.retries, '0'))
+  from j
+  left join retried r on r.job_id = j.id
+ where to_jsonb(j.retry_count) is distinct from coalesce(r.retries, '0')
 union all
 select 'A13', h.job_id, format('row %%s is older than the one before it, or of the future: %%s', h.seq, h.at)
   from h
