@@ -3,6 +3,7 @@
 Each corruption is written as the schema's owner can write it, past all guards, and taken back afterwards.
 """
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -247,7 +248,12 @@ def test_every_corruption_is_found(past: Past, code: str, deed: str, statements:
     with past.machine.connection.transaction(force_rollback=True):
         corrupt(past, statements)
 
-        assert code in codes(broken_rules(past.machine.connection)), deed
+        found = broken_rules(past.machine.connection)
+
+        assert code in codes(found), deed
+        named = {job for said, job in found if said.split()[0] == code}
+        meant = {past.ids[name] for name in re.findall(r"%\((\w+)\)s", statements) if name in past.ids}
+        assert not meant or named & meant, (deed, found)
 
 
 @pytest.mark.parametrize(

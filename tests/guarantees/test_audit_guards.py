@@ -9,6 +9,8 @@ import pytest
 
 from conftest import WITHOUT
 from guarantees.audit import broken_guards, codes
+from guarantees.test_audit import CORRUPTIONS, MISTOLD, UNREST
+from holdfast.domain.audit import RULES
 from holdfast.testing import TestServer
 from sql.support import Machine, machine_on
 
@@ -148,3 +150,13 @@ def test_a_right_that_is_too_much_is_named_with_who_has_it(machine: Machine) -> 
         assert broken_guards(machine.connection) == [
             ("H06 rights on table approver are: holdfast_viewer may select; this release gives: none", None)
         ]
+
+
+# What it takes a server or a timetable of its own to break.
+ELSEWHERE = {"F04", "H10", "I01", "I02", "I03", "I04", "I05", "I06"}
+
+
+def test_every_rule_is_broken_by_something_here() -> None:
+    seeded = {code for code, _, _ in (*CORRUPTIONS, *UNREST, *MISTOLD, *UNGUARDED)}
+
+    assert seeded | ELSEWHERE == RULES.keys()
