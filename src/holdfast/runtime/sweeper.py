@@ -14,7 +14,7 @@ from holdfast.domain.job import ClaimedJob
 from holdfast.runtime import chance, failpoints
 from holdfast.runtime.heartbeat import Heartbeat
 from holdfast.runtime.logs import events
-from holdfast.runtime.outage import insist
+from holdfast.runtime.outage import Outage, insist
 from holdfast.runtime.projector import Projector
 from holdfast.store import alert, upkeep
 from holdfast.store.call import Call
@@ -22,6 +22,8 @@ from holdfast.store.connection import AsyncSession, Database
 
 ADMIT_BATCH = 1000
 UPKEEP_EVERY = 600.0
+# Another is at it, who may die before the end.
+UPKEEP_AGAIN = 60.0
 UPKEEP_BATCH = 5000
 # How soon admission looks again after it let somebody in.
 FOLLOWED_SECONDS = 0.05
@@ -109,26 +111,30 @@ class Sweeper:
 
     async def keep_up(self) -> None:
         """Make partitions, apply retention, forget workers, until cancelled."""
+        outage = Outage("retention")
         while True:
             began = time.monotonic()
-            if await self._kept_up():
-                # Behind: again and again, with as much rest as work, for whoever else wants the server.
-                await asyncio.sleep(time.monotonic() - began)
-            else:
-                await self._rarely.close()
-                await asyncio.sleep(UPKEEP_EVERY * chance.between(0.7, 1.3))
+            pause = await self._kept_up(outage)
+            # As much rest as work at least, for whoever else wants the server.
+            await asyncio.sleep(max(pause, time.monotonic() - began))
 
-    async def _kept_up(self) -> bool:
-        """Do what there is to do of it, or a slice; answers whether there is more."""
+    async def _kept_up(self, outage: Outage) -> float:
+        """Do what there is to do of it, or a slice; answers when there is more to do."""
         try:
             # A connection of its own, for a while: retention may take minutes, and nothing else shall wait for it.
             kept = await self._rarely.perform(upkeep.keep_up(UPKEEP_BATCH))
+        except DatabaseUnavailable as error:
+            return outage.failed(error)  # what was under way was taken back, and is still to be done
         except HoldfastError as error:
             events.error("upkeep:refused", extra={"error": str(error)})
-            return False
+            return UPKEEP_EVERY
+        outage.ended()
         if any(kept):
             events.info("upkeep", extra=kept._asdict())
-        return bool(kept.more)
+        if kept.more:
+            return 0.0
+        await self._rarely.close()
+        return (UPKEEP_AGAIN if kept.more is None else UPKEEP_EVERY) * chance.between(0.7, 1.3)
 
     async def sweep(self) -> None:
         """Take back what silent workers hold, unless the silence may be ours."""
