@@ -116,9 +116,9 @@ def unanswered(evidence: Evidence) -> Iterator[Case]:
         if note["outcome"] == "asked":
             asked_at[_asked(note)] = note["at"]
         elif note["outcome"] == "unknown":
-            at = asked_at.get(_asked(note), note["at"])
-            place = bisect_right(begins, at) - 1
-            if place >= 0 and note["at"] < windows[place][1]:
+            at: float = note["at"]
+            place = bisect_right(begins, asked_at.get(_asked(note), at)) - 1
+            if place >= 0 and at < windows[place][1]:
                 yield "a customer was not answered in the calm", (note["what"], note["about"])
 
 

@@ -56,12 +56,12 @@ async def test_retention_that_an_outage_interrupts_goes_on_behind_it(
     with psycopg.connect(holdfast_db.owner_url) as other:
         other.execute("lock table holdfast.step in exclusive mode")
         async with working(outdated):
-            (pid,) = await asyncio.to_thread(
+            waiting = await asyncio.to_thread(
                 until,
                 "a pass waits for the table",
-                lambda: owner.execute(f"{AT_WORK} and wait_event_type = 'Lock'").fetchone(),
+                lambda: owner.execute(f"{AT_WORK} and wait_event_type = 'Lock'").fetchall(),
             )
-            owner.execute("select pg_terminate_backend(%s, 10000)", (pid,))
+            owner.execute("select pg_terminate_backend(%s, 10000)", waiting[0])
             other.rollback()
 
             await all_removed(holdfast_db)
