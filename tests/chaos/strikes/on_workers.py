@@ -298,5 +298,5 @@ def previous_source(folder: Path) -> tuple[Path | None, str | None]:
     with tarfile.open(fileobj=BytesIO(packed.stdout)) as files:
         if hasattr(tarfile, "data_filter"):  # since 3.11.4, and told to be used since 3.12
             files.extraction_filter = tarfile.data_filter
-        files.extractall(place)  # noqa: S202 - what git has packed of our own source
+        files.extractall(place)
     return place / "src", None
