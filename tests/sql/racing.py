@@ -14,8 +14,9 @@ from holdfast.store.ids import new_id
 from holdfast.testing import TestServer
 from sql.support import Machine, machine_on
 from world import strikes
+from world.often import times
 
-TRIES = 1000
+TRIES = times(500, 1000)
 
 # What each side was told of a job, and the moves that the job made meanwhile.
 End = tuple[str, ...]
