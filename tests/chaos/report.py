@@ -12,6 +12,7 @@ from typing import Any
 from chaos.evidence import Evidence
 from chaos.judge import Finding
 from chaos.nemesis import Nemesis
+from chaos.strikes.catalogue import ALL
 from chaos.strikes.strike import Record
 from chaos.timing import calm, recoveries
 from guarantees.workers import TESTS
@@ -175,11 +176,11 @@ def upper_bound(landed: int, failures: int) -> str:
 
 
 def _strikes(runs: list[Run]) -> list[str]:
-    """All strikes of a kind, in all runs; a bound only where no run that had them found anything."""
-    total: dict[str, Counter[str]] = defaultdict(Counter)
+    """All strikes of a kind, in all runs, and the kinds that no run had; a bound only where no run that had them found anything."""
+    total: dict[str, Counter[str]] = {kind: Counter() for kind in ALL}
     for run in runs:
         for kind, counts in run["strikes"].items():
-            one = total[kind.partition(":")[0]]
+            one = total.setdefault(kind.partition(":")[0], Counter())
             one.update(counts)
             one[FINDINGS] += run["findings"]
     rows = [

@@ -43,6 +43,7 @@ def test_a_run_is_published_with_what_landed_and_what_that_proves(page: Path) ->
 
     assert rows(page, "kill_worker") == ["| kill_worker | 310 | 300 | 900 | 1.00% |"]
     assert rows(page, "cut_before_commit") == ["| cut_before_commit | 7 | 6 | 6 | 50.00% |"]
+    assert rows(page, "failover") == ["| failover | 0 | 0 | 0 | - |"]
     assert rows(page, "claim") == ["| claim | 6 | 5 |"]
     assert rows(page, "`") == ["| `scripts/chaos` | 2030-01-01 | `abc` | 1 | 1 | 1,234 | 0 |"]
     assert page.read_text().startswith("before\n")
