@@ -482,7 +482,8 @@ declare
   v_count bigint := 0;
 begin
   perform set_config('holdfast.retention', pg_current_xact_id()::text, true);
-  for v_task in select t.name, holdfast.clock() - t.retention as cutoff, t.options ? 'keep_failed' as keeps_failed from holdfast.task t where t.retention is not null order by t.name loop
+  -- In any order, ever another: behind a task of which there is always more the others would never have their turn.
+  for v_task in select t.name, holdfast.clock() - t.retention as cutoff, t.options ? 'keep_failed' as keeps_failed from holdfast.task t where t.retention is not null order by random() loop
     select array_agg(old.id) into v_ids
       from (select j.id
               from holdfast.job j
