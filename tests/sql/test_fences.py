@@ -106,3 +106,28 @@ def test_who_has_shown_the_fence_keeps_the_job_until_the_transaction_ends(
         connection.commit()
 
         assert cancelling.result() == "CANCELLED"
+
+
+def test_who_was_declared_dead_meanwhile_completes_nothing_and_lets_go_at_once(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    lasting.enqueue()
+    (claimed,) = lasting.claim(lasting.worker())
+
+    with (
+        psycopg.connect(holdfast_db.owner_url) as frozen,
+        psycopg.connect(holdfast_db.owner_url) as another,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        another.execute("lock table holdfast.attempt in exclusive mode")
+        logs = Jsonb([{"message": "on my way"}])
+        completing = threads.submit(Machine(frozen).ask, "complete_here", claimed, Jsonb(1), logs)
+        until_somebody_waits(holdfast_db)
+        lasting.run("update holdfast.worker set died_at = holdfast.clock()")
+        another.rollback()
+
+        refusal = completing.exception()
+        returned = lasting.value("select returned from holdfast.sweep()")
+
+    assert getattr(refusal, "sqlstate", None) == "HF011"
+    assert returned == 1

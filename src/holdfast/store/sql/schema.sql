@@ -1670,6 +1670,12 @@ begin
      set status = 'COMPLETED', result = p_result, holder = null, deadline_at = null, suspect = false
    where j.id = p_job;
   perform holdfast.keep_logs(v_job, v_name, 'completed', p_logs);
+  -- What hangs on the job was perhaps another's to lock, who was frozen. Whoever was declared dead while it waited for that is frozen too,
+  -- and would keep the job in silence for one more lease, and the next of its kind for another.
+  if exists (select from holdfast.worker w where w.id = v_job.holder and w.died_at is not null) then
+    raise exception 'attempt % no longer owns job %: its worker was declared dead', p_attempt, p_job
+      using errcode = 'HF011', detail = jsonb_build_object('job', p_job, 'attempt', p_attempt, 'status', v_job.status)::text;
+  end if;
   perform set_config('holdfast.actor', coalesce(v_actor, ''), true);   -- what follows in the caller's transaction is not ours
 end $$;
 
