@@ -249,11 +249,19 @@ def ledger(evidence: Evidence) -> Iterator[Case]:
 
 
 def steps(evidence: Evidence) -> Iterator[Case]:
-    """A step that an attempt has passed is not done again by a later one."""
+    """A step that an attempt has passed is not done again by a later one.
+
+    Whoever wakes up passes what a later attempt has done meanwhile: that was not done before it.
+    """
+    done: dict[tuple[str, str], int] = {}
     passed: dict[tuple[str, str], int] = {}
     for note in evidence.ledger:
-        if note["event"] == "passed":
+        if note["event"] == "step":
             at = (note["job"], note["step"])
+            done[at] = min(done.get(at, note["attempt"]), note["attempt"])
+    for note in evidence.ledger:
+        at = (note["job"], note.get("step", ""))
+        if note["event"] == "passed" and note["attempt"] >= done.get(at, note["attempt"] + 1):
             passed[at] = min(passed.get(at, note["attempt"]), note["attempt"])
     for note in evidence.ledger:
         if note["event"] == "step" and note["attempt"] > passed.get(

@@ -228,6 +228,15 @@ def test_between_two_faults_everybody_is_answered_too(
     assert bool(findings(evidence)) is is_wrong
 
 
+def test_a_zombie_may_pass_what_a_later_attempt_has_done_while_it_was_frozen(evidence: Evidence) -> None:
+    evidence.ledger += [
+        {"event": "step", "job": "s", "attempt": 3, "step": "last"},
+        {"event": "passed", "job": "s", "attempt": 2, "step": "last"},
+    ]
+
+    assert findings(evidence) == []
+
+
 def test_with_retention_a_job_may_be_gone(evidence: Evidence) -> None:
     evidence.is_kept, evidence.removed = False, 1
     evidence.client_log.append({"what": "cancel", "about": "a", "outcome": "refused", "said": "JobNotFound"})
