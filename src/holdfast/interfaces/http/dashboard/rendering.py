@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -101,8 +102,9 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
+@cache
 def environment() -> Environment:
-    """Make the templates' surroundings; whatever is unknown is an error, and everything is escaped."""
+    """Make the templates' surroundings, once for all apps; whatever is unknown is an error, and everything is escaped."""
     made = Environment(
         loader=PackageLoader("holdfast.interfaces.http.dashboard", "templates"),
         autoescape=True,
