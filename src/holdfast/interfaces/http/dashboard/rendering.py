@@ -2,9 +2,9 @@
 
 import json
 import re
-from functools import cache
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
