@@ -1,5 +1,6 @@
 """Fixtures for the whole suite; the databases come from Holdfast's own pytest plugin."""
 
+import gc
 import logging
 import os
 from collections.abc import Iterator
@@ -103,6 +104,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Begin with what takes long, in each process that runs tests; chance orders the rest, as it has."""
     processes = getattr(config, "workerinput", {"workercount": 1})["workercount"]
     items[:] = long_first(items, processes)
+
+
+def pytest_collection_finish() -> None:
+    """Leave ten thousand tests and all modules out of every search for garbage: none of them will ever be any."""
+    gc.collect()
+    gc.freeze()
 
 
 # -- no test is skipped silently -----------------------------------------------------------------------------------------
