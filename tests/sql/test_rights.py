@@ -227,7 +227,8 @@ MAY_READ: dict[str, set[str]] = {
 }
 
 
-@pytest.fixture(scope="session")
+# Not for longer than this module: logins are the whole server's, and one that may act as a role is a finding of other tests.
+@pytest.fixture(scope="module")
 def as_role(holdfast_server: TestServer) -> Iterator[dict[str, Connection]]:
     """Give a connection of an unprivileged login for each role, and of one with no role, on one database."""
     names = {role: f"holdfast_test_{secrets.token_hex(4)}_{role}" for role in (*ROLES, NOBODY)}

@@ -428,11 +428,12 @@ begin
 
   select * into strict v_task from holdfast.task t where t.name = p_wanted ->> 'task';
   v_key := coalesce(p_wanted ->> 'key', holdfast.key_of(p_wanted -> 'payload', v_task.unique_by));
-  for v_try in 1..100 loop
-    if v_try = 4 and v_policy = 'replace' then
-      -- Of many who replace one key at once somebody would lose it again and again: who has lost it a few times waits its turn.
-      perform pg_advisory_xact_lock(hashtextextended('holdfast:replace:' || coalesce(p_wanted ->> 'tenant', '') || ':' || v_task.name || ':' || v_key, 0));
-    end if;
+  if v_policy = 'replace' then
+    -- Of many who replace one key at once somebody would lose it again and again: each waits its turn. Before any of them locks a holder:
+    -- who has locked one keeps the lock although it has lost the key, and others with the turn may wait for that row.
+    perform pg_advisory_xact_lock(hashtextextended('holdfast:replace:' || coalesce(p_wanted ->> 'tenant', '') || ':' || v_task.name || ':' || v_key, 0));
+  end if;
+  for v_try in 1..10 loop
     select * into v_old
       from holdfast.job j
      where coalesce(j.tenant, '') = coalesce(p_wanted ->> 'tenant', '') and j.task = v_task.name and j.key = v_key and j.key_held;
