@@ -20,7 +20,9 @@ def test_a_short_job_finishes_before_the_worker_ends(stage: Stage, shop: Holdfas
 
     assert worker.until_gone() == 0
     assert stage.job(job.id)["result"] == "attempt 1"
-    assert stage.status(late.id) == "PENDING"
+    # A claim that was under way may have taken it, and given it back; it was not begun.
+    assert stage.ledger(job_id=late.id) == []
+    assert stage.status(late.id) in {"PENDING", "RETRY"}
     stage.audit()
 
 
