@@ -18,9 +18,9 @@ PATIENCE = 20
 class Stage:
     """A worker that beats often, and somebody who wishes."""
 
-    def __init__(self, app: Holdfast) -> None:
+    def __init__(self, app: Holdfast, concurrency: int = 50) -> None:
         self.app = app
-        self.worker = Worker(app, handle_signals=False, poll=0.05, lease=1.0)
+        self.worker = Worker(app, handle_signals=False, poll=0.05, lease=1.0, concurrency=concurrency)
         self.running: asyncio.Task[int] | None = None
 
     async def wish(self, wish: Wish | None) -> None:
@@ -74,6 +74,34 @@ async def test_a_quiet_worker_claims_no_more_until_it_may_again(stage: Stage) ->
 
     assert await waiting.result(timeout=PATIENCE) == "Hello later"
     assert await stage.state() is WorkerState.LIVE
+
+
+async def test_a_worker_that_is_full_when_it_is_made_quiet_claims_no_more_when_it_has_room(
+    app: Holdfast,
+) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    @app.task()
+    async def hold(_name: str) -> None:
+        begun.set()
+        await go_on.wait()
+
+    stage = Stage(app, concurrency=1)
+    running = asyncio.create_task(stage.worker.run())
+    first = await hold.aenqueue("first")
+    await begun.wait()
+    waiting = await hold.aenqueue("later")
+
+    await stage.wish("quiet")
+    await stage.until_quiet(quiet=True)
+    go_on.set()
+    await first.result(timeout=PATIENCE)
+
+    with pytest.raises(TimeoutError):
+        await waiting.wait(timeout=0.5)
+    stage.worker.stop()
+    await running
+    await app.aclose()
 
 
 async def test_a_worker_that_is_asked_to_stop_ends_as_if_by_a_signal(stage: Stage) -> None:

@@ -93,14 +93,14 @@ class Lane:
             self._measured = (now, self.finished)
 
     async def next_jobs(self) -> list[ClaimedJob]:
-        """Wait for room, then claim; an empty answer means that the line is empty."""
-        await self._wait_for_room()
+        """Claim as many as there is room for; an empty answer means that the line is empty."""
         jobs = await self._claim_bounded()
         if jobs:
             self.is_dry.clear()
         return jobs
 
-    async def _wait_for_room(self) -> None:
+    async def until_room(self) -> None:
+        """Wait until something can be claimed, or enough of it at once."""
         self._measure()
         while self.room <= 0:
             await self.room_made()

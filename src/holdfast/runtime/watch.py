@@ -41,7 +41,10 @@ class Watch:
         asleep_as: UUID | None = None  # who asked to be woken: a reborn worker has to ask again
         busy_since = last_job = time.monotonic()
         while True:
-            await self._wishes.may_claim()
+            await lane.until_room()
+            await (
+                self._wishes.may_claim()
+            )  # asked last: who was full when it was told to be quiet claims no more either
             jobs = await lane.next_jobs()
             now = time.monotonic()
             if jobs:
@@ -76,6 +79,7 @@ class Watch:
     async def over_suspects(self, lane: Lane) -> None:
         """Take them one at a time, alone: then a crash can be blamed on nobody else."""
         while True:
+            await lane.until_room()
             await self._wishes.may_claim()
             for job in await lane.next_jobs():
                 self._runner.take_alone(lane, job)
