@@ -42,9 +42,8 @@ class Watch:
         busy_since = last_job = time.monotonic()
         while True:
             await lane.until_room()
-            await (
-                self._wishes.may_claim()
-            )  # asked last: who was full when it was told to be quiet claims no more either
+            # Asked last: who was full when it was told to be quiet claims no more either.
+            await self._wishes.may_claim()
             jobs = await lane.next_jobs()
             now = time.monotonic()
             if jobs:
