@@ -12,7 +12,9 @@ TASKS: dict[str, dict[str, Any]] = {
     "plain": {},
     "undone": {"compensate": True},
     "limited": {"limits": [{"key": "user:{user}", "max": 1}]},
-    "rated": {"rates": [{"key": "mails", "max": 5, "per": 3600}]},
+    "rated": {"rates": [{"key": "mails", "max": 1, "per": 3600}]},
+    "paused": {},
+    "flagged": {"flag": "beta"},
 }
 
 
@@ -125,6 +127,13 @@ class Past:
         gate = {"question": "may it?", "facts": {"amount": 7}, "quorum": 2}
         self.machine.ask("ask", row, "gate", None, Jsonb(gate), None)
         self.complete(row)
+        self.decide(self.ask("trusted", self_approval=True), "eve", "approve")
+        self.ask("withdrawn")
+        self.machine.value("select holdfast.cancel(%s, 'eve', 'never mind')", self.ids["withdrawn"])
+        for on_expiry in ("fail", "deny", "approve"):
+            self.ask(f"left to {on_expiry}", expires_in=0.001, on_expiry=on_expiry)
+            while not self.machine.value("select holdfast.expire_approvals(10)"):
+                pass
 
     def hand_over(self, name: str) -> Row:
         row = self.claimed(name)
@@ -155,6 +164,11 @@ class Past:
         self.claimed("slotted", "limited")
         self.job("parked", "limited")
         self.job("rated", "rated")
+        self.machine.rows("select * from holdfast.admit_due(100)")
+        self.machine.run("select holdfast.pause_task('paused')")
+        self.machine.run("select holdfast.set_flag('beta', false)")
+        for name, task in (("slowed", "rated"), ("halted", "paused"), ("unflagged", "flagged")):
+            self.job(name, task)
         self.machine.rows("select * from holdfast.admit_due(100)")
 
     def origins(self) -> None:
