@@ -84,4 +84,4 @@ union all
 select 'F07', j.id, format('it %%s job %%s, which is %%s', case when o.id = j.retry_of then 'retries' else 'undoes' end, o.id, o.status)
   from j
   join holdfast.job o on o.id = any (array[j.retry_of, j.compensates])
- where o.status <> 'FAILED' and not (o.id = j.compensates and o.status = 'CANCELLED' and o.id is distinct from j.retry_of)
+ where o.status <> 'FAILED' and not (o.status = 'CANCELLED' and o.id is distinct from j.retry_of)
