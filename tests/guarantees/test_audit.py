@@ -439,6 +439,8 @@ HARMLESS: list[tuple[str, str]] = [
     ("what a schedule asked for is retried and undone", """
      update holdfast.job j set metadata = s.metadata, requested_by = s.requested_by from holdfast.job s
       where s.id = %(scheduled)s and j.id in (%(retried)s, %(undo)s)"""),
+    ("a schedule that is paused waits for nothing", "update holdfast.schedule set paused_at = now(), next_at = 'infinity' where name = 'owed'"),
+    ("a schedule that was withdrawn waits for nothing", "update holdfast.schedule set withdrawn_at = now(), next_at = 'infinity' where name = 'owed'"),
     ("runs of schedules are forgotten after ninety days", """
      update holdfast.schedule_run set job_id = %(done)s where job_id = %(scheduled)s;
      update holdfast.job set created_at = created_at - interval '90 days' where id = %(scheduled)s"""),
@@ -500,6 +502,7 @@ RESTFUL: list[tuple[str, str]] = [
      update holdfast.job set due_at = null, held_by = 'compensation of it', retry_of = %(undone)s where id = %(first)s;
      update holdfast.job set finished_at = null, claim_order = now() where id = %(undo)s"""),
     ("a compensation waits for a worker to be given up", "update holdfast.job set held_by = 'worker:w' where id = %(first)s"),
+    ("a worker's lease is longer than time", "update holdfast.worker set lease = interval '178000000 years'"),
     ("a task's limits are no list", "update holdfast.task set options = '{\"limits\": {\"key\": \"user:1\"}}' where name = 'plain'"),
     ("a compensation runs without the slots of its task", """
      update holdfast.slot set job_id = %(running)s where job_id = %(slotted)s;
@@ -563,6 +566,8 @@ MISTOLD: list[Seeded] = [
     ("G05", "usage is of no day", "update holdfast.usage set day = 'infinity' where task = 'undone'",
      "task undone of tenant acme on …: … enqueued are in the history, … in usage"),
     ("G05", "a move is of no time at all", "update holdfast.job_history set at = 'infinity' where job_id = %(done)s and seq = 3",
+     "task plain of tenant acme on …: … completed are in the history, … in usage"),
+    ("G05", "a move is of before all time", "update holdfast.job_history set at = '-infinity' where job_id = %(done)s and seq = 3",
      "task plain of tenant acme on …: … completed are in the history, … in usage"),
     ("G05", "usage goes to another tenant", "update holdfast.usage set tenant = 'initech' where tenant = 'acme'",
      "task limited of tenant acme on …: … enqueued are in the history, … in usage"),
