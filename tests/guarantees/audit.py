@@ -1,6 +1,7 @@
 """What must hold of every job and its history, whatever happened to workers, connections and servers: asked of the product's own auditor."""
 
-from typing import Any
+import re
+from typing import Any, TypeAlias
 
 import psycopg
 
@@ -9,6 +10,11 @@ from holdfast.domain.audit_sums import Sums
 from holdfast.store import audit
 from holdfast.store.call import perform_sync
 from holdfast.store.guards import guards, released_guards
+
+# A code, what is done, the SQL that does it, and what the auditor says of it, once or more: an ellipsis stands for what is
+# another word each time.
+Seeded: TypeAlias = tuple[str, ...]
+_ABOUT_NO_JOB = ("B06", "G05", "G06", "G07")
 
 
 def broken_rules(connection: psycopg.Connection[Any]) -> list[tuple[str, Any]]:
@@ -87,3 +93,19 @@ def codes(found: list[tuple[str, Any]]) -> set[str]:
     """Name the rules that were found broken."""
     assert not [said for said, _ in found if "%" in said]  # all of it is filled in
     return {said.split()[0] for said, _ in found}
+
+
+def named(seeded: Seeded) -> str:
+    """Name a corruption."""
+    return f"{seeded[0]} {seeded[1]}"
+
+
+def assert_said(seeded: Seeded, found: list[tuple[str, Any]], jobs: set[Any] | None = None) -> None:
+    """Say that the auditor says each of what it should, and of one of the jobs that it was done to."""
+    code, _, _, *expected = seeded
+    assert code in codes(found)
+    for said in expected:
+        words = re.compile(".*".join(re.escape(part) for part in f"{code} {said}".split("…")), re.DOTALL)
+        about = {job for each, job in found if words.fullmatch(each)}
+        assert about, (said, found)
+        assert not jobs or code in _ABOUT_NO_JOB or about & jobs, (said, found)

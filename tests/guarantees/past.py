@@ -12,7 +12,9 @@ TASKS: dict[str, dict[str, Any]] = {
     "plain": {},
     "undone": {"compensate": True},
     "limited": {"limits": [{"key": "user:{user}", "max": 1}]},
-    "rated": {"rates": [{"key": "mails", "max": 5, "per": 3600}]},
+    "rated": {"rates": [{"key": "mails", "max": 1, "per": 3600}]},
+    "paused": {},
+    "flagged": {"flag": "beta"},
 }
 
 
@@ -25,6 +27,7 @@ class Past:
         for name, options in TASKS.items():
             machine.register(name, max_retries=1, options=options)
         self.worker = machine.worker("w", lease=10**6)
+        machine.run("update holdfast.worker set died_at = seen_at where id = %s", machine.worker("gone"))
         self.plain()
         self.waits()
         self.approvals()
@@ -56,9 +59,8 @@ class Past:
         assert self.machine.complete(self.worker, row, result="1") == []
 
     def fail(self, row: Row, **how: Any) -> None:
-        self.machine.settle(
-            self.worker, row, outcome="failed", error={"type": "Boom", "message": "no"}, reason="boom", **how
-        )
+        error = {"type": "Boom", "message": "no", "traceback": "line 7"}
+        self.machine.settle(self.worker, row, outcome="failed", error=error, reason="boom", **how)
 
     def plain(self) -> None:
         done = self.claimed("done")
@@ -72,9 +74,13 @@ class Past:
         self.ids["retried"] = self.machine.value("select holdfast.retry(%s, 'ann')", self.ids["failed"])
         self.complete(self.again(self.ids["retried"]))
         self.complete(self.claimed("kept", key="once", key_scope="ever"))
-        self.job("cancelled")
+        self.complete(self.claimed("kept elsewhere", key="once", key_scope="ever", tenant="globex"))
+        self.complete(self.claimed("earned", key="won", key_scope="success"))
+        self.job("cancelled", key="again", key_scope="active")
         self.machine.value("select holdfast.cancel(%s, 'ann', 'no more')", self.ids["cancelled"])
-        self.claimed("running")
+        self.claimed("running", key="again", key_scope="active")
+        self.claimed("stopped")
+        self.machine.value("select holdfast.cancel(%s, 'ann', 'at once')", self.ids["stopped"])
         undone = self.claimed("undone", "undone")
         self.fail(undone, recoverable=False)
         self.ids["undo"] = self.machine.value(
@@ -90,6 +96,7 @@ class Past:
         row = self.claimed("woken")
         self.machine.ask("wait_for_event", row, "hears", None, "shipped", None, None)
         self.machine.value("select holdfast.emit('shipped', '1', 'acme')")
+        self.machine.value("select holdfast.emit('shipped', '1', 'globex')")
         row = self.again(self.ids["woken"])
         self.machine.ask("wait_for_event", row, "hears", None, "shipped", None, None)
         self.complete(row)
@@ -117,6 +124,7 @@ class Past:
 
     def approvals(self) -> None:
         self.ask("asking")
+        self.ask("asking too")
         self.decide(self.ask("denied", approvers=["ann", "bob"]), "ann", "deny")
         both = self.ask("approved", quorum=2)
         self.decide(both, "ann", "approve")
@@ -125,6 +133,14 @@ class Past:
         gate = {"question": "may it?", "facts": {"amount": 7}, "quorum": 2}
         self.machine.ask("ask", row, "gate", None, Jsonb(gate), None)
         self.complete(row)
+        self.decide(self.ask("trusted", self_approval=True), "eve", "approve")
+        self.ask("withdrawn")
+        self.machine.value("select holdfast.cancel(%s, 'eve', 'never mind')", self.ids["withdrawn"])
+        for on_expiry in ("fail", "deny", "approve"):
+            gate = {"approvers": ["ann", "bob"], "quorum": 2, "expires_in": 0.001, "on_expiry": on_expiry}
+            self.ask(f"left to {on_expiry}", **gate)
+            while not self.machine.value("select holdfast.expire_approvals(10)"):
+                pass
 
     def hand_over(self, name: str) -> Row:
         row = self.claimed(name)
@@ -150,11 +166,25 @@ class Past:
             "ok",
             "already_over",
         ]
+        assert self.report(self.hand_over("reported too"), "completed") == "ok"
+        assert self.report(self.hand_over("broken off"), "failed") == "ok"
+        self.machine.run(
+            "update holdfast.job set due_at = holdfast.clock() where id = %s", self.ids["broken off"]
+        )
+        self.again(self.ids["broken off"])
+        self.decide(self.ask("called off"), "ann", "approve")
+        self.machine.value("select holdfast.cancel(%s, 'eve', 'too late')", self.ids["called off"])
+        self.decide(self.ask("allowed"), "ann", "approve")
 
     def gates(self) -> None:
         self.claimed("slotted", "limited")
         self.job("parked", "limited")
         self.job("rated", "rated")
+        self.machine.rows("select * from holdfast.admit_due(100)")
+        self.machine.run("select holdfast.pause_task('paused')")
+        self.machine.run("select holdfast.set_flag('beta', false)")
+        for name, task in (("slowed", "rated"), ("halted", "paused"), ("unflagged", "flagged")):
+            self.job(name, task, key="once", key_scope="ever")
         self.machine.rows("select * from holdfast.admit_due(100)")
 
     def origins(self) -> None:
@@ -162,12 +192,17 @@ class Past:
         self.ids["scheduled"] = self.machine.value(
             "select job_id from holdfast.schedule_run where schedule = 'nightly' and outcome = 'fired'"
         )
-        with self.machine.connection.transaction():
-            self.machine.value(
-                "select holdfast.begin_webhook(holdfast.new_id(), 'stripe', 'evt_1', 'paid', 'acme', 'handled', '{}')"
-            )
-            (born,) = self.machine.enqueue_many([{"task": "plain", "payload": {}, "run_in": 3600}])
-        self.ids["delivered"] = born["job_id"]
+        for name, event, tenant in (("delivered", "evt_1", "acme"), ("delivered to all", "evt_2", None)):
+            with self.machine.connection.transaction():
+                self.machine.value(
+                    "select holdfast.begin_webhook(holdfast.new_id(), 'stripe', %s, 'paid', %s, 'handled', '{}')",
+                    event,
+                    tenant,
+                )
+                (born,) = self.machine.enqueue_many(
+                    [{"task": "plain", "payload": {}, "run_in": 3600, "tenant": "acme"}]
+                )
+            self.ids[name] = born["job_id"]
 
     def words(self) -> None:
         """Publish what an application may: in a job's own channel, under the kinds and with the words of moves, and whatever it likes in them."""

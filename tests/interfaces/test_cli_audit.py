@@ -122,7 +122,7 @@ def test_figures_that_say_less_than_the_history_are_found_while_work_goes_on(cli
 
 @pytest.mark.usefixtures("past")
 def test_figures_that_say_more_are_found_at_rest_where_nothing_was_removed(cli: Cli, owner: Owner) -> None:
-    owner.execute("update holdfast.usage set runs = runs + 1 where task = 'plain'")
+    owner.execute("update holdfast.usage set runs = runs + 1 where task = 'undone'")
 
     assert cli.json("audit")["clean"]
     assert [each["code"] for each in cli.json("audit", "--at-rest", code=3)["findings"]] == ["G05"]
@@ -200,6 +200,7 @@ def test_what_was_not_checked_is_said_with_the_reason(cli: Cli) -> None:
 
     assert {"A12", "A14", "F06", "I01", "I03", "B06", "G05", "G06", "I06"} <= set(told)
     assert "--at-rest" in told["A12"]
+    assert "ended jobs were not counted" in told["B06"]
     assert "pg_read_all_stats" in told["I06"]
     assert "a sample" in sampled["G02"]
     assert set(at_rest) <= {"I01", "I04", "I06"}

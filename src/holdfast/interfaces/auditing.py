@@ -179,7 +179,7 @@ class Audit:
             why = "jobs were removed, whose figures stay" if self.at_rest else "work goes on: --at-rest"
             self._leave_out(
                 ("B06", "G05", "G06"),
-                f"only what figures lack was looked for, not what they have too much: {why}",
+                f"only what figures lack was looked for, not what they have too much, and ended jobs were not counted (B06): {why}",
             )
         yield from self._sums.against_usage(kept, exact=exact)
         yield from self._sums.against_minutes(minutes, since, exact=exact)

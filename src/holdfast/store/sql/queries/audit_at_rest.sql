@@ -8,7 +8,7 @@ with j as materialized (
 select 'A12' as code, j.id::uuid as job_id, format('worker %%s holds it and has not been heard of since %%s', w.name, w.seen_at) as what
   from j
   join holdfast.worker w on w.id = j.holder
- where w.died_at is not null or greatest(w.seen_at, pg_postmaster_start_time()) + w.lease < holdfast.clock() - interval '1 minute'
+ where w.died_at is not null or greatest(w.seen_at, pg_postmaster_start_time()) + least(w.lease, interval '9999 days') < holdfast.clock() - interval '1 minute'
 union all
 select 'A12', j.id::uuid, format('attempt %%s was to end by %%s', j.attempt, j.deadline_at)
   from j

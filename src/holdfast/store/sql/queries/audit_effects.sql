@@ -28,11 +28,11 @@ left_behind as (
     from holdfast.dispatch d
    where d.job_id >= %(first)s::uuid and d.job_id <= %(last)s::uuid
   union all
-  select t.job_id, t.attempt, 'what attempt ' || t.attempt || ' left', null
+  select t.job_id, t.attempt, 'its outcome', null
     from holdfast.attempt t
    where t.job_id >= %(first)s::uuid and t.job_id <= %(last)s::uuid
   union all
-  select l.job_id, l.attempt, 'log lines', null
+  select l.job_id, l.attempt, 'a part of its log', null
     from holdfast.log_part l
    where l.job_id >= %(first)s::uuid and l.job_id <= %(last)s::uuid)
 select 'C02' as code, a.job_id, format('attempt %%s has %%s outcomes: %%s', a.attempt, cardinality(a.outcomes), array_to_string(a.outcomes, ', ')) as what

@@ -112,7 +112,7 @@ select 'H06', null, format('%%s belongs to %%s, and the schema to %%s', c.relnam
   cross join owner o
  where c.relnamespace = 'holdfast'::regnamespace and c.relkind in ('r', 'p', 'v', 'S') and c.relowner <> o.oid
 union all
-select 'H06', null, format('%%s belongs to %%s, and the schema to %%s', p.oid::regprocedure, p.proowner::regrole, o.oid::regrole)
+select 'H06', null, format('function %%s belongs to %%s, and the schema to %%s', p.oid::regprocedure, p.proowner::regrole, o.oid::regrole)
   from pg_proc p
   cross join owner o
  where p.pronamespace = 'holdfast'::regnamespace and p.proowner <> o.oid

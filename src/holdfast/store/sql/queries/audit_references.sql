@@ -8,7 +8,7 @@ with part as (
   union all
   select a.job_id, 'attempt ' || a.attempt from holdfast.attempt a where a.job_id >= %(first)s::uuid and a.job_id <= %(last)s::uuid
   union all
-  select l.job_id, 'log lines' from holdfast.log_part l where l.job_id >= %(first)s::uuid and l.job_id <= %(last)s::uuid
+  select l.job_id, 'a part of its log' from holdfast.log_part l where l.job_id >= %(first)s::uuid and l.job_id <= %(last)s::uuid
   union all
   select w.job_id, 'a wait' from holdfast.wait w where w.job_id >= %(first)s::uuid and w.job_id <= %(last)s::uuid
   union all
@@ -84,4 +84,4 @@ union all
 select 'F07', j.id, format('it %%s job %%s, which is %%s', case when o.id = j.retry_of then 'retries' else 'undoes' end, o.id, o.status)
   from j
   join holdfast.job o on o.id = any (array[j.retry_of, j.compensates])
- where o.status <> 'FAILED' and not (o.id = j.compensates and o.status = 'CANCELLED' and o.id is distinct from j.retry_of)
+ where o.status <> 'FAILED' and not (o.status = 'CANCELLED' and o.id is distinct from j.retry_of)
