@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from interleaving.sessions import Conductor, Operation, Place
-from interleaving.touches import Step
+from interleaving.touches import ANYTHING, Step
 
 _CAN_GO_ON = (Place.BEFORE, Place.PAUSED, Place.READY)
 
@@ -145,8 +145,13 @@ def _walk(path: list[_Place], made: Schedule) -> list[_Place]:
     walked: list[_Place] = []
     for nth, choice in enumerate(made):
         known = path[nth] if nth < len(path) else None
-        if known is None or known.chosen != choice.chosen:  # a schedule that strayed goes its own way
-            known, path = _Place(choice.chosen, choice.possible, {}, asleep), []
+        if known is None:
+            known = _Place(choice.chosen, choice.possible, {}, asleep)
+        elif (
+            known.chosen != choice.chosen
+        ):  # a schedule that strayed goes its own way, and is not asked for again
+            known.tried.setdefault(known.chosen, ANYTHING)
+            known.chosen, path = choice.chosen, []
         other = 1 - choice.chosen
         sleeper = known.asleep.get(other) or known.tried.get(other)
         known.tried[choice.chosen] = choice.did
@@ -158,9 +163,8 @@ def _walk(path: list[_Place], made: Schedule) -> list[_Place]:
 
 def _exchangeable(made: Schedule) -> Iterator[int]:
     """Tell of the steps that meet a later one of the other session, with nothing between them that had to come after the one and before the other."""
-    steps: list[
-        tuple[int, int, Step, bool]
-    ] = []  # whose, at which choice, what, whether it was let go by the one before
+    # Whose, at which choice, what, and whether it was let go by the one before.
+    steps: list[tuple[int, int, Step, bool]] = []
     for nth, choice in enumerate(made):
         steps.append((choice.chosen, nth, choice.did, False))
         if choice.let_go:
@@ -173,8 +177,7 @@ def _exchangeable(made: Schedule) -> Iterator[int]:
             whose, nth, what, was_let_go = steps[before]
             if before in needs:
                 continue
-            follows_at_once = let_go and before == at - 1
-            if whose == session or follows_at_once or what.meets(step):
+            if whose == session or what.meets(step):
                 if whose != session and not let_go and not was_let_go:
                     yield nth
                 needs |= {before, *earlier[before]}

@@ -46,29 +46,45 @@ class Meeting:
     def __init__(self, conductor: Conductor, machine: Machine, scene: Scene, *pair: Operation) -> None:
         self._conductor, self._machine, self._scene, self._pair = conductor, machine, scene, pair
         self._ends: dict[Schedule, End] = {}
-        self._at_first: dict[Schedule, End] = {}
         self.tried = self.waited = 0
         self.strayed = 0  # schedules that could not be had as they were asked for
 
     def faults(self, search: Search) -> Iterator[Fault]:
-        """Try one after the other, then the orders that are searched; tell what differs from both."""
-        serial = {first: self._run(first) for first in ((0,), (1,))}
-        allowed = tuple(dict.fromkeys(self._ends[made] for made in serial.values()))
+        """Try the orders that are searched; tell what ends neither as one after the other nor as the other after the one."""
+        serial: dict[tuple[int, ...], End] = {}
+        known: dict[tuple[int, ...], Schedule] = {}
 
         def run(wanted: tuple[int, ...]) -> Schedule:
-            return serial[wanted] if wanted in serial else self._run(wanted)
+            if wanted not in known:
+                made = self._run(wanted)
+                if len(wanted) > 1:
+                    return made
+                known[wanted], serial[wanted] = made, self._ends[made]
+            return known[wanted]
 
         for made in search(run):
-            if self._ends[made] not in allowed:
+            ended = self._ends[made]
+            for first in ((0,), (1,)):
+                if ended not in serial.values():
+                    run(first)
+            if ended not in (allowed := tuple(dict.fromkeys(serial.values()))):
                 steps = "".join(str(choice.chosen) for choice in made)
                 names = " and ".join(operation.name for operation in self._pair)
-                yield Fault(names, self._scene.__name__, steps, self._ends[made], allowed)
+                yield Fault(names, self._scene.__name__, steps, ended, allowed)
 
     def ends(self, search: Search) -> set[End]:
         """Tell of all orders that are searched how they ended before anybody came again."""
-        return {self._at_first[made] for made in search(self._run)}
+        found: set[End] = set()
 
-    def _run(self, wanted: tuple[int, ...]) -> Schedule:
+        def note(facts: Facts) -> None:
+            told = tuple(told.refusal or told.answer for told in self._conductor.told())
+            found.add(End(told, fingerprint(self._machine, facts)))
+
+        for _ in search(lambda wanted: self._run(wanted, note)):
+            pass
+        return found
+
+    def _run(self, wanted: tuple[int, ...], at_first: Callable[[Facts], None] | None = None) -> Schedule:
         facts = self._scene(self._machine)
         first, second = (operation.on(facts) for operation in self._pair)
         made = follow(self._conductor, (first, second), wanted)
@@ -76,10 +92,8 @@ class Meeting:
         self.strayed += tuple(choice.chosen for choice in made[: len(wanted)]) != wanted
         self.waited += self._conductor.has_waited
         strikes.strike()
-        self._at_first[made] = End(
-            tuple(told.refusal or told.answer for told in self._conductor.told()),
-            fingerprint(self._machine, facts),
-        )
+        if at_first:
+            at_first(facts)
         self._ends[made] = self._end(facts)
         clear(self._machine, facts)
         return made

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import WITHOUT
 from holdfast.testing import TestServer
-from interleaving.explore import kinds, sample
+from interleaving.explore import kinds, sample, schedules
 from interleaving.meeting import PAIRS, Meeting, meetings
 from interleaving.operations import OPERATIONS, Operation
 from interleaving.pauses import with_pauses
@@ -58,6 +58,30 @@ def test_all_orders_of_two_operations_end_as_one_after_the_other(
     assert not (found := next(wrong_in(meeting), None)), found
     assert meeting.tried >= 6
     assert meeting.strayed == 0
+
+
+# Few steps and more than one end: here all orders there are can be tried, which is what one of each kind stands for.
+ALL_THERE_ARE: tuple[tuple[Scene, str, str], ...] = (
+    (running, "finish", "step"),
+    (running, "finish", "reprioritise"),
+)
+
+
+@pytest.mark.parametrize(
+    ("scene", "first", "second"), ALL_THERE_ARE, ids=lambda part: getattr(part, "__name__", part)
+)
+def test_one_order_of_each_kind_ends_in_every_way_that_any_order_does(
+    led: Stage, scene: Scene, first: str, second: str
+) -> None:
+    (meeting,) = meetings(led.conductor, led.machine, *named(first, second), scenes=[scene])
+
+    found = meeting.ends(kinds)
+    tried = meeting.tried
+    all_there_are = meeting.ends(partial(schedules, most_switches=None))
+
+    assert found == all_there_are
+    assert len(found) > 1
+    assert meeting.tried > 4 * tried  # of which the many are left out
 
 
 def named(*names: str) -> list[Operation]:

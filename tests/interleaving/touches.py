@@ -10,12 +10,12 @@ class Step:
     """What one session did between two stops.
 
     Under READ COMMITTED nobody sees what another has not committed: before that, two sessions only meet where both write or lock.
+    Whose clock was read first does not count: claim, sweep and retention, which compare times, come again before an end is judged, and what
+    the others compare with the time is of the scene. Neither do numbers of sequences: no end tells them.
     """
 
     changed: frozenset[str] = frozenset()  # tables in which it may have written or locked rows
-    tried: frozenset[str] = (
-        frozenset()
-    )  # tables in which it may have tried to, and found nothing or found it locked
+    tried: frozenset[str] = frozenset()  # tables in which it may have met rows that are locked
     ends: bool = False  # it commits
     unknown: bool = False  # nobody can tell what it touched, or everybody can notice it
 
