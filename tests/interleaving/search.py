@@ -63,7 +63,8 @@ def tell(found: Iterable[Found]) -> int:
     everything: list[Found] = []
     for one in found:
         print(  # noqa: T201 - a command
-            f"{one.pair:24} {one.scenes:3} scenes {one.schedules:7,} schedules {one.waited:7,} with lock waits {len(one.faults):3} faults",
+            f"{one.pair:24} {one.scenes:3} scenes {one.schedules:7,} schedules {one.waited:7,} with lock waits {one.strayed:3} strayed"
+            f" {len(one.faults):3} faults",
             flush=True,
         )
         print(*one.faults[:3], sep="\n", end="\n" if one.faults else "")  # noqa: T201 - a command

@@ -60,20 +60,9 @@ def test_all_orders_of_two_operations_end_as_one_after_the_other(
     assert meeting.strayed == 0
 
 
-# Few steps and more than one end: here all orders there are can be tried, which is what one of each kind stands for.
-ALL_THERE_ARE: tuple[tuple[Scene, str, str], ...] = (
-    (running, "finish", "step"),
-    (running, "finish", "reprioritise"),
-)
-
-
-@pytest.mark.parametrize(
-    ("scene", "first", "second"), ALL_THERE_ARE, ids=lambda part: getattr(part, "__name__", part)
-)
-def test_one_order_of_each_kind_ends_in_every_way_that_any_order_does(
-    led: Stage, scene: Scene, first: str, second: str
-) -> None:
-    (meeting,) = meetings(led.conductor, led.machine, *named(first, second), scenes=[scene])
+def test_one_order_of_each_kind_ends_in_every_way_that_any_order_does(led: Stage) -> None:
+    # Few steps and more than one end: all 95 orders there are can be tried.
+    (meeting,) = meetings(led.conductor, led.machine, *named("finish", "step"), scenes=[running])
 
     found = meeting.ends(kinds)
     tried = meeting.tried
@@ -81,7 +70,7 @@ def test_one_order_of_each_kind_ends_in_every_way_that_any_order_does(
 
     assert found == all_there_are
     assert len(found) > 1
-    assert meeting.tried > 4 * tried  # of which the many are left out
+    assert meeting.tried > 4 * tried
 
 
 def named(*names: str) -> list[Operation]:
