@@ -1,18 +1,19 @@
 """Two operations meet in a scene: however their statements are ordered, it ends as if one had come after the other."""
 
-import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
 from guarantees.audit import broken_rules
-from interleaving.explore import Schedule, follow, schedules
+from interleaving.explore import Run, Schedule, follow
 from interleaving.operations import OPERATIONS, Operation
 from interleaving.scenes import SCENES, Facts, Scene, clear, ended_by_strangers, fingerprint
 from interleaving.sessions import Conductor
 from sql.support import Machine
 from world import strikes
 
+# Which schedules are run.
+Search = Callable[[Run], Iterable[Schedule]]
 PAIRS = tuple(combinations_with_replacement(OPERATIONS, 2))
 
 
@@ -48,25 +49,42 @@ class Meeting:
         self.tried = self.waited = 0
         self.strayed = 0  # schedules that could not be had as they were asked for
 
-    def faults(self, most_switches: int | None, sampled: random.Random | None = None) -> Iterator[Fault]:
-        """Try one after the other, then all orders with so many switches, or one that chance picks; tell what differs from both."""
-        serial = list(schedules(self._run, 0))
-        allowed = tuple(dict.fromkeys(self._ends[made] for made in serial))
-        tried = [self._sample(serial, sampled)] if sampled else schedules(self._run, most_switches)
-        for made in tried:
-            if self._ends[made] not in allowed:
+    def faults(self, search: Search) -> Iterator[Fault]:
+        """Try the orders that are searched; tell what ends neither as one after the other nor as the other after the one."""
+        serial: dict[tuple[int, ...], End] = {}
+        known: dict[tuple[int, ...], Schedule] = {}
+
+        def run(wanted: tuple[int, ...]) -> Schedule:
+            if wanted not in known:
+                made = self._run(wanted)
+                if len(wanted) > 1:
+                    return made
+                known[wanted], serial[wanted] = made, self._ends[made]
+            return known[wanted]
+
+        for made in search(run):
+            ended = self._ends[made]
+            for first in ((0,), (1,)):
+                if ended not in serial.values():
+                    run(first)
+            if ended not in (allowed := tuple(dict.fromkeys(serial.values()))):
                 steps = "".join(str(choice.chosen) for choice in made)
                 names = " and ".join(operation.name for operation in self._pair)
-                yield Fault(names, self._scene.__name__, steps, self._ends[made], allowed)
-            self._ends.pop(made, None)
+                yield Fault(names, self._scene.__name__, steps, ended, allowed)
 
-    def _sample(self, serial: list[Schedule], chance: random.Random) -> Schedule:
-        chosen = [choice.chosen for choice in chance.choice(serial)]
-        first = chosen[0]
-        place = chance.randrange(1, max(2, chosen.count(first)))
-        return self._run((*[first] * place, 1 - first))
+    def ends(self, search: Search) -> set[End]:
+        """Tell of all orders that are searched how they ended before anybody came again."""
+        found: set[End] = set()
 
-    def _run(self, wanted: tuple[int, ...]) -> Schedule:
+        def note(facts: Facts) -> None:
+            told = tuple(told.refusal or told.answer for told in self._conductor.told())
+            found.add(End(told, fingerprint(self._machine, facts)))
+
+        for _ in search(lambda wanted: self._run(wanted, note)):
+            pass
+        return found
+
+    def _run(self, wanted: tuple[int, ...], at_first: Callable[[Facts], None] | None = None) -> Schedule:
         facts = self._scene(self._machine)
         first, second = (operation.on(facts) for operation in self._pair)
         made = follow(self._conductor, (first, second), wanted)
@@ -74,14 +92,15 @@ class Meeting:
         self.strayed += tuple(choice.chosen for choice in made[: len(wanted)]) != wanted
         self.waited += self._conductor.has_waited
         strikes.strike()
+        if at_first:
+            at_first(facts)
         self._ends[made] = self._end(facts)
         clear(self._machine, facts)
         return made
 
     def _end(self, facts: Facts) -> End:
         told = []
-        for operation, session in zip(self._pair, self._conductor.sessions, strict=True):
-            answer, refusal = session.told()
+        for operation, (answer, refusal) in zip(self._pair, self._conductor.told(), strict=True):
             assert refusal is None or refusal in operation.refusals, f"{operation.name}: {refusal} {answer}"
             assert not (facts.stale and not refusal and operation.counted and operation.counted in answer), (
                 f"{operation.name} by an attempt that lost the job: {answer}"

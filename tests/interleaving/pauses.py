@@ -7,23 +7,86 @@ import psycopg
 
 # Two-key advisory locks of this class are ours; the product's have one key.
 CLASS = 746_000_001
+# How a session that stops begins what it says.
+STOPS = "interleaving: stops at gate"
 
 _MAKE = f"""
 create schema interleaving;
 create sequence interleaving.turn_0;
 create sequence interleaving.turn_1;
--- Whoever is to be led has set its number; everybody else passes. It stops at two gates in turn: the one behind it has time to be closed
--- before it is there again, however fast it runs. A sequence counts the turns, because nothing takes back what it gave.
+-- Every table and index with the table that it belongs to: the topmost one of its partitions.
+create table interleaving.belongs as
+with recursive part as (
+  select c.oid, c.relname::text as name
+    from pg_class c
+   where c.relnamespace = 'holdfast'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+  union all
+  select i.inhrelid, p.name
+    from part p
+    join pg_inherits i on i.inhparent = p.oid)
+select oid, name, false as is_index from part
+union all
+select i.indexrelid, p.name, true
+  from part p
+  join pg_index i on i.indrelid = p.oid;
+-- From where on everything that the server logs may be of this session: what it writes, and every row that it locks, though not what it fails to lock.
+create function interleaving.logs_from_here() returns void language plpgsql as $$
+begin
+  perform set_config('interleaving.logged', pg_current_wal_insert_lsn()::text, false);
+end $$;
+-- What this session has touched: in which tables it found rows and to which it wrote, how often; tables of which it may have locked rows; keys that it has
+-- locked. The counts are the server's own, and count what was taken back as well; they begin somewhere, so the first account tells all of them, and from
+-- then on only what is locked in whatever way can have changed.
+create function interleaving.touched(p_first boolean) returns text language plpgsql security definer as $$
+declare
+  v_logged boolean := pg_current_wal_insert_lsn()::text is distinct from current_setting('interleaving.logged', true);
+  v_told text;
+begin
+  with mine as materialized (
+    select l.locktype, l.relation, l.classid, l.objid, l.objsubid, l.mode
+      from pg_lock_status() l
+     where l.pid = pg_backend_pid()),
+  counted as (
+    select b.name, bool_or(b.oid in (select m.relation from mine m where m.mode <> 'AccessShareLock')) as holds,
+           -- Rows that were found through an index are counted there, and so are its entries, which are none yet.
+           sum(pg_stat_get_xact_tuples_fetched(b.oid) + case when b.is_index then 0 else pg_stat_get_xact_tuples_returned(b.oid) end) as found,
+           sum(pg_stat_get_xact_tuples_inserted(b.oid) + pg_stat_get_xact_tuples_updated(b.oid) + pg_stat_get_xact_tuples_deleted(b.oid)) as wrote
+      from interleaving.belongs b
+     where p_first or b.oid in (select m.relation from mine m)
+     group by b.name)
+  select json_build_object(
+           'logged', v_logged,
+           'found', coalesce(json_object_agg(c.name, c.found) filter (where c.found > 0), '{{}}'),
+           'wrote', coalesce(json_object_agg(c.name, c.wrote) filter (where c.wrote > 0), '{{}}'),
+           'holds', coalesce(json_agg(c.name) filter (where c.holds), '[]'),
+           'keys', array(select concat_ws(' ', m.classid, m.objid) from mine m where m.locktype = 'advisory' and m.objsubid = 1),
+           'took_back', coalesce(current_setting('interleaving.took_back', true), '') = 'yes')
+    into v_told
+    from counted c;
+  perform set_config('interleaving.took_back', '', false), interleaving.logs_from_here();
+  return v_told;
+end $$;
+-- Whoever is to be led has set its number, and says at which gate it stops and what it has touched; everybody else passes. It stops at two gates in turn:
+-- the one behind it has time to be closed before it is there again. A sequence counts the turns, because nothing takes back what it gave.
 create function interleaving.pause() returns void language plpgsql security definer as $$
 declare
   v_session int := nullif(current_setting('interleaving.session', true), '')::int;
+  v_touched text;
   v_gate int;
 begin
   if v_session is not null then
+    v_touched := interleaving.touched(false);
     v_gate := 2 * v_session + (nextval('interleaving.turn_' || v_session) % 2)::int;
+    raise notice '{STOPS} % %', v_gate, v_touched;
     perform pg_advisory_lock_shared({CLASS}, v_gate);
     perform pg_advisory_unlock_shared({CLASS}, v_gate);
+    perform interleaving.logs_from_here();
   end if;
+end $$;
+-- What stands in a block that failed was taken back, and its locks with it.
+create function interleaving.takes_back() returns void language plpgsql as $$
+begin
+  perform set_config('interleaving.took_back', 'yes', false);
 end $$;
 grant usage on schema interleaving to public;
 """
@@ -51,7 +114,7 @@ def put_pauses(connection: psycopg.Connection) -> int:
 
 
 def with_pauses(body: str) -> str:
-    """Put a pause before each statement of a plpgsql body that names a table."""
+    """Put a pause before each statement of a plpgsql body that names a table, and have it say what no count shows."""
     return "".join(
         f"perform interleaving.pause(); {text}" if pauses else text for text, pauses in _statements(body)
     )
@@ -62,6 +125,7 @@ def _statements(body: str) -> Iterator[tuple[str, bool]]:
     tokens = [match[0] for match in _TOKEN.finditer(body)]
     at = 0
     declares = True  # what is declared is worked out before the first statement
+    handles = False  # what a block does after it has failed
     while at < len(tokens):
         end = _end(tokens, at)
         text = "".join(tokens[at:end])
@@ -70,6 +134,9 @@ def _statements(body: str) -> Iterator[tuple[str, bool]]:
             declares = False
         elif word == "declare":
             declares = True
+        handles = word == "exception" or (handles and word != "end")
+        if handles and word == "when":
+            text += " perform interleaving.takes_back();"
         stands_alone = not declares and word not in _BETWEEN
         yield text, stands_alone and bool(_TABLE.search(text))
         at = end

@@ -1,14 +1,17 @@
-"""scripts/interleavings: the orders of the statements of every two operations, in every scene, up to so many switches between them."""
+"""scripts/interleavings: the orders of the statements of every two operations, in every scene, up to so many switches between them or all of them."""
 
 import argparse
 import os
 import sys
 import time
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
+from multiprocessing import SimpleQueue
 from typing import NamedTuple
 
 from holdfast.testing import test_server
+from interleaving.explore import kinds, schedules
 from interleaving.meeting import PAIRS, meetings
 from interleaving.stage import stage
 from world.servers import prepared_server
@@ -27,26 +30,28 @@ class Found(NamedTuple):
     faults: list[str]
 
 
-def _use(url: str) -> None:
-    os.environ["DATABASE_URL"] = url
+def _use(servers: "SimpleQueue[str]") -> None:
+    # Each its own: who shares one may seem to have written what the other wrote.
+    os.environ["DATABASE_URL"] = servers.get()
 
 
 def search(nth: int, switches: int | None) -> Found:
     """Try all orders of one pair in a database of its own."""
     pair = PAIRS[nth]
-    scenes = schedules = waited = strayed = 0
+    orders = kinds if switches is None else partial(schedules, most_switches=switches)
+    scenes = tried = waited = strayed = 0
     faults: list[str] = []
     with test_server() as server, stage(server) as led:
         for meeting in meetings(led.conductor, led.machine, *pair):
             try:
-                faults += map(str, meeting.faults(switches))
+                faults += map(str, meeting.faults(orders))
             except AssertionError as wrong:
                 faults.append(str(wrong))
                 break  # one of the sessions may stand anywhere
             finally:
-                scenes, schedules = scenes + 1, schedules + meeting.tried
+                scenes, tried = scenes + 1, tried + meeting.tried
                 waited, strayed = waited + meeting.waited, strayed + meeting.strayed
-    return Found(name_of(nth), scenes, schedules, waited, strayed, faults)
+    return Found(name_of(nth), scenes, tried, waited, strayed, faults)
 
 
 def name_of(nth: int) -> str:
@@ -58,7 +63,8 @@ def tell(found: Iterable[Found]) -> int:
     everything: list[Found] = []
     for one in found:
         print(  # noqa: T201 - a command
-            f"{one.pair:24} {one.scenes:3} scenes {one.schedules:7,} schedules {one.waited:7,} with lock waits {len(one.faults):3} faults",
+            f"{one.pair:24} {one.scenes:3} scenes {one.schedules:7,} schedules {one.waited:7,} with lock waits {one.strayed:3} strayed"
+            f" {len(one.faults):3} faults",
             flush=True,
         )
         print(*one.faults[:3], sep="\n", end="\n" if one.faults else "")  # noqa: T201 - a command
@@ -80,7 +86,8 @@ def main() -> int:
         "--switches",
         type=lambda said: None if said == "all" else int(said),
         default=1,
-        help="how often a session that could go on is left at the most, or all; 1 unless told",
+        help="how often a session that could go on is left at the most, 1 unless told; or all: as often as can be, where of orders"
+        " that only differ in neighbouring steps that do not touch each other one is tried",
     )
     asked = arguments.parse_args()
     names = [name_of(nth) for nth in range(len(PAIRS))]
@@ -88,8 +95,17 @@ def main() -> int:
         arguments.error(f"no pair is called {unknown[0]}; there are {', '.join(names)}")
     chosen = [nth for nth, name in enumerate(names) if name in (asked.pairs or names)]
     began = time.monotonic()
-    with prepared_server() as url, ProcessPoolExecutor(2, initializer=_use, initargs=(url,)) as processes:
-        wrong = tell(processes.map(search, chosen, [asked.switches] * len(chosen)))
+    servers: SimpleQueue[str] = SimpleQueue()
+    with (
+        prepared_server() as one,
+        prepared_server() as other,
+        ProcessPoolExecutor(2, initializer=_use, initargs=(servers,)) as processes,
+    ):
+        servers.put(one)
+        servers.put(other)
+        # As they are done: some take a hundred times as long as others.
+        under_way = [processes.submit(search, nth, asked.switches) for nth in chosen]
+        wrong = tell(pair.result() for pair in as_completed(under_way))
     most = "all" if asked.switches is None else f"at most {asked.switches}"
     print(f"{most} switches, {time.monotonic() - began:.0f} s")  # noqa: T201 - a command
     return 1 if wrong else 0

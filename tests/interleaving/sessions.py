@@ -5,21 +5,22 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from enum import Enum
 from threading import Event
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any, NamedTuple
 
 import psycopg
 
-from interleaving.pauses import CLASS
+from interleaving.pauses import CLASS, STOPS
+from interleaving.touches import ANYTHING, COMMIT, NOTHING, Step, Touched
 
 PATIENCE = 20.0
-# Between two looks where the sessions are: whoever looks without a pause takes from them the core that they need.
-LOOK_EVERY = 0.001
-# Who of two sessions stands at which gate of a pause of ours, and who waits for a lock of the machine's.
+# How long a session that is on its way says nothing before it is asked whether it waits for a lock, and how long from one time to the next.
+LOOK_AFTER = 0.002
+# Who of two sessions waits for a lock of the machine's; at a gate of a pause it has said that it stops.
 _WAITING = f"""
-select l.pid, case when l.locktype = 'advisory' and l.classid = {CLASS} and l.objsubid = 2 then l.objid::int end as gate
+select l.pid
   from pg_locks l
- where not l.granted and l.pid = any (%(pids)s)
+ where not l.granted and l.pid = any (%(pids)s) and (l.locktype <> 'advisory' or l.objsubid <> 2 or l.classid <> {CLASS})
    -- A lock that anybody else has is given back before long: only the two of them wait for each other.
    and (l.locktype = 'advisory' or pg_blocking_pids(l.pid) && %(pids)s::int[])
 """
@@ -47,41 +48,40 @@ class Told(NamedTuple):
 class Session:
     """One connection with a thread of its own."""
 
-    def __init__(self, url: str, number: int, threads: ThreadPoolExecutor) -> None:
+    def __init__(self, url: str, number: int, threads: ThreadPoolExecutor, moved: Event) -> None:
         self.number = number
         self.connection = psycopg.connect(url, autocommit=True)
         self.connection.execute("select set_config('interleaving.session', %s, false)", (str(number),))
         self.connection.execute("set deadlock_timeout = '50ms'")
+        self.connection.add_notice_handler(self._stop)
         self.pid = self.connection.info.backend_pid
-        self._threads = threads
-        self._performed, self._may_commit = Event(), Event()
+        self.gate: int | None = None  # at which it stands, or stood last
+        self._threads, self._moved = threads, moved
+        self._may_commit = Event()
+        self._place: Place | None = Place.BEFORE
+        self._accounts: list[Touched] = []
         self._performance: Future[Told] | None = None
 
     def forget(self) -> None:
         """Stand at the beginning again."""
-        self._performance = None
+        self._place = Place.BEFORE
+        self._accounts.clear()
 
     def start(self, operation: Operation) -> None:
         """Begin, and run as far as the first pause."""
-        self._performed.clear()
+        self._place = None
         self._may_commit.clear()
         self._performance = self._threads.submit(self._perform, operation)
+        self._performance.add_done_callback(lambda _: self._is_at(Place.OVER))
 
-    def _perform(self, operation: Operation) -> Told:
-        try:
-            with self.connection.transaction():
-                answer = operation(self.connection)
-                self._performed.set()
-                if not self._may_commit.wait(PATIENCE):
-                    raise TimeoutError("nobody let it commit")
-        except psycopg.Error as error:
-            return Told(str(error), error.sqlstate or type(error).__name__)
-        return Told(answer)
+    def go_on(self) -> None:
+        """Leave the gate that is opened for it."""
+        self._place = None
 
     def commit(self) -> None:
         """Let it commit."""
+        self._place = None
         self._may_commit.set()
-        self.told()
 
     def told(self) -> Told:
         """Give the answer to the operation."""
@@ -91,13 +91,50 @@ class Session:
     @property
     def seems(self) -> Place | None:
         """Where it is, as far as this process knows; None while it is on its way."""
-        if self._performance is None:
-            return Place.BEFORE
-        if self._performance.done():
-            return Place.OVER
-        if self._performed.is_set() and not self._may_commit.is_set():
-            return Place.READY
-        return None
+        return self._place
+
+    @property
+    def stops(self) -> int:
+        """How often it has stopped in its transaction."""
+        return max(len(self._accounts) - 1, 0)
+
+    def step(self, nth: int) -> Step:
+        """Say what it did after its nth stop, once it is over."""
+        if nth + 1 < len(self._accounts):
+            return self._accounts[nth + 1].since(self._accounts[nth])
+        if self.told().refusal:
+            return ANYTHING
+        # The end of one that did nothing is noticed by nobody.
+        return COMMIT if any(self.step(each).is_lasting for each in range(nth)) else NOTHING
+
+    def _perform(self, operation: Operation) -> Told:
+        try:
+            with self.connection.transaction():
+                self._account(first=True)
+                answer = operation(self.connection)
+                self._account(first=False)
+                self._is_at(Place.READY)
+                if not self._may_commit.wait(PATIENCE):
+                    raise TimeoutError("nobody let it commit")
+        except psycopg.Error as error:
+            return Told(str(error), error.sqlstate or type(error).__name__)
+        return Told(answer)
+
+    def _account(self, *, first: bool) -> None:
+        ((told,),) = self.connection.execute("select interleaving.touched(%s)", (first,)).fetchall()
+        self._accounts.append(Touched(told))
+
+    def _stop(self, said: psycopg.errors.Diagnostic) -> None:
+        message = said.message_primary or ""
+        if message.startswith(STOPS):
+            gate, touched = message.removeprefix(STOPS).strip().split(" ", 1)
+            self.gate = int(gate)
+            self._accounts.append(Touched(touched))
+            self._is_at(Place.PAUSED)
+
+    def _is_at(self, place: Place) -> None:
+        self._place = place
+        self._moved.set()
 
 
 class Conductor:
@@ -105,12 +142,17 @@ class Conductor:
 
     def __init__(self, url: str) -> None:
         self._threads = ThreadPoolExecutor(2)
+        self._moved = Event()  # one of them came to a stop
+        self._blocked: set[int] = set()  # who was seen to wait for a lock last
         self.baton = psycopg.connect(url, autocommit=True)
-        self.sessions = (Session(url, 0, self._threads), Session(url, 1, self._threads))
+        self.sessions = (
+            Session(url, 0, self._threads, self._moved),
+            Session(url, 1, self._threads, self._moved),
+        )
         self.has_waited = False  # one of them for a lock of the other's
-        self._gates = {0: 0, 1: 0}  # at which each stands, or stood last
+        self._open: set[int] = set(range(4))
         for gate in range(4):
-            self.baton.execute("select pg_advisory_lock(%s, %s)", (CLASS, gate))
+            self._close(gate)
 
     def close(self) -> None:
         self.baton.close()  # first: whoever stands at a pause goes on
@@ -122,8 +164,13 @@ class Conductor:
     def begin(self) -> None:
         """Stand at the beginning again."""
         self.has_waited = False
+        self._blocked = set()
         for session in self.sessions:
             session.forget()
+
+    def told(self) -> list[Told]:
+        """Give both answers."""
+        return [session.told() for session in self.sessions]
 
     def step(self, number: int, place: Place, operation: Operation) -> None:
         """Let a session that can go on do its next statement."""
@@ -131,27 +178,32 @@ class Conductor:
         if place is Place.BEFORE:
             session.start(operation)
         elif place is Place.PAUSED:
-            # Opened for the one who waits there, and closed behind him: his next one is the other gate.
-            gate = self._gates[number]
-            self.baton.execute(
-                "select pg_advisory_unlock(%s, %s), pg_advisory_lock(%s, %s)", (CLASS, gate, CLASS, gate)
-            )
+            assert session.gate is not None
+            # The one behind it is closed before it goes on to it.
+            self._close(session.gate ^ 1)
+            session.go_on()
+            self._open.add(session.gate)
+            self.baton.execute("select pg_advisory_unlock(%s, %s)", (CLASS, session.gate))
         else:
             session.commit()
+
+    def _close(self, gate: int) -> None:
+        if gate in self._open:
+            self.baton.execute("select pg_advisory_lock(%s, %s)", (CLASS, gate))
+            self._open.remove(gate)
 
     def places(self) -> tuple[Place, Place]:
         """Wait until neither is on its way, and say where they are."""
         until = monotonic() + PATIENCE
         while True:
+            self._moved.clear()
             seen = [session.seems for session in self.sessions]
-            if None in seen:
-                pids = [session.pid for session in self.sessions]
-                waiting: dict[int, int | None] = dict(self.baton.execute(_WAITING, {"pids": pids}).fetchall())
-                for number, session in enumerate(self.sessions):
-                    if seen[number] is None and session.pid in waiting and session.seems is None:
-                        gate = waiting[session.pid]
-                        seen[number] = Place.BLOCKED if gate is None else Place.PAUSED
-                        self._gates[number] = self._gates[number] if gate is None else gate
+            on_its_way = {number for number, place in enumerate(seen) if place is None}
+            # Of one that waited a moment ago it is asked at once.
+            if on_its_way and (on_its_way <= self._blocked or not self._moved.wait(LOOK_AFTER)):
+                self._blocked = {number for number in self._waiting() if self.sessions[number].seems is None}
+                for number in self._blocked & on_its_way:
+                    seen[number] = Place.BLOCKED
             # Whoever is blocked by one that is over is about to go on, and two that are blocked by each other are soon told.
             first, second = seen
             if first is not None and second is not None and Place.BLOCKED not in seen:
@@ -160,7 +212,11 @@ class Conductor:
                 self.has_waited = True
                 return first, second  # type: ignore[return-value]
             assert monotonic() < until, f"nothing moves: {seen}"
-            sleep(LOOK_EVERY)
+
+    def _waiting(self) -> set[int]:
+        """Ask which of them wait for a lock of the machine's."""
+        numbers = {session.pid: session.number for session in self.sessions}
+        return {numbers[pid] for (pid,) in self.baton.execute(_WAITING, {"pids": list(numbers)})}
 
 
 _HOLDS_LOCKS = (Place.PAUSED, Place.READY)

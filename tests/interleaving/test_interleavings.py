@@ -1,13 +1,15 @@
-"""Every order of the statements of two operations ends as if one had come after the other. Here a sample; `scripts/interleavings` tries all with one switch, or more."""
+"""Every order of the statements of two operations ends as if one had come after the other. Here a sample; `scripts/interleavings --switches all` tries all."""
 
 import random
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from conftest import WITHOUT
 from holdfast.testing import TestServer
+from interleaving.explore import kinds, sample, schedules
 from interleaving.meeting import PAIRS, Meeting, meetings
 from interleaving.operations import OPERATIONS, Operation
 from interleaving.pauses import with_pauses
@@ -31,10 +33,11 @@ def test_two_operations_at_once_end_as_one_after_the_other(
 
     met = list(meetings(led.conductor, led.machine, *pair))
     assert met
-    assert not (faults := list(chance.choice(met).faults(1, sampled=chance))), "\n".join(map(str, faults))
+    faults = list(chance.choice(met).faults(partial(sample, chance=chance)))
+    assert not faults, "\n".join(map(str, faults))
 
 
-# Where a guard is missed first: all orders with one switch are tried with every run of the tests.
+# Where a guard is missed first: all orders are tried with every run of the tests, one of each kind.
 MEETINGS: tuple[tuple[Scene, str, str], ...] = (
     (running, "finish", "sweep"),
     (running, "fail", "cancel"),
@@ -55,6 +58,19 @@ def test_all_orders_of_two_operations_end_as_one_after_the_other(
     assert not (found := next(wrong_in(meeting), None)), found
     assert meeting.tried >= 6
     assert meeting.strayed == 0
+
+
+def test_one_order_of_each_kind_ends_in_every_way_that_any_order_does(led: Stage) -> None:
+    # Few steps and more than one end: all 95 orders there are can be tried.
+    (meeting,) = meetings(led.conductor, led.machine, *named("finish", "step"), scenes=[running])
+
+    found = meeting.ends(kinds)
+    tried = meeting.tried
+    all_there_are = meeting.ends(partial(schedules, most_switches=None))
+
+    assert found == all_there_are
+    assert len(found) > 1
+    assert meeting.tried > 4 * tried
 
 
 def named(*names: str) -> list[Operation]:
@@ -84,9 +100,9 @@ def test_a_missing_guard_is_found_by_the_same_search(holdfast_server: TestServer
 
 
 def wrong_in(meeting: Meeting) -> Iterator[str]:
-    """Tell of every order with one switch in which something is wrong."""
+    """Tell of every kind of orders in which something is wrong."""
     try:
-        yield from map(str, meeting.faults(1))
+        yield from map(str, meeting.faults(kinds))
     except AssertionError as wrong:
         yield str(wrong)
 
