@@ -82,7 +82,9 @@ class Evidence:
     effects: list[tuple[str, int]] = field(default_factory=list)  # (job, attempt), from chaos.effect
     step_effects: list[str] = field(default_factory=list)
     deliveries: list[str] = field(default_factory=list)
-    removed: int = 0  # jobs that are in none of the tables any more, and are yet among these
+    removed: set[str] = field(
+        default_factory=set
+    )  # jobs that retention took, with their history, and that are yet among these
     client_log: list[Note] = field(default_factory=list)
     ledger: list[Note] = field(default_factory=list)
     feed: list[Note] = field(default_factory=list)
@@ -107,7 +109,7 @@ def gather(
     )
     return Evidence(
         jobs={job.id: job for job in (*removed, *there)},
-        removed=len(removed),
+        removed={job.id for job in removed},
         moves=[Move._make(row) for row in connection.execute(_HISTORY).fetchall()],
         approvals={one.id: one for one in map(Approval._make, connection.execute(_APPROVALS).fetchall())},
         effects=[(j, a) for j, a in connection.execute("select job_id::text, attempt from chaos.effect")],

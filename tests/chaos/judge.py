@@ -42,6 +42,7 @@ def findings(evidence: Evidence) -> list[Finding]:
             effects,
             step_effects,
             ledger,
+            claims,
             steps,
             decisions,
             callbacks,
@@ -156,7 +157,7 @@ def origins(evidence: Evidence) -> Iterator[Case]:
 def removals(evidence: Evidence) -> Iterator[Case]:
     """B05: without retention nothing is removed."""
     if evidence.is_kept and evidence.removed:
-        yield "jobs were removed that nobody let go", evidence.removed
+        yield "jobs were removed that nobody let go", len(evidence.removed)
 
 
 def cancels(evidence: Evidence) -> Iterator[Case]:
@@ -246,6 +247,36 @@ def ledger(evidence: Evidence) -> Iterator[Case]:
         found = evidence.jobs.get(one)
         if found is not None and attempt > found.attempt:
             yield "an attempt ran that the database does not know", (one, attempt)
+
+
+# Where a job goes that an attempt has given back, or lost, so that another may claim it.
+GIVEN_BACK = {"RETRY", "WAITING", "WAITING_FOR_APPROVAL"}
+
+
+def claims(evidence: Evidence) -> Iterator[Case]:
+    """C03: who started had claimed the job, and every attempt but the first follows a move that gave the job back.
+
+    Retention takes the history with the job: how many attempts were due to a job that it took, nobody can tell any more.
+    """
+    claimed: set[tuple[str, int]] = set()
+    given_back: set[tuple[str, int]] = set()
+    for move in sorted(evidence.moves, key=lambda one: (one.job, one.seq)):
+        if move.to == "RUNNING":
+            claimed.add((move.job, move.attempt))
+            if move.attempt > 1 and (move.job, move.attempt - 1) not in given_back:
+                yield "a job was claimed again that nobody had given back", (move.job, move.attempt)
+        elif move.came_from == "RUNNING" and move.to in GIVEN_BACK:
+            given_back.add((move.job, move.attempt))
+    starts = {(note["job"], note["attempt"]) for note in evidence.ledger if note["event"] == "start"}
+    for job, attempt in sorted(starts - claimed):
+        if job in evidence.jobs and job not in evidence.removed:
+            yield "an attempt started that nobody had claimed", (job, attempt)
+    started = Counter(job for job, _ in starts)
+    returns = Counter(job for job, _ in given_back)
+    for one in evidence.jobs.values():
+        attempts = max(started[one.id], one.attempt)
+        if attempts > 1 + returns[one.id] and one.id not in evidence.removed:
+            yield "a job had more attempts than reasons for them", (one.id, attempts, returns[one.id])
 
 
 def steps(evidence: Evidence) -> Iterator[Case]:
