@@ -18,7 +18,8 @@ _REMOVED = (
     f"select {_FACTS} from chaos.removed, jsonb_populate_record(null::holdfast.job, was) where what = 'job'"
 )
 _HISTORY = """
-select job_id::text, seq, from_status::text, to_status::text, attempt, extract(epoch from at)::float8, actor
+select job_id::text, seq, from_status::text, to_status::text, attempt, extract(epoch from at)::float8, actor,
+       coalesce((metadata ->> 'crash_count')::int, 0)
   from holdfast.job_history
  order by job_id, seq
 """
@@ -61,6 +62,7 @@ class Move(NamedTuple):
     attempt: int
     at: float
     actor: str
+    crashes: int = 0  # that the job is blamed for by then
 
 
 class Approval(NamedTuple):

@@ -117,6 +117,34 @@ def not_in_history(evidence: Evidence, name: str, to: str) -> None:
     evidence.moves = [move for move in evidence.moves if (move.job, move.to) != (name, to)]
 
 
+def refused_report(at: float) -> dict[str, object]:
+    return {
+        "what": "callback",
+        "about": "r.1.c",
+        "outcome": "refused",
+        "action": "started",
+        "job": "r",
+        "at": at,
+    }
+
+
+def died_together(evidence: Evidence, blamed: str) -> None:
+    """Kill a worker that held a suspect, x1, and x2, which runs for the first time."""
+    lives = {
+        "x1": life("x1", "PENDING", "RUNNING", "RETRY", "RUNNING", "RETRY", "RUNNING", "COMPLETED"),
+        "x2": life("x2", "PENDING", "RUNNING", "RETRY", "RUNNING", "COMPLETED", at=2.0),
+    }
+    for name, moves in lives.items():
+        attempt = moves[-1].attempt
+        evidence.jobs[name] = job(name, "plain", attempt=attempt, label="nemesis", result=str(attempt))
+        evidence.ledger += [{"event": "start", "job": name, "attempt": n + 1} for n in range(attempt)]
+        evidence.moves += [
+            move._replace(crashes=int(name == blamed and move.at == 5.0 and move.to == "RETRY"))
+            for move in moves
+        ]
+    evidence.records = [Record("kill_worker", 4.4, 4.6, 2, "", away=False, jobs=["x1", "x2"], at=4.5)]
+
+
 def denied(evidence: Evidence) -> None:
     evidence.approvals["g"] = Approval("g", "q", "denied", "ann")
     evidence.client_log = [
@@ -179,6 +207,8 @@ BREAKS: dict[str, Callable[[Evidence], object]] = {
     "a job went on without its approval": lambda e: e.approvals.pop("g"),
     "a job that its run completed is lost": lambda e: e.jobs.pop("r"),
     "an acknowledged end of a run is lost": lambda e: change(e, "r", result={"token": "r.2.d"}),
+    "a run that counts was refused": lambda e: e.client_log.append(refused_report(5.0)),
+    "a job was blamed for a death that others may have caused": lambda e: died_together(e, blamed="x1"),
     "an event was not taken exactly once": lambda e: e.deliveries.append("evt_1"),
     "an event has not exactly its job": lambda e: e.jobs.pop("h"),
     "a time of the schedule became two jobs": lambda e: change(
@@ -282,6 +312,37 @@ def test_of_a_job_that_retention_took_nobody_can_tell_why_it_had_another_attempt
     assert {finding.rule for finding in findings(evidence)} == {
         "an attempt ran that the database does not know"
     }
+
+
+def test_a_run_may_be_refused_that_somebody_has_ended_before(evidence: Evidence) -> None:
+    evidence.client_log = [note for note in evidence.client_log if note["what"] != "callback"]
+    evidence.client_log += [
+        refused_report(5.0),
+        {"what": "cancel", "about": "r", "outcome": "unknown", "at": 2.0},
+    ]
+    change(evidence, "r", status="CANCELLED", result=None)
+    evidence.moves = [
+        move._replace(to="CANCELLED") if (move.job, move.to) == ("r", "COMPLETED") else move
+        for move in evidence.moves
+    ]
+    assert findings(evidence) == []
+
+    evidence.client_log.append(refused_report(2.5))
+
+    assert {finding.rule for finding in findings(evidence)} == {"a run that counts was refused"}
+
+
+def test_whoever_died_with_others_is_blamed_for_nothing_and_alone_he_may_be(evidence: Evidence) -> None:
+    died_together(evidence, blamed="nobody")
+    assert findings(evidence) == []
+
+    evidence.moves = [
+        one._replace(crashes=1) if one.job == "x1" and one.at == 5.0 else one for one in evidence.moves
+    ]
+    assert findings(evidence)
+    evidence.records[0].jobs.remove("x2")
+
+    assert findings(evidence) == []
 
 
 def test_with_retention_a_job_may_be_gone(evidence: Evidence) -> None:
