@@ -145,6 +145,24 @@ async def asks(ctx: Context, number: int) -> str:
     return ""
 
 
+@app.task(**PATIENT)
+async def awaits(ctx: Context, number: int) -> None:
+    """Wait, for as long as it takes, for what another job says at about the same time."""
+    tell("start", ctx)
+    told = await ctx.event(f"chaos:{number}")
+    async with ctx.transaction() as connection:
+        await write_effect(ctx, connection)
+        ctx.set_result(told)
+
+
+@app.task(**PATIENT)
+async def says(ctx: Context, number: int) -> None:
+    tell("start", ctx)
+    await app.aemit(f"chaos:{number}", number)
+    async with ctx.transaction() as connection:
+        await write_effect(ctx, connection)
+
+
 @app.task(**PATIENT, heartbeat_limit=60, run_limit=120)
 async def runs_elsewhere(ctx: Context, number: int) -> None:
     tell("start", ctx)
@@ -228,6 +246,8 @@ WITH_EFFECT = frozenset(
         stumbles,
         steps,
         asks,
+        awaits,
+        says,
         adds,
         in_room,
         at_desk,

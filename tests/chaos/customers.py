@@ -50,6 +50,7 @@ KINDS = {
     "steps": 8,
     "asks": 4,
     "runs_elsewhere": 4,
+    "awaits": 4,
     "flow": 3,
     "in_room": 5,
     "at_desk": 5,
@@ -133,12 +134,15 @@ class Customers:
         if kind == "flow":
             add = work.adds.using(subject=options.get("subject"))
             return chain(add.job(0), group([add.job(n) for n in (1, 2, 3)], then=add.job(4)))
+        if kind == "awaits":  # with whom it waits for, so that both come at once
+            number = next(self._numbers)
+            return [work.awaits.using(**options).job(number), work.says.job(number)]
         task = work.app.tasks["plain" if kind == "long" else kind]
         return [task.using(**options).job(*self._payload(kind, chance))]
 
     def _key(self, kind: str, chance: random.Random) -> str | None:
         """Give some jobs a key, mostly a new one; or that which somebody else has just taken, or is just taking, for the like."""
-        if kind == "flow" or chance.random() < 0.7:
+        if kind in {"flow", "awaits"} or chance.random() < 0.7:
             return None
         if chance.random() < 0.7 or kind not in self._keys:
             self._keys[kind] = f"k{next(self._numbers)}"
@@ -315,7 +319,8 @@ class Customers:
         for _ in range(3):
             self._run(self._report)
         self._run(self._cancel)
-        self._run(self._decide)
+        for _ in range(2):  # who are asked the same
+            self._run(self._decide)
         self._run(self._send_events, url)
         self._run(self._follow)
         for line in sys.stdin:

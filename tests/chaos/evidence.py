@@ -18,7 +18,8 @@ _REMOVED = (
     f"select {_FACTS} from chaos.removed, jsonb_populate_record(null::holdfast.job, was) where what = 'job'"
 )
 _HISTORY = """
-select job_id::text, seq, from_status::text, to_status::text, attempt, extract(epoch from at)::float8, actor
+select job_id::text, seq, from_status::text, to_status::text, attempt, extract(epoch from at)::float8, actor,
+       coalesce((metadata ->> 'crash_count')::int, 0)
   from holdfast.job_history
  order by job_id, seq
 """
@@ -61,6 +62,7 @@ class Move(NamedTuple):
     attempt: int
     at: float
     actor: str
+    crashes: int = 0  # that the job is blamed for by then
 
 
 class Approval(NamedTuple):
@@ -82,7 +84,9 @@ class Evidence:
     effects: list[tuple[str, int]] = field(default_factory=list)  # (job, attempt), from chaos.effect
     step_effects: list[str] = field(default_factory=list)
     deliveries: list[str] = field(default_factory=list)
-    removed: int = 0  # jobs that are in none of the tables any more, and are yet among these
+    removed: set[str] = field(
+        default_factory=set
+    )  # jobs that retention took, with their history, and that are yet among these
     client_log: list[Note] = field(default_factory=list)
     ledger: list[Note] = field(default_factory=list)
     feed: list[Note] = field(default_factory=list)
@@ -107,7 +111,7 @@ def gather(
     )
     return Evidence(
         jobs={job.id: job for job in (*removed, *there)},
-        removed=len(removed),
+        removed={job.id for job in removed},
         moves=[Move._make(row) for row in connection.execute(_HISTORY).fetchall()],
         approvals={one.id: one for one in map(Approval._make, connection.execute(_APPROVALS).fetchall())},
         effects=[(j, a) for j, a in connection.execute("select job_id::text, attempt from chaos.effect")],

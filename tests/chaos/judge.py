@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from chaos.app import TICK_SECONDS, WITH_EFFECT
-from chaos.evidence import Evidence
+from chaos.evidence import Evidence, Move
 from chaos.notes import Note
 from chaos.timing import RECOVERED_WITHIN, Case, calms, recovery, throughput
 
@@ -42,9 +42,12 @@ def findings(evidence: Evidence) -> list[Finding]:
             effects,
             step_effects,
             ledger,
+            claims,
+            blame,
             steps,
             decisions,
             callbacks,
+            reports,
             webhooks,
             schedule,
             limits,
@@ -156,7 +159,7 @@ def origins(evidence: Evidence) -> Iterator[Case]:
 def removals(evidence: Evidence) -> Iterator[Case]:
     """B05: without retention nothing is removed."""
     if evidence.is_kept and evidence.removed:
-        yield "jobs were removed that nobody let go", evidence.removed
+        yield "jobs were removed that nobody let go", len(evidence.removed)
 
 
 def cancels(evidence: Evidence) -> Iterator[Case]:
@@ -248,6 +251,68 @@ def ledger(evidence: Evidence) -> Iterator[Case]:
             yield "an attempt ran that the database does not know", (one, attempt)
 
 
+# Where a job goes that an attempt has given back, or lost, so that another may claim it.
+GIVEN_BACK = {"RETRY", "WAITING", "WAITING_FOR_APPROVAL"}
+
+
+def claims(evidence: Evidence) -> Iterator[Case]:
+    """C03: who started had claimed the job, and every attempt but the first follows a move that gave the job back.
+
+    Retention takes the history with the job: how many attempts were due to a job that it took, nobody can tell any more.
+    """
+    claimed: set[tuple[str, int]] = set()
+    given_back: set[tuple[str, int]] = set()
+    for move in sorted(evidence.moves, key=lambda one: (one.job, one.seq)):
+        if move.to == "RUNNING":
+            claimed.add((move.job, move.attempt))
+            if move.attempt > 1 and (move.job, move.attempt - 1) not in given_back:
+                yield "a job was claimed again that nobody had given back", (move.job, move.attempt)
+        elif move.came_from == "RUNNING" and move.to in GIVEN_BACK:
+            given_back.add((move.job, move.attempt))
+    starts = {(note["job"], note["attempt"]) for note in evidence.ledger if note["event"] == "start"}
+    for job, attempt in sorted(starts - claimed):
+        if job in evidence.jobs and job not in evidence.removed:
+            yield "an attempt started that nobody had claimed", (job, attempt)
+    started = Counter(job for job, _ in starts)
+    returns = Counter(job for job, _ in given_back)
+    for one in evidence.jobs.values():
+        attempts = max(started[one.id], one.attempt)
+        if attempts > 1 + returns[one.id] and one.id not in evidence.removed:
+            yield "a job had more attempts than reasons for them", (one.id, attempts, returns[one.id])
+
+
+def blame(evidence: Evidence) -> Iterator[Case]:
+    """No job is blamed for the death of a worker that held others too.
+
+    Certainly no suspect is whoever is in its first attempt; and it counts where it came back from that death no earlier.
+    """
+    killed = [record for record in evidence.records if record.name == "kill_worker" and len(record.jobs) > 1]
+    hit = {job for record in killed for job in record.jobs}
+    lives: dict[str, list[Move]] = defaultdict(list)
+    for move in sorted(evidence.moves, key=lambda one: (one.job, one.seq)):
+        if move.job in hit:
+            lives[move.job].append(move)
+    for record in killed:
+        back = {job: pair for job in record.jobs if (pair := _came_back(lives[job], record.at))}
+        beside = [after.at for before, after in back.values() if before.attempt == 1]
+        for job, (before, after) in back.items():
+            others = [at for at in beside if at >= after.at]
+            if before.attempt > 1 and others and after.crashes > _blamed_until(lives[job], record.at):
+                yield "a job was blamed for a death that others may have caused", (job, before.attempt)
+
+
+def _came_back(life: list[Move], died_at: float) -> tuple[Move, Move] | None:
+    """The claim of whoever held the job when he died, and the move that took it from him."""
+    for before, after in pairwise(life):
+        if before.at <= died_at < after.at:
+            return (before, after) if (before.to, after.to) == ("RUNNING", "RETRY") else None
+    return None
+
+
+def _blamed_until(life: list[Move], at: float) -> int:
+    return max((move.crashes for move in life if move.at <= at), default=0)
+
+
 def steps(evidence: Evidence) -> Iterator[Case]:
     """A step that an attempt has passed is not done again by a later one.
 
@@ -298,6 +363,27 @@ def callbacks(evidence: Evidence) -> Iterator[Case]:
                 yield "a job that its run completed is lost", note["job"]
             elif job.status != "COMPLETED" or job.result["token"] != note["about"]:
                 yield "an acknowledged end of a run is lost", (job.id, job.status, job.result)
+
+
+def reports(evidence: Evidence) -> Iterator[Case]:
+    """C2 of the attacks: whoever reports of a run that counts is heard, also when he repeats himself because he was not answered.
+
+    He may be refused when something else has ended the attempt before. What retention took is known to nobody any more.
+    """
+    ended = {
+        (move.job, move.attempt): move.at
+        for move in evidence.moves
+        if move.came_from == "RUNNING" and move.to != "COMPLETED"
+    }
+    for note in evidence.client_log:
+        if (
+            note["what"] == "callback"
+            and note["outcome"] == "refused"
+            and note["job"] not in evidence.removed
+        ):
+            attempt = int(note["about"].split(".")[1])
+            if ended.get((note["job"], attempt), note["at"]) >= note["at"]:
+                yield "a run that counts was refused", (note["about"], note["action"])
 
 
 def webhooks(evidence: Evidence) -> Iterator[Case]:

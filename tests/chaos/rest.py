@@ -14,8 +14,6 @@ from chaos.nemesis import Nemesis, say
 from chaos.world import World
 from guarantees.audit import broken_guards, broken_projections, broken_rules, left_at_rest
 
-# So long may nothing end. How long all of it takes is not said: what was in a worker that died runs again alone, one after the other.
-STANDSTILL = 120.0
 LEFT = "select count(*) from holdfast.job where finished_at is null"
 PROJECTED_WITHIN = 60.0
 FORGOTTEN = 10.0  # whatever is open for so long when nothing is left to do
@@ -65,11 +63,11 @@ def _drained(world: World) -> list[Finding]:
     while left := world.value(LEFT):
         if fewest is None or left < fewest:
             fewest, since = left, time.monotonic()
-        elif time.monotonic() - since > STANDSTILL:
+        elif time.monotonic() - since > world.plan.standstill:
             stuck = world.rows(
                 "select task, status, held_by, count(*) from holdfast.job where finished_at is null group by 1, 2, 3"
             )
-            return [Finding("not at rest", f"nothing ended for {STANDSTILL:g} s: {stuck}")]
+            return [Finding("not at rest", f"nothing ended for {world.plan.standstill:g} s: {stuck}")]
         time.sleep(0.1)
     return []
 

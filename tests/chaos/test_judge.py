@@ -46,9 +46,10 @@ def evidence() -> Evidence:
     return Evidence(
         jobs={one.id: one for one in jobs},
         moves=[
-            *life("a", "PENDING", "RUNNING", "COMPLETED"),
-            *life("i", "PENDING", "RUNNING", "COMPLETED"),
-            *life("j", "PENDING", "RUNNING", "COMPLETED", at=10),
+            move
+            for one in jobs
+            if one.status == "COMPLETED"
+            for move in life(one.id, "PENDING", "RUNNING", "COMPLETED", at=10 if one.id == "j" else 0)
         ],
         approvals={"g": Approval("g", "q", "approved", "ann")},
         effects=[(one, 1) for one in with_effect],
@@ -104,6 +105,46 @@ def not_answered(evidence: Evidence) -> None:
     evidence.client_log.append({"what": "cancel", "about": "c", "outcome": "unknown", "at": SLOTS + 12})
 
 
+def again(evidence: Evidence, how: str) -> Evidence:
+    """Add a job that an attempt has given back, and that another has completed."""
+    evidence.jobs["y"] = job("y", "plain", attempt=2, label="nemesis", result="2")
+    evidence.ledger += [{"event": "start", "job": "y", "attempt": attempt} for attempt in (1, 2)]
+    evidence.moves += life("y", "PENDING", "RUNNING", how, "RUNNING", "COMPLETED")
+    return evidence
+
+
+def not_in_history(evidence: Evidence, name: str, to: str) -> None:
+    evidence.moves = [move for move in evidence.moves if (move.job, move.to) != (name, to)]
+
+
+def refused_report(at: float) -> dict[str, object]:
+    return {
+        "what": "callback",
+        "about": "r.1.c",
+        "outcome": "refused",
+        "action": "started",
+        "job": "r",
+        "at": at,
+    }
+
+
+def died_together(evidence: Evidence, blamed: str) -> None:
+    """Kill a worker that held a suspect, x1, and x2, which runs for the first time."""
+    lives = {
+        "x1": life("x1", "PENDING", "RUNNING", "RETRY", "RUNNING", "RETRY", "RUNNING", "COMPLETED"),
+        "x2": life("x2", "PENDING", "RUNNING", "RETRY", "RUNNING", "COMPLETED", at=2.0),
+    }
+    for name, moves in lives.items():
+        attempt = moves[-1].attempt
+        evidence.jobs[name] = job(name, "plain", attempt=attempt, label="nemesis", result=str(attempt))
+        evidence.ledger += [{"event": "start", "job": name, "attempt": n + 1} for n in range(attempt)]
+        evidence.moves += [
+            move._replace(crashes=int(name == blamed and move.at == 5.0 and move.to == "RETRY"))
+            for move in moves
+        ]
+    evidence.records = [Record("kill_worker", 4.4, 4.6, 2, "", away=False, jobs=["x1", "x2"], at=4.5)]
+
+
 def denied(evidence: Evidence) -> None:
     evidence.approvals["g"] = Approval("g", "q", "denied", "ann")
     evidence.client_log = [
@@ -142,7 +183,7 @@ BREAKS: dict[str, Callable[[Evidence], object]] = {
     "a customer waited for ever": lambda e: e.client_log.append(
         {"what": "cancel", "about": "i", "outcome": "asked", "at": 1.0}
     ),
-    "jobs were removed that nobody let go": lambda e: setattr(e, "removed", 1),
+    "jobs were removed that nobody let go": lambda e: e.removed.add("a"),
     "the schedule has stopped": lambda e: setattr(e, "loaded_until", SLOTS + 60),
     "a genuine event was refused": lambda e: e.client_log.append(
         {"what": "webhook", "about": "evt_3", "outcome": "refused", "forged": False}
@@ -150,6 +191,11 @@ BREAKS: dict[str, Callable[[Evidence], object]] = {
     "an attempt ran that the database does not know": lambda e: e.ledger.append(
         {"event": "start", "job": "a", "attempt": 2}
     ),
+    "an attempt started that nobody had claimed": lambda e: not_in_history(e, "a", to="RUNNING"),
+    "a job was claimed again that nobody had given back": lambda e: not_in_history(
+        again(e, "RETRY"), "y", to="RETRY"
+    ),
+    "a job had more attempts than reasons for them": lambda e: change(e, "a", attempt=2),
     "a finished step was done again": lambda e: e.ledger.append(
         {"event": "step", "job": "s", "attempt": 2, "step": "first"}
     ),
@@ -161,6 +207,8 @@ BREAKS: dict[str, Callable[[Evidence], object]] = {
     "a job went on without its approval": lambda e: e.approvals.pop("g"),
     "a job that its run completed is lost": lambda e: e.jobs.pop("r"),
     "an acknowledged end of a run is lost": lambda e: change(e, "r", result={"token": "r.2.d"}),
+    "a run that counts was refused": lambda e: e.client_log.append(refused_report(5.0)),
+    "a job was blamed for a death that others may have caused": lambda e: died_together(e, blamed="x1"),
     "an event was not taken exactly once": lambda e: e.deliveries.append("evt_1"),
     "an event has not exactly its job": lambda e: e.jobs.pop("h"),
     "a time of the schedule became two jobs": lambda e: change(
@@ -237,8 +285,68 @@ def test_a_zombie_may_pass_what_a_later_attempt_has_done_while_it_was_frozen(evi
     assert findings(evidence) == []
 
 
+@pytest.mark.parametrize("how", ["RETRY", "WAITING", "WAITING_FOR_APPROVAL"])
+def test_a_job_that_was_given_back_may_have_one_more_attempt(evidence: Evidence, how: str) -> None:
+    assert findings(again(evidence, how)) == []
+
+    evidence.ledger.append({"event": "start", "job": "y", "attempt": 3})
+    change(evidence, "y", attempt=3, result="3")
+    evidence.moves[-1:] = [
+        Move("y", 5, how, "RUNNING", 3, 6.0, "w"),
+        Move("y", 6, "RUNNING", "COMPLETED", 3, 7.0, "w"),
+    ]
+
+    assert {finding.rule for finding in findings(evidence)} == {
+        "a job was claimed again that nobody had given back",
+        "a job had more attempts than reasons for them",
+    }
+
+
+def test_of_a_job_that_retention_took_nobody_can_tell_why_it_had_another_attempt(evidence: Evidence) -> None:
+    again(evidence, "RETRY").moves[-5:] = []
+    evidence.is_kept, evidence.removed = False, {"y"}
+    assert findings(evidence) == []
+
+    evidence.ledger.append({"event": "start", "job": "y", "attempt": 3})
+
+    assert {finding.rule for finding in findings(evidence)} == {
+        "an attempt ran that the database does not know"
+    }
+
+
+def test_a_run_may_be_refused_that_somebody_has_ended_before(evidence: Evidence) -> None:
+    evidence.client_log = [note for note in evidence.client_log if note["what"] != "callback"]
+    evidence.client_log += [
+        refused_report(5.0),
+        {"what": "cancel", "about": "r", "outcome": "unknown", "at": 2.0},
+    ]
+    change(evidence, "r", status="CANCELLED", result=None)
+    evidence.moves = [
+        move._replace(to="CANCELLED") if (move.job, move.to) == ("r", "COMPLETED") else move
+        for move in evidence.moves
+    ]
+    assert findings(evidence) == []
+
+    evidence.client_log.append(refused_report(2.5))
+
+    assert {finding.rule for finding in findings(evidence)} == {"a run that counts was refused"}
+
+
+def test_whoever_died_with_others_is_blamed_for_nothing_and_alone_he_may_be(evidence: Evidence) -> None:
+    died_together(evidence, blamed="nobody")
+    assert findings(evidence) == []
+
+    evidence.moves = [
+        one._replace(crashes=1) if one.job == "x1" and one.at == 5.0 else one for one in evidence.moves
+    ]
+    assert findings(evidence)
+    evidence.records[0].jobs.remove("x2")
+
+    assert findings(evidence) == []
+
+
 def test_with_retention_a_job_may_be_gone(evidence: Evidence) -> None:
-    evidence.is_kept, evidence.removed = False, 1
+    evidence.is_kept, evidence.removed = False, {"a"}
     evidence.client_log.append({"what": "cancel", "about": "a", "outcome": "refused", "said": "JobNotFound"})
 
     assert findings(evidence) == []
@@ -321,10 +429,12 @@ def test_standstill_in_the_calm_after_a_fault_is_found_and_a_line_that_is_worked
         name = f"p{n}"
         ended = 50 if n < stuck else 13 + n / 5
         evidence.jobs[name] = job(name, "plain", label="nemesis", result="1", born=12 + n / 5, ended=ended)
+        evidence.moves += life(name, "PENDING", "RUNNING", "COMPLETED")
         evidence.ledger.append({"event": "start", "job": name, "attempt": 1})
     for n in range(waited):
         name = f"w{n}"
         evidence.jobs[name] = job(name, "plain", label="nemesis", result="1", born=5.0, ended=12 + n / 5)
+        evidence.moves += life(name, "PENDING", "RUNNING", "COMPLETED")
         evidence.ledger.append({"event": "start", "job": name, "attempt": 1})
 
     assert {finding.rule for finding in findings(evidence)} == found

@@ -18,6 +18,7 @@ import psycopg
 
 from chaos.app import KEEP_REMOVED, SCHEMA
 from chaos.cluster import Cluster, make_cluster
+from chaos.without import Without
 from guarantees.proxy import Proxy, proxied
 from guarantees.waiting import until
 from guarantees.workers import TESTS, Launcher, WorkerProcess
@@ -30,6 +31,7 @@ from holdfast.store.migrate import migrate
 PREFIX = "holdfast-chaos-"
 DISK = 8 << 30  # in memory, and only as much of it as is used
 DATABASE = "chaos"
+ALL_GUARDS = Without()
 ANSWERS_WITHIN = 30.0
 PATIENCE = 120.0  # with machines that others use too; what is promised has bounds of its own
 
@@ -49,6 +51,8 @@ class Plan:
     postgres: int | None = (
         None  # the server's version; otherwise the first that is found, which is the wheel's
     )
+
+    standstill: float = 120.0  # so long may nothing end when the load has stopped
 
     @property
     def concurrency(self) -> int:
@@ -75,6 +79,7 @@ class World:
     cluster: Cluster
     stack: ExitStack
     login: str  # the applications' address, without host and port
+    source: Path | None = None  # what workers and customers run where it is not the source as it is
     seats: list[Seat] = field(default_factory=list)
     guests: int = 0
     customers: "subprocess.Popen[str] | None" = None
@@ -152,7 +157,7 @@ class World:
             about = {"CHAOS_FOLDER": str(self.folder), "CHAOS_URL": self.url, **(environment or {})}
             if self.plan.retention is not None:
                 about["CHAOS_RETENTION"] = str(self.plan.retention)
-            self._launchers[name] = made = Launcher("chaos.app", about, source)
+            self._launchers[name] = made = Launcher("chaos.app", about, source or self.source)
             self.stack.callback(made.close)
         return self._launchers[name]
 
@@ -218,7 +223,7 @@ class World:
         root = TESTS.parent
         environment = {
             **kept,
-            "PYTHONPATH": os.pathsep.join([str(TESTS), str(root)]),
+            "PYTHONPATH": os.pathsep.join(map(str, filter(None, (self.source, TESTS, root)))),
             "CHAOS_FOLDER": str(self.folder),
             "HOLDFAST_DATABASE_URL": self.customers_proxy.url,
         }
@@ -285,14 +290,15 @@ class World:
 
 
 @contextmanager
-def made_world(plan: Plan, folder: Path, mutant: Path | None = None) -> Iterator[World]:
+def made_world(plan: Plan, folder: Path, without: Without = ALL_GUARDS) -> Iterator[World]:
     """Make everything, and remove it afterwards, whatever became of it."""
     remove_left_overs()
     with ExitStack() as stack:
         place, has_own_disk = _place(stack)
         cluster = make_cluster(place, folder / "first.log", plan.postgres)
-        login = _prepare(cluster, mutant)
-        world = World(plan, folder, place, has_own_disk, cluster, stack, login)
+        source = without.patched_source(folder / "sabotaged")
+        login = _prepare(cluster, without, source)
+        world = World(plan, folder, place, has_own_disk, cluster, stack, login, source)
         # The last to be called: by then somebody else may be the primary.
         stack.callback(world.remove_cluster)
         world.start_customers()
@@ -305,8 +311,8 @@ def made_world(plan: Plan, folder: Path, mutant: Path | None = None) -> Iterator
             world._owner.close()
 
 
-def _prepare(cluster: Cluster, mutant: Path | None) -> str:
-    """Make the database as an application finds it; a mutant takes one guard out of it."""
+def _prepare(cluster: Cluster, without: Without, source: Path | None) -> str:
+    """Make the database as an application finds it, but for the guards that were taken out of it."""
     owner_url = databases.create_database(cluster.url, DATABASE)
     migrate(Database(owner_url, "chaos"))
     login = databases.create_login(owner_url, "chaos_app", "chaos")
@@ -315,12 +321,7 @@ def _prepare(cluster: Cluster, mutant: Path | None) -> str:
         connection.execute(SCHEMA)
     with psycopg.connect(owner_url) as connection:
         connection.execute(KEEP_REMOVED)
-    if mutant is not None:
-        from conftest import WITHOUT
-
-        with psycopg.connect(owner_url) as connection:
-            connection.execute(WITHOUT)
-            connection.execute(mutant.read_text("utf-8"))
+    without.apply_to(owner_url, source)
     return login
 
 
