@@ -154,7 +154,7 @@ class Customers:
             "long": (round(chance.uniform(0.5, 4.0), 2),),
             "stumbles": (chance.randrange(3),),
             "fails": (),
-            "in_room": (chance.randrange(20), short),
+            "in_room": (chance.randrange(4), short),
             "at_desk": (chance.randrange(3), short),
             "asks": (next(self._numbers),),
             "runs_elsewhere": (next(self._numbers),),
