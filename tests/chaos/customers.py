@@ -202,6 +202,7 @@ class Customers:
         return JSONResponse({"run_id": hashlib.sha256(key.encode()).hexdigest()[:16]})
 
     def _report(self) -> None:
+        chance = random.Random(self._chance.random())
         with httpx.Client(verify=NO_TLS, trust_env=False, timeout=20) as client:
             while not self._ended.is_set():
                 try:
@@ -212,6 +213,8 @@ class Customers:
                 token = read_token(job, attempt, claim)
                 assert token is not None
                 if self._callback(client, url, token, "started", {}) == "ok":
+                    # A run takes its time: ends that follow at once would hardly ever be what a cut meets first.
+                    self._ended.wait(chance.expovariate(8))
                     self._callback(
                         client, url, token, "completed", {"result": {"run": number, "token": str(token)}}
                     )
