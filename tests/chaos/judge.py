@@ -284,7 +284,8 @@ def claims(evidence: Evidence) -> Iterator[Case]:
 def blame(evidence: Evidence) -> Iterator[Case]:
     """No job is blamed for the death of a worker that held others too.
 
-    Certainly no suspect is whoever is in its first attempt; and it counts where it came back from that death no earlier.
+    Certainly no suspect is whoever is in its first attempt; and it counts where it came back from that death no earlier. A process that was
+    declared dead and goes on under another name is another worker: what it held before is none of the new one's.
     """
     killed = [record for record in evidence.records if record.name == "kill_worker" and len(record.jobs) > 1]
     hit = {job for record in killed for job in record.jobs}
@@ -294,9 +295,9 @@ def blame(evidence: Evidence) -> Iterator[Case]:
             lives[move.job].append(move)
     for record in killed:
         back = {job: pair for job in record.jobs if (pair := _came_back(lives[job], record.at))}
-        beside = [after.at for before, after in back.values() if before.attempt == 1]
+        beside = [(before.actor, after.at) for before, after in back.values() if before.attempt == 1]
         for job, (before, after) in back.items():
-            others = [at for at in beside if at >= after.at]
+            others = [at for holder, at in beside if holder == before.actor and at >= after.at]
             if before.attempt > 1 and others and after.crashes > _blamed_until(lives[job], record.at):
                 yield "a job was blamed for a death that others may have caused", (job, before.attempt)
 

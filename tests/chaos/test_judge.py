@@ -340,6 +340,12 @@ def test_whoever_died_with_others_is_blamed_for_nothing_and_alone_he_may_be(evid
         one._replace(crashes=1) if one.job == "x1" and one.at == 5.0 else one for one in evidence.moves
     ]
     assert findings(evidence)
+    together = list(evidence.moves)
+    evidence.moves = [
+        one._replace(actor="its name before") if one.job == "x2" else one for one in evidence.moves
+    ]
+    assert findings(evidence) == []
+    evidence.moves = together
     evidence.records[0].jobs.remove("x2")
 
     assert findings(evidence) == []
