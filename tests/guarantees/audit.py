@@ -100,12 +100,17 @@ def named(seeded: Seeded) -> str:
     return f"{seeded[0]} {seeded[1]}"
 
 
+def pattern(said: str) -> re.Pattern[str]:
+    """Read an ellipsis as any words."""
+    return re.compile(".*".join(re.escape(part) for part in said.split("…")), re.DOTALL)
+
+
 def assert_said(seeded: Seeded, found: list[tuple[str, Any]], jobs: set[Any] | None = None) -> None:
     """Say that the auditor says each of what it should, and of one of the jobs that it was done to."""
     code, _, _, *expected = seeded
     assert code in codes(found)
     for said in expected:
-        words = re.compile(".*".join(re.escape(part) for part in f"{code} {said}".split("…")), re.DOTALL)
+        words = pattern(f"{code} {said}")
         about = {job for each, job in found if words.fullmatch(each)}
         assert about, (said, found)
         assert not jobs or code in _ABOUT_NO_JOB or about & jobs, (said, found)

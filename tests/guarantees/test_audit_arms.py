@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import NamedTuple
 
+from guarantees.audit import pattern
 from guarantees.test_audit import CORRUPTIONS, MISTOLD, UNREST
 from guarantees.test_audit_guards import ELSEWHERE, UNGUARDED
 from holdfast.domain import audit_sums, audit_times
@@ -26,10 +27,6 @@ class Arm(NamedTuple):
 
     def fits(self, said: str) -> bool:
         return pattern(self.shape).fullmatch(said) is not None
-
-
-def pattern(shape: str) -> re.Pattern[str]:
-    return re.compile(".*".join(re.escape(part) for part in shape.split("…")), re.DOTALL)
 
 
 def unquoted(literal: str) -> str:
