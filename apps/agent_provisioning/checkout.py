@@ -26,4 +26,4 @@ async def open_session(agent_id: UUID, user_id: str, stripe_customer: str) -> Se
             {"idempotency_key": f"agent-{agent_id}"},
         )
     finally:
-        await http.close_async()  # type: ignore[no-untyped-call]  # Stripe has not typed it
+        await http.close_async()

@@ -19,6 +19,7 @@ from holdfast.store.access import enter
 from service.asking import leave_failed, times_retried
 from sql.support import Machine
 from sql.test_project import project_all
+from world.often import points
 
 JOBS = 1100  # three chunks
 ONLY_IT: dict[str, Any] = {"queues": {"holdfast": 1}, "lease": 1.0}
@@ -42,7 +43,9 @@ def assert_done_once(stage: Stage, made: UUID) -> None:
     assert times_retried(stage.owner, "note") == [(1, JOBS)]
 
 
-@pytest.mark.parametrize("point", ["claimed:1", "step_saved:1", "step_saved:2", "step_saved:3", "ran:1"])
+@pytest.mark.parametrize(
+    "point", points(["claimed:1", "step_saved:1", "step_saved:2", "step_saved:3", "ran:1"], step=2)
+)
 def test_an_operation_goes_on_where_its_worker_was_killed(stage: Stage, shop: Holdfast, point: str) -> None:
     made = operation(stage, shop)
     doomed = stage.start_worker(env={"HOLDFAST_TESTING": "1", "HOLDFAST_CRASH_AT": point}, **ONLY_IT)

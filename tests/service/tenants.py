@@ -134,6 +134,7 @@ class Service:
             ' "severity": "info", "channels": []}]\')'
         )
         self._keys: dict[tuple[str | None, tuple[Scope, ...]], str] = {}
+        self._served = asgi(self.app)
 
     def things(self, tenant: str) -> Things:
         """Give a tenant something of everything; what is everybody's is there, too."""
@@ -151,7 +152,7 @@ class Service:
     @asynccontextmanager
     async def client(self) -> AsyncIterator[httpx.AsyncClient]:
         """Give a client without a key."""
-        transport = httpx.ASGITransport(asgi(self.app))
+        transport = httpx.ASGITransport(self._served)
         async with httpx.AsyncClient(transport=transport, base_url="http://test/api/v1") as client:
             yield client
         await self.app.link.aclose()

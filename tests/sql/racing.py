@@ -16,7 +16,7 @@ from sql.support import Machine, machine_on
 from world import strikes
 from world.often import times
 
-TRIES = times(300, 1000)
+TRIES = times(200, 1000)
 
 # What each side was told of a job, and the moves that the job made meanwhile.
 End = tuple[str, ...]

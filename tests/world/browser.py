@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import pytest
 from playwright.sync_api import (
@@ -34,7 +34,8 @@ expect.set_options(timeout=PATIENCE)
 WIDE: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 SIZES = {"wide": WIDE, "phone": PHONE}
-SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+Scheme: TypeAlias = Literal["light", "dark"]
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 _AXE = Path(__file__).parent / "vendor/axe.min.js"
 _STANDARD = {
     "type": "tag",
@@ -136,11 +137,16 @@ def refused_frame(page: Page) -> bool:
 def look_in_both_colours(page: Page, name: str) -> None:
     """See that a page, as it is now, is whole and can be used by everybody, light and dark; leaves its pictures."""
     for scheme in SCHEMES:
-        page.emulate_media(color_scheme=scheme)
-        picture(page, f"{name} {scheme}")
-        assert overflow(page) == 0, f"{name} {scheme}"
         # A theme is colours: nothing else of a page depends on it.
-        assert axe_faults(page, only_colours=scheme == "dark") == [], f"{name} {scheme}"
+        look_in(scheme, page, name, only_colours=scheme == "dark")
+
+
+def look_in(scheme: Scheme, page: Page, name: str, *, only_colours: bool = False) -> None:
+    """See that a page, as it is now, is whole and can be used by everybody who likes these colours."""
+    page.emulate_media(color_scheme=scheme)
+    picture(page, f"{name} {scheme}")
+    assert overflow(page) == 0, f"{name} {scheme}"
+    assert axe_faults(page, only_colours=only_colours) == [], f"{name} {scheme}"
 
 
 def picture(page: Page, name: str, *, whole: bool = True) -> None:

@@ -1,6 +1,7 @@
 """How often an attack is repeated: a few times in every run of the tests, as often as its claim needs in `scripts/attacks`."""
 
 import os
+from collections.abc import Sequence
 
 LONG = os.environ.get("HOLDFAST_LONG") == "1"
 # Of what a claim needs, in percent: for whoever has less time than it takes.
@@ -10,3 +11,8 @@ SHARE = int(os.environ.get("HOLDFAST_SHARE", "100"))
 def times(short: int, long: int) -> int:
     """Say how often."""
     return max(short, long * SHARE // 100) if LONG else short
+
+
+def points(often: Sequence[str], *, step: int) -> list[str]:
+    """Say where a worker is killed: everywhere, or with every run of the tests at every so manieth of these places."""
+    return [*often] if LONG else [*often[::step]]
