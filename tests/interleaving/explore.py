@@ -45,13 +45,14 @@ def follow(
         waited = places[chosen] is Place.BLOCKED
         made.append((chosen, possible, at, waited, at_other if goes_on else None))
     assert places == (Place.OVER, Place.OVER), places
+    steps = [session.steps() for session in conductor.sessions]
     schedule = tuple(
         Choice(
             chosen,
             possible,
-            conductor.sessions[chosen].step(at),
+            steps[chosen][at],
             waited,
-            None if let_go is None else conductor.sessions[1 - chosen].step(let_go),
+            None if let_go is None else steps[1 - chosen][let_go],
         )
         for chosen, possible, at, waited, let_go in made
     )
@@ -60,12 +61,12 @@ def follow(
 
 
 def _shows_every_wait(made: Schedule) -> bool:
-    """Check what the sessions told: whoever waits for the other meets something that the other did before."""
+    """Check what the sessions told: whoever waits for the other meets something that the other did before, and what lets it go on."""
     return all(
         any(choice.did.meets(earlier.did) for earlier in made[:place] if earlier.chosen != choice.chosen)
         for place, choice in enumerate(made)
         if choice.waited
-    )
+    ) and all(choice.did.meets(choice.let_go) for choice in made if choice.let_go)
 
 
 def schedules(run: Run, most_switches: int | None) -> Iterator[Schedule]:

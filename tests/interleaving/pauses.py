@@ -29,14 +29,23 @@ union all
 select i.indexrelid, p.name, true
   from part p
   join pg_index i on i.indrelid = p.oid;
+-- Functions of triggers all of which fire when the statement that fires them has come to its end.
+create view interleaving.fires_after as
+select p.proname::text as name
+  from pg_trigger t
+  join pg_proc p on p.oid = t.tgfoid
+ where p.pronamespace = 'holdfast'::regnamespace
+ group by p.proname
+having bool_and(t.tgtype & 66 = 0 and not t.tgdeferrable);   -- neither BEFORE nor INSTEAD OF
 -- From where on everything that the server logs may be of this session: what it writes, and every row that it locks, though not what it fails to lock.
 create function interleaving.logs_from_here() returns void language plpgsql as $$
 begin
   perform set_config('interleaving.logged', pg_current_wal_insert_lsn()::text, false);
 end $$;
--- What this session has touched: in which tables it found rows and to which it wrote, how often; tables of which it may have locked rows; keys that it has
--- locked. The counts are the server's own, and count what was taken back as well; they begin somewhere, so the first account tells all of them, and from
--- then on only what is locked in whatever way can have changed.
+-- What this session has touched: in which tables it looked, in which it found rows and to which it wrote, how often; tables of which it may have locked rows;
+-- keys that it has locked, and those that it sought; what its caller asked, and whether it is in a loop over what a query finds. The counts are the server's
+-- own, and count what was taken back as well; they begin somewhere, so the first account tells all of them, and from then on only those of tables can have
+-- changed that are locked in whatever way. Those of all their indexes: one that an insert has looked into is no longer locked.
 create function interleaving.touched(p_first boolean) returns text language plpgsql security definer as $$
 declare
   v_logged boolean := pg_current_wal_insert_lsn()::text is distinct from current_setting('interleaving.logged', true);
@@ -49,21 +58,26 @@ begin
   counted as (
     select b.name, bool_or(b.oid in (select m.relation from mine m where m.mode <> 'AccessShareLock')) as holds,
            -- Rows that were found through an index are counted there, and so are its entries, which are none yet.
+           sum(pg_stat_get_xact_numscans(b.oid)) as looked,
            sum(pg_stat_get_xact_tuples_fetched(b.oid) + case when b.is_index then 0 else pg_stat_get_xact_tuples_returned(b.oid) end) as found,
            sum(pg_stat_get_xact_tuples_inserted(b.oid) + pg_stat_get_xact_tuples_updated(b.oid) + pg_stat_get_xact_tuples_deleted(b.oid)) as wrote
       from interleaving.belongs b
-     where p_first or b.oid in (select m.relation from mine m)
+     where p_first or b.name in (select o.name from interleaving.belongs o where o.oid in (select m.relation from mine m))
      group by b.name)
   select json_build_object(
            'logged', v_logged,
+           'looked', coalesce(json_object_agg(c.name, c.looked) filter (where c.looked > 0), '{{}}'),
            'found', coalesce(json_object_agg(c.name, c.found) filter (where c.found > 0), '{{}}'),
            'wrote', coalesce(json_object_agg(c.name, c.wrote) filter (where c.wrote > 0), '{{}}'),
            'holds', coalesce(json_agg(c.name) filter (where c.holds), '[]'),
-           'keys', array(select concat_ws(' ', m.classid, m.objid) from mine m where m.locktype = 'advisory' and m.objsubid = 1),
+           'keys', array(select m.classid::bigint << 32 | m.objid::bigint from mine m where m.locktype = 'advisory' and m.objsubid = 1),
+           'sought', string_to_array(coalesce(current_setting('interleaving.sought', true), ''), ' ')::bigint[],
+           'asked', current_query(),
+           'loops', exists (select from pg_cursor() o where o.statement <> current_query()),
            'took_back', coalesce(current_setting('interleaving.took_back', true), '') = 'yes')
     into v_told
     from counted c;
-  perform set_config('interleaving.took_back', '', false), interleaving.logs_from_here();
+  perform set_config('interleaving.took_back', '', false), set_config('interleaving.sought', '', false), interleaving.logs_from_here();
   return v_told;
 end $$;
 -- Whoever is to be led has set its number, and says at which gate it stops and what it has touched; everybody else passes. It stops at two gates in turn:
@@ -88,16 +102,36 @@ create function interleaving.takes_back() returns void language plpgsql as $$
 begin
   perform set_config('interleaving.took_back', 'yes', false);
 end $$;
+-- The server shows who has a key and who waits for one, and not who asked for it in vain: whoever is led says which it seeks before it does.
+create function interleaving.seeks(p_key bigint) returns void language plpgsql as $$
+begin
+  if nullif(current_setting('interleaving.session', true), '') is not null then
+    perform set_config('interleaving.sought', ltrim(coalesce(current_setting('interleaving.sought', true), '') || ' ' || p_key), false);
+  end if;
+end $$;
+-- They cost what the server's own cost, so that they are asked in the same order as those.
+create function interleaving.pg_advisory_xact_lock(p_key bigint) returns void language plpgsql cost 1 as $$
+begin
+  perform interleaving.seeks(p_key);
+  perform pg_catalog.pg_advisory_xact_lock(p_key);
+end $$;
+create function interleaving.pg_try_advisory_xact_lock(p_key bigint) returns boolean language plpgsql cost 1 as $$
+begin
+  perform interleaving.seeks(p_key);
+  return pg_catalog.pg_try_advisory_xact_lock(p_key);
+end $$;
 grant usage on schema interleaving to public;
 """
 _FUNCTIONS = """
-select p.oid, p.prosrc, pg_get_functiondef(p.oid)
+select p.prosrc, l.lanname = 'plpgsql' and p.provolatile = 'v' as stops, pg_get_functiondef(p.oid)
   from pg_proc p
   join pg_language l on l.oid = p.prolang
- where p.pronamespace = 'holdfast'::regnamespace and l.lanname = 'plpgsql' and p.provolatile = 'v'
+ where p.pronamespace = 'holdfast'::regnamespace and p.prokind in ('f', 'p')
 """
 # Of a function's text: comments and quoted things are passed over as one; words and everything else one by one.
 _TOKEN = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"[^\"]*\"|\w+|.", re.DOTALL)
+_KEY = re.compile(r"(?<![\w.])(pg_(?:try_)?advisory_xact_lock)(?=\s*\()", re.IGNORECASE)
+_SILENT_KEY = re.compile(r"(?<!interleaving\.)\bpg_\w*advisory\w*", re.IGNORECASE)
 _TABLE = re.compile(r"\b(?:from|join|into|update)\s+(?:only\s+)?holdfast\.\w+(?!\w*\()", re.IGNORECASE)
 
 
@@ -105,12 +139,19 @@ def put_pauses(connection: psycopg.Connection) -> int:
     """Write every function of the machine anew with pauses; says how many there are."""
     connection.execute(_MAKE)
     put = 0
-    for _, body, definition in connection.execute(_FUNCTIONS).fetchall():
-        paused = with_pauses(body)
-        if paused != body:
-            put += paused.count("interleaving.pause()")
-            connection.execute(definition.replace(body, paused).encode())
+    for body, stops, definition in connection.execute(_FUNCTIONS).fetchall():
+        changed = telling_keys(with_pauses(body) if stops else body)
+        if changed != body:
+            put += changed.count("interleaving.pause()")
+            connection.execute(definition.replace(body, changed).encode())
     return put
+
+
+def telling_keys(body: str) -> str:
+    """Have whatever locks an advisory key say so; a lock of another kind would be sought in silence."""
+    told = _KEY.sub(r"interleaving.\1", body)
+    assert not (silent := _SILENT_KEY.search(told)), f"nobody hears of {silent[0]}"
+    return told
 
 
 def with_pauses(body: str) -> str:

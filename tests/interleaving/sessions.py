@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import psycopg
 
 from interleaving.pauses import CLASS, STOPS
-from interleaving.touches import ANYTHING, COMMIT, NOTHING, Step, Touched
+from interleaving.touches import ANYTHING, NOTHING, Step, Touched, commit_of, steps_between
 
 PATIENCE = 20.0
 # How long a session that is on its way says nothing before it is asked whether it waits for a lock, and how long from one time to the next.
@@ -55,6 +55,8 @@ class Session:
         self.connection.execute("set deadlock_timeout = '50ms'")
         self.connection.add_notice_handler(self._stop)
         self.pid = self.connection.info.backend_pid
+        told = self.connection.execute("select f.name from interleaving.fires_after f")
+        self._after_statements = frozenset(name for (name,) in told)
         self.gate: int | None = None  # at which it stands, or stood last
         self._threads, self._moved = threads, moved
         self._may_commit = Event()
@@ -98,14 +100,12 @@ class Session:
         """How often it has stopped in its transaction."""
         return max(len(self._accounts) - 1, 0)
 
-    def step(self, nth: int) -> Step:
-        """Say what it did after its nth stop, once it is over."""
-        if nth + 1 < len(self._accounts):
-            return self._accounts[nth + 1].since(self._accounts[nth])
+    def steps(self) -> list[Step]:
+        """Say what it did after each stop, once it is over."""
         if self.told().refusal:
-            return ANYTHING
-        # The end of one that did nothing is noticed by nobody.
-        return COMMIT if any(self.step(each).is_lasting for each in range(nth)) else NOTHING
+            return [*steps_between(self._accounts, ANYTHING), ANYTHING]
+        steps = steps_between(self._accounts, NOTHING)
+        return [*steps, commit_of(steps)]
 
     def _perform(self, operation: Operation) -> Told:
         try:
@@ -129,7 +129,7 @@ class Session:
         if message.startswith(STOPS):
             gate, touched = message.removeprefix(STOPS).strip().split(" ", 1)
             self.gate = int(gate)
-            self._accounts.append(Touched(touched))
+            self._accounts.append(Touched(touched, said.context or "", self._after_statements))
             self._is_at(Place.PAUSED)
 
     def _is_at(self, place: Place) -> None:

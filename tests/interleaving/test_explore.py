@@ -1,14 +1,17 @@
 """Of orders that only differ in neighbouring steps that do not meet one is tried, and none is left out: shown of sessions that are made up."""
 
+import json
 import random
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 
 import pytest
 
 from interleaving.explore import Choice, Schedule, kinds, schedules
-from interleaving.touches import ANYTHING, COMMIT, Step
+from interleaving.touches import ANYTHING, NOTHING, Step, Touched, commit_of, is_amid_a_look, steps_between
 
-TABLES = ("approval", "job", "slot")
+TABLES, KEYS = ("job", "slot"), (1, 2)
 
 
 def test_steps_meet_where_both_write_or_one_writes_what_the_other_tried_to() -> None:
@@ -22,72 +25,215 @@ def test_steps_meet_where_both_write_or_one_writes_what_the_other_tried_to() -> 
     assert not wrote.meets(elsewhere)
 
 
-def test_every_step_meets_a_commit_and_what_nobody_knows() -> None:
+def test_whoever_got_a_key_is_met_by_whoever_sought_it_even_in_vain() -> None:
+    got, in_vain = Step(got=frozenset({1}), sought=frozenset({1})), Step(sought=frozenset({1}))
+
+    assert got.meets(in_vain)
+    assert in_vain.meets(got)
+    assert in_vain.meets(commit_of([got]))
+    assert not in_vain.meets(in_vain)
+    assert not got.meets(Step(got=frozenset({2}), sought=frozenset({2})))
+    assert not in_vain.meets(commit_of([in_vain]))
+
+
+def test_a_commit_is_met_by_whoever_looks_where_it_wrote_whether_it_finds_anything_or_not() -> None:
+    wrote, looked = Step(changed=frozenset({"job"})), Step(looked=frozenset({"job"}))
+
+    assert looked.meets(commit_of([wrote]))
+    assert commit_of([wrote]).meets(looked)
+    assert not looked.meets(wrote)
+    assert not looked.meets(commit_of([looked]))
+    assert not commit_of([wrote]).meets(Step(looked=frozenset({"slot"})))
+    assert not commit_of([wrote]).meets(commit_of([wrote]))
+
+
+def test_every_step_meets_what_nobody_knows_and_its_commit() -> None:
     nothing = Step()
 
-    assert nothing.meets(COMMIT)
-    assert COMMIT.meets(nothing)
     assert nothing.meets(ANYTHING)
-    assert ANYTHING.meets(COMMIT)
-    assert not COMMIT.meets(COMMIT)
+    assert ANYTHING.meets(commit_of([nothing]))
+    assert nothing.meets(commit_of([nothing, ANYTHING]))
 
 
-@pytest.mark.parametrize("seed", range(12))
+def test_a_session_that_has_a_key_that_it_did_not_tell_of_may_have_sought_any() -> None:
+    began, told, silent = account(), account(keys=[1], sought=[1]), account(keys=[1, 2])
+
+    assert told.since(began) == Step(got=frozenset({1}), sought=frozenset({1}))
+    assert silent.since(told) == ANYTHING
+    assert began.since(told) == ANYTHING  # it gave one back before its end
+
+
+def test_what_a_statement_looks_at_after_a_stop_within_it_counts_from_its_beginning() -> None:
+    within = account(looked={"task": 1}, asked="select holdfast.wake() from holdfast.job")
+    between = account(looked={"task": 1})
+    ended = account(looked={"task": 1, "job": 1})
+
+    assert [step.looked for step in steps_between([account(), within, ended], NOTHING)] == [
+        {"task", "job"},
+        {"job"},
+    ]
+    assert [step.looked for step in steps_between([account(), between, ended], NOTHING)] == [
+        {"task"},
+        {"job"},
+    ]
+    assert steps_between([account(), within], ANYTHING)[0].unknown
+    assert not steps_between([account(), between], ANYTHING)[0].unknown
+
+
+WITHIN = """PL/pgSQL function interleaving.pause() line 9 at RAISE
+SQL statement "SELECT interleaving.pause()"
+PL/pgSQL function holdfast.{inner}() line 8 at PERFORM
+SQL statement "{statement}"
+PL/pgSQL function holdfast.settle(uuid,jsonb) line 13 at SQL statement"""
+
+
+@pytest.mark.parametrize(
+    ("inner", "statement", "amid"),
+    [
+        ("wake", "select holdfast.wake() from holdfast.job j", True),
+        ("wake", "select holdfast.wake()", False),
+        ("record_moves", "update holdfast.job j set queue = 'b'", False),
+        ("guard_move", "update holdfast.job j set queue = 'b'", True),
+    ],
+)
+def test_a_stop_is_amid_a_statement_that_names_a_table_unless_it_has_all_its_rows(
+    inner: str, statement: str, amid: bool
+) -> None:
+    where = WITHIN.format(inner=inner, statement=statement)
+
+    assert is_amid_a_look(where, {"record_moves"}) is amid
+
+
+def account(**told: object) -> Touched:
+    silent: dict[str, object] = {
+        "looked": {},
+        "found": {},
+        "wrote": {},
+        "holds": [],
+        "keys": [],
+        "sought": [],
+    }
+    rest = {"logged": False, "took_back": False, "loops": False, "asked": ""}
+    return Touched(json.dumps({**silent, **rest, **told}))
+
+
+# -- made up ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(24))
 def test_every_kind_of_orders_is_tried_once(seed: int) -> None:
-    chance = random.Random(seed)
-    both = _programme(chance), _programme(chance)
+    both = programmes(seed)
 
-    tried = [_kind(made) for made in kinds(lambda wanted: _run(both, wanted))]
-    all_there_are = {_kind(made) for made in schedules(lambda wanted: _run(both, wanted), None)}
+    tried = [kind_of(made) for made in kinds(lambda wanted: run(both, wanted)[0])]
+    all_there_are = {kind_of(made) for made in schedules(lambda wanted: run(both, wanted)[0], None)}
 
     assert set(tried) == all_there_are
     assert len(tried) == len(all_there_are)
 
 
+def test_no_end_is_lost_unless_a_session_keeps_to_itself_what_it_sought_in_vain_or_looked_at() -> None:
+    def in_vain(step: Step) -> Step:
+        return replace(step, sought=step.got)
+
+    def where_it_looked(step: Step) -> Step:
+        return replace(step, looked=frozenset())
+
+    lost = {
+        concealed: sum(len(lost_by(programmes(seed), concealed)) for seed in range(24))
+        for concealed in (None, in_vain, where_it_looked)
+    }
+
+    assert lost[None] == 0
+    assert lost[in_vain] > 0
+    assert lost[where_it_looked] > 0
+
+
+Both = tuple[list[Step], list[Step]]
+End = tuple[tuple[object, ...], tuple[object, ...]]
+
+
+def programmes(seed: int) -> Both:
+    chance = random.Random(seed)
+    return _programme(chance), _programme(chance)
+
+
 def _programme(chance: random.Random) -> list[Step]:
     """Make up steps that write in the order of the tables, so that no two sessions wait for each other."""
-    return [
-        *(Step() for _ in range(chance.randrange(2))),
-        *(
-            step
-            for table in TABLES
-            for step in (
-                Step(tried=frozenset({table})),
-                Step(changed=frozenset({table}), tried=frozenset({table})),
-                Step(),
-            )
-            if chance.random() < 0.5
-        ),
-        COMMIT,
+    there_are = [
+        step
+        for table, key in zip(TABLES, KEYS, strict=True)
+        for step in (
+            Step(looked=frozenset({table})),
+            Step(tried=frozenset({table}), looked=frozenset({table})),
+            Step(changed=frozenset({table}), tried=frozenset({table})),
+            Step(sought=frozenset({key})),
+            Step(),
+        )
     ]
+    picked = sorted(chance.sample(range(len(there_are)), chance.randrange(2, 6)))
+    return [*(there_are[each] for each in picked), Step(ends=True)]
 
 
-def _run(both: tuple[list[Step], list[Step]], wanted: tuple[int, ...]) -> Schedule:
-    """Go through the steps of both, where one that writes waits until the other has committed what it wrote there."""
+def run(both: Both, wanted: tuple[int, ...]) -> tuple[Schedule, End]:
+    """Go through the steps of both, where one that writes waits until the other has committed what it wrote there; says what each noticed."""
     made: list[Choice] = []
-    at = [0, 0]
+    done: tuple[list[Step], list[Step]] = [], []
+    noticed: tuple[list[object], list[object]] = [], []
     waits: int | None = None
-    while possible := tuple(each for each in (0, 1) if at[each] < len(both[each]) and each != waits):
+
+    def is_over(which: int) -> bool:
+        return len(done[which]) == len(both[which])
+
+    def do(which: int) -> Step:
+        step = both[which][len(done[which])]
+        left = commit_of(done[1 - which])
+        seen, locked = (left, Step()) if is_over(1 - which) else (Step(), left)
+        step = commit_of(done[which]) if step.ends else replace(step, got=step.sought - locked.got)
+        noticed[which].append(
+            (step.got, step.tried & locked.changed, (step.looked | step.tried) & seen.changed)
+        )
+        done[which].append(step)
+        return step
+
+    while possible := tuple(each for each in (0, 1) if not is_over(each) and each != waits):
         asked = wanted[len(made)] if len(made) < len(wanted) else made[-1].chosen
         chosen = asked if asked in possible else possible[0]
         other = 1 - chosen
-        step = both[chosen][at[chosen]]
-        held = frozenset[str]().union(
-            *(each.changed for each in both[other][: at[other]] if at[other] < len(both[other]))
-        )
+        step = both[chosen][len(done[chosen])]
         let_go = None
-        if step.changed & held:
+        if not is_over(other) and step.changed & commit_of(done[other]).changed:
             waits = chosen
         else:
-            at[chosen] += 1
+            step = do(chosen)
         if step.ends and waits == other:
-            let_go, waits = both[other][at[other]], None
-            at[other] += 1
+            let_go, waits = do(other), None
         made.append(Choice(chosen, possible, step, waits == chosen, let_go))
-    return tuple(made)
+    return tuple(made), (tuple(noticed[0]), tuple(noticed[1]))
 
 
-def _kind(made: Schedule) -> frozenset[tuple[int, int]]:
+def lost_by(both: Both, concealed: Callable[[Step], Step] | None) -> set[End]:
+    """Tell which ends are not found by who hears of every step only what is not concealed."""
+    found: set[End] = set()
+
+    def hear(wanted: tuple[int, ...]) -> Schedule:
+        made, ended = run(both, wanted)
+        found.add(ended)
+        if not concealed:
+            return made
+        return tuple(
+            replace(choice, did=concealed(choice.did), let_go=choice.let_go and concealed(choice.let_go))
+            for choice in made
+        )
+
+    for _ in kinds(hear):
+        pass
+    seen = set(found)
+    for _ in schedules(hear, None):
+        pass
+    return found - seen
+
+
+def kind_of(made: Schedule) -> frozenset[tuple[int, int]]:
     """Tell of every two steps that meet whether the first session's came first."""
     first = [(place, choice.did) for place, choice in enumerate(made) if choice.chosen == 0]
     second = [(place, choice.did) for place, choice in enumerate(made) if choice.chosen == 1]

@@ -1,20 +1,23 @@
 """Every order of the statements of two operations ends as if one had come after the other. Here a sample; `scripts/interleavings --switches all` tries all."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 
 from conftest import WITHOUT
 from holdfast.testing import TestServer
-from interleaving.explore import kinds, sample, schedules
+from interleaving.explore import Schedule, follow, kinds, sample, schedules
 from interleaving.meeting import PAIRS, Meeting, meetings
 from interleaving.operations import OPERATIONS, Operation
-from interleaving.pauses import with_pauses
+from interleaving.pauses import telling_keys, with_pauses
 from interleaving.scenes import Scene, asked, failed, given_back, handed_over, pending, running
 from interleaving.stage import Stage, stage
+from sql.support import Machine
 
 MUTANTS = Path(__file__).parent.parent / "guarantees" / "mutants"
 
@@ -71,6 +74,41 @@ def test_one_order_of_each_kind_ends_in_every_way_that_any_order_does(led: Stage
     assert found == all_there_are
     assert len(found) > 1
     assert meeting.tried > 4 * tried
+
+
+SEEKS = "select holdfast.is_first('a key')"
+WRITES = "select holdfast.set_tenant_weight('acme', 2) is null"
+LOOKS = "select exists (select from holdfast.tenant t where t.weight = 2)"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "ends"),
+    [
+        (SEEKS, SEEKS, {"True True", "True False", "False True"}),
+        (WRITES, LOOKS, {"False True", "False False"}),
+    ],
+    ids=["seek", "look"],
+)
+def test_a_session_tells_which_key_it_sought_in_vain_and_where_it_looked_and_found_nothing(
+    led: Stage, first: str, second: str, ends: set[str]
+) -> None:
+    found: set[str] = set()
+
+    def run(wanted: tuple[int, ...]) -> Schedule:
+        made = follow(led.conductor, (asks(first), asks(second)), wanted)
+        found.add(" ".join(told.answer for told in led.conductor.told()))
+        led.machine.run("delete from holdfast.tenant")
+        return made
+
+    tried = list(kinds(run))
+
+    assert found == ends
+    assert len(tried) < len(list(schedules(run, None)))
+    assert found == ends
+
+
+def asks(question: str) -> Callable[[psycopg.Connection[Any]], str]:
+    return lambda connection: str(Machine(connection).value(question))
 
 
 def named(*names: str) -> list[Operation]:
@@ -136,3 +174,15 @@ def test_pauses_stand_before_every_statement_that_names_a_table_and_nowhere_else
         line.split("interleaving.pause(); ")[1].split()[0] for line in paused.splitlines() if "pause" in line
     ]
     assert before == ["if", "update", "for", "delete", "insert"]
+
+
+def test_whatever_locks_a_key_says_so_and_no_lock_is_sought_in_silence() -> None:
+    body = "if pg_try_advisory_xact_lock(1) then perform pg_advisory_xact_lock(2); end if; -- pg_locks"
+
+    told = telling_keys(body)
+
+    assert told.count("interleaving.pg_") == 2
+    assert "interleaving.pg_locks" not in told
+    for silent in ("pg_try_advisory_lock(1)", "pg_advisory_unlock(1)", "pg_catalog.pg_advisory_xact_lock(1)"):
+        with pytest.raises(AssertionError, match="nobody hears"):
+            telling_keys(f"perform {silent};")

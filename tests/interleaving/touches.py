@@ -1,7 +1,10 @@
 """What a session touched between two stops, as far as the other can notice it, and which steps can therefore not be exchanged."""
 
 import json
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Self
 
 
@@ -9,58 +12,119 @@ from typing import Any, Self
 class Step:
     """What one session did between two stops.
 
-    Under READ COMMITTED nobody sees what another has not committed: before that, two sessions only meet where both write or lock.
+    Under READ COMMITTED nobody sees what another has not committed: before that, two sessions only meet where both write or lock rows, or
+    seek a key.
     Whose clock was read first does not count: claim, sweep and retention, which compare times, come again before an end is judged, and what
     the others compare with the time is of the scene. Neither do numbers of sequences: no end tells them.
     """
 
     changed: frozenset[str] = frozenset()  # tables in which it may have written or locked rows
     tried: frozenset[str] = frozenset()  # tables in which it may have met rows that are locked
-    ends: bool = False  # it commits
+    looked: frozenset[str] = frozenset()  # tables in which it looked for rows, whether it found any or not
+    got: frozenset[int] = frozenset()  # advisory keys that it locked
+    sought: frozenset[int] = frozenset()  # those that it wanted to lock, whether it got them or not
+    ends: bool = False  # it commits what its transaction changed, and lets go what it got
     unknown: bool = False  # nobody can tell what it touched, or everybody can notice it
-
-    @property
-    def is_lasting(self) -> bool:
-        """Whether it leaves anything that is there until the end of its transaction, or after it."""
-        return bool(self.changed) or self.unknown
 
     def meets(self, other: Self) -> bool:
         """Whether anything could be different if the two came in the other order."""
+        if self.ends and other.ends:
+            return False  # neither does any work
         if self.unknown or other.unknown:
             return True
-        if self.ends or other.ends:
-            # A commit shows what was written to whoever looks from then on, and lets go what was locked. Two of them do no work.
-            return not (self.ends and other.ends)
-        return bool(self.changed & (other.changed | other.tried) or self.tried & other.changed)
+        # Whoever got a key decides who gets it next, until its commit; two that both went away without it do not notice each other.
+        if self.got & other.sought or self.sought & other.got:
+            return True
+        if self.changed & (other.changed | other.tried) or self.tried & other.changed:
+            return True
+        # A commit shows what was written to whoever looks there from then on.
+        return bool(
+            (self.ends and self.changed & other.looked) or (other.ends and self.looked & other.changed)
+        )
 
 
 NOTHING = Step()
 ANYTHING = Step(unknown=True)
-COMMIT = Step(ends=True)
+
+
+def commit_of(steps: Sequence[Step]) -> Step:
+    """Say what the commit of a transaction touches that took these steps; that of one that did nothing is noticed by nobody."""
+    return Step(
+        changed=frozenset[str]().union(*(step.changed for step in steps)),
+        got=frozenset[int]().union(*(step.got for step in steps)),
+        ends=True,
+        unknown=any(step.unknown for step in steps),
+    )
 
 
 class Touched:
     """What a session has touched in its transaction so far, by its own account at its last stop."""
 
-    def __init__(self, told: str) -> None:
+    def __init__(self, told: str, where: str = "", after_statements: Collection[str] = ()) -> None:
         account: dict[str, Any] = json.loads(told)
+        self._looked: dict[str, int] = account["looked"]
         self._found: dict[str, int] = account["found"]
         self._wrote: dict[str, int] = account["wrote"]
         self._logged: bool = account["logged"]
         self._holds: list[str] = account["holds"]
-        self._keys: list[str] = account["keys"]
+        self._keys: frozenset[int] = frozenset(account["keys"])
+        self._sought: frozenset[int] = frozenset(account["sought"])
         self._took_back: bool = account["took_back"]
+        self.is_amid_a_look = account["loops"] or is_amid_a_look(
+            f"{where}\nSQL {account['asked']}", after_statements
+        )
 
     def since(self, before: Self) -> Step:
         """Say what it did after an earlier account of the same transaction."""
-        # Whoever tries to get a lock in vain leaves no trace, so whoever gets one is noticed by every step of the other. What was taken back
-        # in the middle has given back its locks.
-        if self._took_back or not set(self._keys) <= set(before._keys):
+        got = self._keys - before._keys
+        # What was taken back in the middle has given back its locks, and its account of what it sought. Whoever gives a key back before the
+        # commit, or has one that it did not tell of, may have sought others as well.
+        if self._took_back or not (before._keys <= self._keys and got <= self._sought):
             return ANYTHING
         wrote = _more(self._wrote, before._wrote)
         # Locks on tables say that rows of them were locked, once and for the whole transaction: whatever it finds there later it may have locked.
         locked = _more(self._found, before._found) & set(self._holds)
-        return Step(frozenset(wrote | locked if self._logged else wrote), frozenset(locked))
+        return Step(
+            changed=frozenset(wrote | locked if self._logged else wrote),
+            tried=frozenset(locked),
+            looked=frozenset(_more(self._looked, before._looked)),
+            got=got,
+            sought=self._sought,
+        )
+
+
+def steps_between(accounts: Sequence[Touched], then: Step) -> list[Step]:
+    """Say of every two accounts of a transaction that follow each other what it did between them, if it did this after the last."""
+    steps: list[Step] = []
+    for before, after in reversed(list(pairwise(accounts))):
+        step = after.since(before)
+        # A statement that calls one with stops sees to its end what was committed when it began: what it looks at after a stop within it,
+        # it has looked at before.
+        if after.is_amid_a_look:
+            step = replace(step, looked=step.looked | then.looked, unknown=step.unknown or then.unknown)
+        steps.append(step)
+        then = step
+    return steps[::-1]
+
+
+# What names a table in a statement: something of the machine's that is not called.
+_TABLE = re.compile(r"\bholdfast\.\w+\b(?!\s*\()", re.IGNORECASE)
+_FRAME = re.compile(r"\n(?=PL/pgSQL |SQL )")
+_CALL = re.compile(r"PL/pgSQL function (?:holdfast\.)?(\w+)\(")
+
+
+def is_amid_a_look(where: str, after_statements: Collection[str]) -> bool:
+    """Tell by the server's account of what is under way, innermost first, whether any statement that names a table may go on to look there."""
+    has_all_its_rows = False
+    for frame in _FRAME.split(where):
+        if call := _CALL.match(frame):
+            # A trigger that fires after a statement fires when it has come to its end.
+            has_all_its_rows = call[1] in after_statements
+        else:
+            if not has_all_its_rows and (frame.startswith("SQL function") or _TABLE.search(frame)):
+                return True
+            has_all_its_rows = False
+    return False
 
 
 def _more(now: dict[str, int], before: dict[str, int]) -> set[str]:
