@@ -37,14 +37,15 @@ class Hands:
             limit,
         )
 
-    def claim_suspect(self) -> list[dict[str, Any]]:
+    def claim_suspect(self, *, runs_on: bool = False) -> list[dict[str, Any]]:
         claim_id = uuid4()
         return self._claimed(
-            "select * from holdfast.claim_suspect(%s, %s, array['default'], array[%s])",
+            "select * from holdfast.claim_suspect(%s, %s, array['default'], array[%s], %s)",
             claim_id,
             self.id,
             claim_id,
             TASK,
+            runs_on,
         )
 
     def _claimed(self, query: str, claim_id: UUID, *parameters: Any) -> list[dict[str, Any]]:

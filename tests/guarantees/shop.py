@@ -113,6 +113,17 @@ def ignore_everything(ctx: Context) -> None:
     threading.Event().wait()
 
 
+@app.task(retries=0)
+async def ignore_cancels(ctx: Context) -> None:
+    """Run in the loop for ever, whatever it is told."""
+    write("start", ctx)
+    while True:
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            write("cancelled", ctx)
+
+
 @app.task(retries=0, executor="process")
 def hold_process(ctx: Context, name: str) -> str:
     write("start", ctx, name=name)

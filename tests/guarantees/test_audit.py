@@ -439,6 +439,8 @@ HARMLESS: list[tuple[str, str]] = [
     ("what a schedule asked for is retried and undone", """
      update holdfast.job j set metadata = s.metadata, requested_by = s.requested_by from holdfast.job s
       where s.id = %(scheduled)s and j.id in (%(retried)s, %(undo)s)"""),
+    ("events and statistics are kept for ever", "update holdfast.projection set feed_kept = '6000 years', statistics_kept = '6000 years'"),
+    ("events and statistics are not kept at all", "update holdfast.projection set feed_kept = '0', statistics_kept = '0'"),
     ("a schedule that is paused waits for nothing", "update holdfast.schedule set paused_at = now(), next_at = 'infinity' where name = 'owed'"),
     ("a schedule that was withdrawn waits for nothing", "update holdfast.schedule set withdrawn_at = now(), next_at = 'infinity' where name = 'owed'"),
     ("runs of schedules are forgotten after ninety days", """
@@ -557,6 +559,10 @@ MISTOLD: list[Seeded] = [
      "channel subject:org:done has events, and is not known"),
     ("G04", "an event in the middle goes", "delete from holdfast.feed where job_id = %(done)s and kind = 'progress'",
      "channel subject:org:done goes from 2 to 4"),
+    ("G04", "events are kept for longer than there is time", "update holdfast.projection set feed_kept = '7000 years'",
+     "events are to be kept for 7000 years (feed_kept of holdfast.projection), which is no time that anything can be kept for"),
+    ("G04", "events are kept for less than no time", "update holdfast.projection set feed_kept = '-178000000 years'",
+     "events are to be kept for -178000000 years (feed_kept of holdfast.projection), which is no time that anything can be kept for"),
     ("G05", "usage is written down", "update holdfast.usage set completed = completed - 1 where task = 'plain'",
      "task plain of tenant acme on …: … completed are in the history, … in usage"),
     ("G05", "usage is written up", "update holdfast.usage set run_seconds = run_seconds + 1 where task = 'plain'",
@@ -576,6 +582,10 @@ MISTOLD: list[Seeded] = [
     ("G06", "a minute is of no time at all", """
      update holdfast.statistic set minute = 'infinity' where (minute, task) in (select min(minute), 'undone' from holdfast.statistic where task = 'undone')""",
      "task undone on …: … enqueued are in the history, … in the statistics"),
+    ("G06", "minutes are kept for longer than there is time", "update holdfast.projection set statistics_kept = '7000 years'",
+     "statistics are to be kept for 7000 years (statistics_kept of holdfast.projection), which is no time that anything can be kept for"),
+    ("G06", "minutes are kept for less than no time", "update holdfast.projection set statistics_kept = '-178000000 years'",
+     "statistics are to be kept for -178000000 years (statistics_kept of holdfast.projection), which is no time that anything can be kept for"),
     ("G07", "a bucket is emptied", "update holdfast.timing set count = count + 1 where what = 'run'",
      "task plain, …: … runs and … waits are in the minutes, … and … in the histogram"),
     ("G07", "a wait is counted that never was", "update holdfast.timing set count = count + 1 where what = 'wait'",

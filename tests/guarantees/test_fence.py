@@ -251,6 +251,27 @@ def test_a_suspect_is_not_charged_for_a_death_that_others_may_have_caused(
     assert owner.execute("select crash_count from holdfast.job where id = %s", (suspect,)).fetchone() == (0,)
 
 
+def test_a_suspect_is_not_charged_for_what_may_have_run_on_beside_it(
+    owner: psycopg.Connection[Any], heir: Hands, login: psycopg.Connection[Any], holdfast_db: ScratchDatabase
+) -> None:
+    heir.enqueue()
+    Hands(login, lease=1.0).claim()
+    holdfast_db.clock.advance(2)
+    heir.sweep()
+    counts = []
+    for first, then in [(False, True), (True, True), (True, False)]:
+        mortal = Hands(login, lease=1.0)
+        (given_back,) = mortal.claim_suspect(runs_on=first)
+        mortal.settle(given_back, "released")
+        mortal.claim_suspect(runs_on=then)  # what it says last counts
+        holdfast_db.clock.advance(2)
+        heir.sweep()
+        counts.append(owner.execute("select crash_count, suspect from holdfast.job").fetchone())
+
+    assert counts == [(0, True), (0, True), (1, True)]
+    assert broken_rules(owner) == []
+
+
 def test_a_suspect_is_charged_for_the_death_of_a_worker_that_held_nothing_else(
     owner: psycopg.Connection[Any], heir: Hands, login: psycopg.Connection[Any], holdfast_db: ScratchDatabase
 ) -> None:

@@ -1,6 +1,7 @@
 """A worker that was frozen beyond its lease wakes up as a stranger: nothing it did counts, and it works on under a new name."""
 
 import time
+from typing import Any
 
 import pytest
 
@@ -89,6 +90,37 @@ def test_a_thawed_zombie_works_on_under_a_new_name_and_is_woken_as_before(
         "select actor from holdfast.job_history where job_id = %s and to_status = 'COMPLETED'", job.id
     )
     assert actor == stage.names(zombie)[1]
+
+
+def declare_dead(stage: Stage) -> None:
+    """Do what a sweep does with the silent, whether or not they have just been heard; their jobs return together, the oldest first in line."""
+    with (
+        stage.owner.transaction()
+    ):  # or the worker's own sweep takes some of them back, and the line is another
+        stage.rows("update holdfast.worker set died_at = holdfast.clock() where died_at is null returning id")
+        stage.rows("select * from holdfast.sweep()")
+
+
+@pytest.mark.parametrize(
+    "stubborn", [tasks.ignore_everything, tasks.ignore_cancels], ids=lambda task: task.name
+)
+def test_a_suspect_is_not_blamed_where_something_of_a_former_name_runs_on(
+    stage: Stage, shop: Holdfast, stubborn: Any
+) -> None:
+    worker = stage.worker(poll=0.5)
+    suspect = tasks.hold.enqueue("s")
+    stage.until_started(suspect.id)
+    stage.until_started(stubborn.enqueue().id)
+    declare_dead(stage)
+    worker.until_event("worker:declared_dead")
+    stage.until_started(suspect.id, attempt=2)
+
+    worker.kill()
+    declare_dead(stage)
+
+    row = stage.job(suspect.id)
+    assert (row["status"], row["suspect"], row["crash_count"]) == ("RETRY", True, 0)
+    stage.audit()
 
 
 def test_a_blocked_event_loop_is_not_a_dead_worker(stage: Stage, zombie: WorkerProcess) -> None:

@@ -184,7 +184,8 @@ def test_a_table_that_is_gone_leaves_what_was_found(cli: Cli, past: Past, owner:
 
     assert str(past.ids["done"]) in told.stdout
     assert (
-        "not finished: deliveries, schedules, channels and histograms (E03, F04, G04, G07): " in told.stderr
+        "not finished: deliveries, schedules, channels, minutes and histograms (E03, F04, G04, G06, G07): "
+        in told.stderr
     )
 
 

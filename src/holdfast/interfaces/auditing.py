@@ -63,7 +63,8 @@ class Audit:
         yield from self._schedules()
         if self.sample is None:
             yield from self._ask(
-                "deliveries, schedules, channels and histograms (E03, F04, G04, G07)", audit.about_no_job()
+                "deliveries, schedules, channels, minutes and histograms (E03, F04, G04, G06, G07)",
+                audit.about_no_job(),
             )
             yield from self._feed()
             yield from self._figures()

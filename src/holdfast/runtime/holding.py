@@ -89,8 +89,11 @@ class Holding:
         try:
             jobs = self._claim(me, lambda claim_id: claims.claim(me, claim_id, queue, tasks, limit, None))
             if not jobs and not self._held:
-                # Nor takes anybody else the jobs of a host that died; alone, as a worker would.
-                jobs = self._claim(me, lambda claim_id: claims.claim_suspect(me, claim_id, [queue], tasks))
+                # Nor takes anybody else the jobs of a host that died; alone, as a worker would: beside nothing held under an earlier name.
+                jobs = self._claim(
+                    me,
+                    lambda claim_id: claims.claim_suspect(me, claim_id, [queue], tasks, runs_on=False),
+                )
         except WorkerUnknown:
             self._forget(identity)
             return self._claim_here(limit, queue)

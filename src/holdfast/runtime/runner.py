@@ -44,6 +44,7 @@ class Runner:
         self._threads = Threads()
         self._attempts: set[Attempt] = set()
         self._running = 0
+        self._turned_away_from: set[Attempt] = set()
         self._hooks = hooks
         self._is_watched = self._asks_whether_watched()
         self.ended: Counter[str] = Counter()
@@ -122,7 +123,12 @@ class Runner:
             self._finisher.settle(attempt, attempt.settlement)
 
     def _acknowledge(self, attempt: Attempt) -> None:
-        attempt.when_stopped(lambda: self._finisher.acknowledge(attempt.job.id))
+        self._turned_away_from.add(attempt)
+        attempt.when_stopped(lambda: self._stopped(attempt))
+
+    def _stopped(self, attempt: Attempt) -> None:
+        self._turned_away_from.discard(attempt)
+        self._finisher.acknowledge(attempt.job.id)
 
     def recorded(self, attempt: Attempt, settled: Settled | None) -> None:
         """Forget an attempt whose outcome the database has, or has refused."""
@@ -143,6 +149,11 @@ class Runner:
     def under_way(self) -> list[Attempt]:
         """Give the attempts that have not come to an outcome yet."""
         return [one for one in self._attempts if one.runs_in is not None and not one.runs_in.done()]
+
+    @property
+    def runs_on(self) -> bool:
+        """Whether something still runs here whose job is no longer ours; the books show nothing of it."""
+        return bool(self._turned_away_from) or any(one.lost for one in self.under_way())
 
     @property
     def held(self) -> int:

@@ -305,7 +305,10 @@ class Worker:
     async def _claim_suspect(self, _limit: int, _after: datetime | None) -> list[ClaimedJob]:
         queues, tasks = list(self._identity.queues), sorted(self._app.all_tasks)
         return await self._claimer.claim(
-            1, lambda me, claim_id, _most: claims.claim_suspect(me, claim_id, queues, tasks)
+            1,
+            lambda me, claim_id, _most: claims.claim_suspect(
+                me, claim_id, queues, tasks, runs_on=self._runner.runs_on
+            ),
         )
 
     def _died_in_the_books(self, dead: UUID) -> None:

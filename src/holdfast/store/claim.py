@@ -63,12 +63,12 @@ def claim(
 
 
 def claim_suspect(
-    worker_id: UUID, claim_id: UUID, queues: Sequence[str], tasks: Sequence[str]
+    worker_id: UUID, claim_id: UUID, queues: Sequence[str], tasks: Sequence[str], *, runs_on: bool
 ) -> Call[list[ClaimedJob]]:
-    """Take one job that a worker died with."""
+    """Take one job that a worker died with; say whether something runs on in the process that the worker holds no more."""
     return function(
-        "claim_suspect", worker_id, claim_id, list(queues), tasks,
-        read=_read_claimed(claim_id), types=("", "", "text[]", "text[]"),
+        "claim_suspect", worker_id, claim_id, list(queues), tasks, runs_on,
+        read=_read_claimed(claim_id), types=("", "", "text[]", "text[]", ""),
     )  # fmt: skip
 
 

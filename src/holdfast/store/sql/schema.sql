@@ -1345,10 +1345,10 @@ begin
 end $$;
 
 --
--- Name: claim_suspect(uuid, uuid, text[], text[]); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: claim_suspect(uuid, uuid, text[], text[], boolean); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_queues text[], p_tasks text[]) RETURNS TABLE(id uuid, task text, payload text, attempt integer, claim_order timestamp with time zone, retry_count smallint, max_retries smallint, tenant text, subject text, timeout double precision, extras text)
+CREATE FUNCTION holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_queues text[], p_tasks text[], p_runs_on boolean DEFAULT false) RETURNS TABLE(id uuid, task text, payload text, attempt integer, claim_order timestamp with time zone, retry_count smallint, max_retries smallint, tenant text, subject text, timeout double precision, extras text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -1358,6 +1358,9 @@ CREATE FUNCTION holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_queues 
 begin
   p_tasks := holdfast.open_tasks(p_tasks);
   perform holdfast.act_as_worker(p_worker);
+  update holdfast.worker w   -- before the job, as the sweeper locks them
+     set runs_on = p_runs_on
+   where w.id = p_worker and w.runs_on <> p_runs_on;
   with taken as materialized (
     select j.id
       from holdfast.job j
@@ -7110,7 +7113,7 @@ declare
 begin
   with held as materialized (
     select j.id, j.claim_id, w.name as worker, w.stopped_at is not null as said_goodbye, coalesce(t.crash_cap, 3) as crash_cap,
-           not exists (select from holdfast.job beside where beside.holder = w.id and not beside.suspect) as alone
+           not w.runs_on and not exists (select from holdfast.job beside where beside.holder = w.id and not beside.suspect) as alone
       from holdfast.worker w
       join holdfast.job j on j.holder = w.id
       left join holdfast.task t on t.name = j.task
@@ -9537,6 +9540,7 @@ CREATE TABLE holdfast.worker (
     wished_at timestamp with time zone,
     wished_by text,
     wished_for text,
+    runs_on boolean DEFAULT false NOT NULL,
     CONSTRAINT lease_is_at_least_a_second CHECK ((lease >= '00:00:01'::interval)),
     CONSTRAINT worker_wish_is_known CHECK ((wish = ANY (ARRAY['quiet'::text, 'stop'::text]))),
     CONSTRAINT worker_wish_reason_has_500_characters_at_most CHECK ((length(wished_for) <= 500))
@@ -12679,11 +12683,11 @@ REVOKE ALL ON FUNCTION holdfast.claim(p_worker uuid, p_claim_id uuid, p_queue te
 GRANT ALL ON FUNCTION holdfast.claim(p_worker uuid, p_claim_id uuid, p_queue text, p_tasks text[], p_limit integer, p_after timestamp with time zone) TO holdfast_worker;
 
 --
--- Name: FUNCTION claim_suspect(p_worker uuid, p_claim_id uuid, p_queues text[], p_tasks text[]); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION claim_suspect(p_worker uuid, p_claim_id uuid, p_queues text[], p_tasks text[], p_runs_on boolean); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_queues text[], p_tasks text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_queues text[], p_tasks text[]) TO holdfast_worker;
+REVOKE ALL ON FUNCTION holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_queues text[], p_tasks text[], p_runs_on boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_queues text[], p_tasks text[], p_runs_on boolean) TO holdfast_worker;
 
 --
 -- Name: FUNCTION clear_closed(p_limit integer); Type: ACL; Schema: holdfast; Owner: -

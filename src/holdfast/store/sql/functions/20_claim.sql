@@ -310,8 +310,10 @@ language sql security definer set search_path = pg_catalog, holdfast, pg_temp as
    where j.holder = p_worker and j.claim_id = p_claim_id and j.status = 'RUNNING'
 $$;
 
--- A suspect is taken alone: of all jobs its worker holds, it is the only one that a crash can be blamed on.
-create or replace function holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_queues text[], p_tasks text[])
+-- A suspect is taken alone: of all jobs its worker holds, it is the only one that a crash can be blamed on. p_runs_on says that the worker's
+-- process runs something else besides, which no book tells: a thread that nobody can end, an attempt of a name that was declared dead.
+create or replace function holdfast.claim_suspect(
+  p_worker uuid, p_claim_id uuid, p_queues text[], p_tasks text[], p_runs_on boolean default false)
 returns table (id uuid, task text, payload text, attempt int, claim_order timestamptz, retry_count smallint, max_retries smallint,
                tenant text, subject text, timeout float8, extras text)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
@@ -319,6 +321,9 @@ language plpgsql security definer set search_path = pg_catalog, holdfast, pg_tem
 begin
   p_tasks := holdfast.open_tasks(p_tasks);
   perform holdfast.act_as_worker(p_worker);
+  update holdfast.worker w   -- before the job, as the sweeper locks them
+     set runs_on = p_runs_on
+   where w.id = p_worker and w.runs_on <> p_runs_on;
   with taken as materialized (
     select j.id
       from holdfast.job j

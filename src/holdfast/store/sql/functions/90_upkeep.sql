@@ -1,7 +1,7 @@
 -- Upkeep: what time does to jobs. Any process may run any of it, at any time, several at once.
 
--- Takes back what dead workers hold. A suspect is charged with the crash when its worker held nothing else that could have
--- caused it (a child's death is told by its worker, who lives); the others become suspects.
+-- Takes back what dead workers hold. A suspect is charged with the crash when its worker held nothing else that could have caused it, and
+-- nothing ran on in its process (a child's death is told by its worker, who lives); the others become suspects.
 create or replace function holdfast.return_jobs(p_worker uuid, p_limit int) returns bigint
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
@@ -11,7 +11,7 @@ declare
 begin
   with held as materialized (
     select j.id, j.claim_id, w.name as worker, w.stopped_at is not null as said_goodbye, coalesce(t.crash_cap, 3) as crash_cap,
-           not exists (select from holdfast.job beside where beside.holder = w.id and not beside.suspect) as alone
+           not w.runs_on and not exists (select from holdfast.job beside where beside.holder = w.id and not beside.suspect) as alone
       from holdfast.worker w
       join holdfast.job j on j.holder = w.id
       left join holdfast.task t on t.name = j.task

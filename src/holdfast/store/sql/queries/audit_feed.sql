@@ -2,7 +2,7 @@
 -- An event without a job is the application's own, and says what it likes. Of a job's events moves have the kinds of moves, and they alone
 -- have both seq and attempt; what is in them is read as JSON, so that nothing somebody wrote there ends the audit.
 with cursor as materialized (
-  select holdfast.clock() - p.feed_kept + interval '1 day' as kept_since,
+  select holdfast.clock() - greatest(least(p.feed_kept, interval '9999 days'), interval '0') + interval '1 day' as kept_since,
          array(select holdfast.event_kind(s) from unnest(enum_range(null::holdfast.job_status)) as s) as moves
     from holdfast.projection p),
 f as materialized (

@@ -2,7 +2,7 @@
 -- Of large channels only the events of the range's own times are read.
 with cursor as materialized (
   select pg_snapshot_xmax(p.snapshot)::text::bigint as xmax, holdfast.running_in(p.snapshot) as running, p.adopted_at,
-         holdfast.clock() - p.feed_kept + interval '1 day' as kept_since, p.cluster is not distinct from holdfast.cluster() as is_ours
+         holdfast.clock() - greatest(least(p.feed_kept, interval '9999 days'), interval '0') + interval '1 day' as kept_since, p.cluster is not distinct from holdfast.cluster() as is_ours
     from holdfast.projection p),
 move as materialized (
   select h.job_id, h.seq, h.at, h.to_status, 'subject:' || j.subject as channel
