@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import psycopg
 import pytest
 
 from guarantees.audit import (
@@ -29,6 +30,7 @@ from holdfast.interfaces.auditing import Audit
 from holdfast.store import audit
 from holdfast.store.call import perform_sync
 from holdfast.store.connection import Database, Session
+from holdfast.store.databases import create_database
 from holdfast.store.metrics import refusals
 from holdfast.testing import ScratchDatabase, TestServer
 from sql.asking import asked
@@ -691,24 +693,41 @@ def test_ended_jobs_are_counted_where_none_was_removed(past: Past) -> None:
 
 
 def test_a_session_that_forgot_its_transaction_and_one_that_waits_are_found(
-    holdfast_db: ScratchDatabase,
+    holdfast_db: ScratchDatabase, holdfast_server: TestServer
 ) -> None:
     with (
+        holdfast_server.database() as other,
+        machine_on(other.owner_url) as elsewhere,
         machine_on(holdfast_db.owner_url) as observer,
         machine_on(holdfast_db.owner_url) as forgetful,
         machine_on(holdfast_db.owner_url) as waiting,
         ThreadPoolExecutor(1) as thread,
     ):
         assert left_on_server(observer.connection) == []
-        with forgetful.connection.transaction():
+        with forgetful.connection.transaction(force_rollback=True):
             forgetful.run("lock table holdfast.flag in access exclusive mode")
             waits = thread.submit(waiting.run, "select from holdfast.flag")
             until_somebody_waits(holdfast_db)
 
-            found = codes(left_on_server(observer.connection))
+            for_a_table = codes(left_on_server(observer.connection))
+            in_other_databases = left_on_server(elsewhere.connection)
         waits.result()
+        with forgetful.connection.transaction(force_rollback=True):
+            forgetful.run("select holdfast.set_flag('mine', true)")
+            waits = thread.submit(waiting.run, "select holdfast.set_flag('mine', false)")
+            until_somebody_waits(holdfast_db)
 
-        assert found == {"I01", "I03"}
+            for_a_row = codes(left_on_server(observer.connection))
+            while_work_goes_on = perform_sync(observer.connection, audit.hygiene(at_rest=False, idle=0.0))
+        waits.result()
+        with forgetful.connection.transaction(force_rollback=True):
+            with pytest.raises(psycopg.errors.DivisionByZero):
+                forgetful.run("select 1 / 0")
+
+            after_an_error = codes(left_on_server(observer.connection))
+
+        assert (for_a_table, for_a_row, after_an_error) == ({"I01", "I03"}, {"I01", "I03"}, {"I01"})
+        assert (in_other_databases, while_work_goes_on) == ([], [])
 
 
 REFUSED = {
@@ -750,9 +769,11 @@ def test_a_prepared_transaction_that_nobody_ended_is_found() -> None:
         machine.run("prepare transaction 'forgotten'")
 
         found = codes(left_on_server(machine.connection))
+        with machine_on(create_database(server.url, "other")) as elsewhere:
+            in_other_databases = left_on_server(elsewhere.connection)
         machine.run("rollback prepared 'forgotten'")
 
-        assert (found, left_on_server(machine.connection)) == ({"I02"}, [])
+        assert (found, in_other_databases, left_on_server(machine.connection)) == ({"I02"}, [], [])
 
 
 def test_an_audit_beside_a_busy_worker_finds_nothing(stage: Stage, shop: Holdfast) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from chaos.cluster import Cluster, make_cluster
 from chaos.rest import clean
+from guarantees.audit import left_on_server
 from guarantees.waiting import until
 from holdfast import Holdfast
 from holdfast.domain.audit import Finding
@@ -21,6 +22,7 @@ from holdfast.embedded import throwaway
 from holdfast.embedded.throwaway import place_on_disk
 from holdfast.interfaces.auditing import Audit
 from holdfast.store.connection import Database, Session
+from holdfast.store.databases import create_database
 from holdfast.testing import ScratchDatabase, TestServer
 from sql.support import machine_on
 
@@ -186,6 +188,8 @@ def test_a_page_that_the_disk_gave_back_otherwise_is_found(cluster: Cluster) -> 
         machine.run("select * from public.kept")
 
     assert audited(cluster.url) == {"I04"}
+    with machine_on(create_database(cluster.url, "other")) as elsewhere:
+        assert left_on_server(elsewhere.connection) == []
     assert "a checksum did not fit" in found_at_the_end_of_chaos(cluster)
 
 
