@@ -27,6 +27,7 @@ from holdfast import (
     NoWorker,
     Retry,
     SignedWebhook,
+    SyncContext,
 )
 from holdfast.domain.approval import OnExpiry
 
@@ -110,6 +111,21 @@ def hold_thread(ctx: Context, name: str) -> str:
 def ignore_everything(ctx: Context) -> None:
     """Run in a thread for ever, whatever it is told."""
     write("start", ctx)
+    threading.Event().wait()
+
+
+@app.task(retries=0, timeout=1.0)
+def outlast(ctx: Context) -> None:
+    """Run in a thread for ever, longer than it may."""
+    write("start", ctx)
+    threading.Event().wait()
+
+
+@app.task(retries=0)
+def end_and_go_on(ctx: SyncContext) -> None:
+    """Complete the job, and run in a thread for ever."""
+    with ctx.transaction():
+        write("start", ctx)
     threading.Event().wait()
 
 

@@ -1,6 +1,7 @@
 """A stale attempt learns that it is stale, and nothing it writes is recorded."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
@@ -270,6 +271,33 @@ def test_a_suspect_is_not_charged_for_what_may_have_run_on_beside_it(
 
     assert counts == [(0, True), (0, True), (1, True)]
     assert broken_rules(owner) == []
+
+
+def test_who_is_declared_dead_while_it_asks_for_a_suspect_gets_none(
+    owner: psycopg.Connection[Any], heir: Hands, login: psycopg.Connection[Any], holdfast_db: ScratchDatabase
+) -> None:
+    heir.enqueue()
+    Hands(login, lease=1.0).claim()
+    holdfast_db.clock.advance(2)
+    heir.sweep()
+    slow = Hands(login, lease=1.0)
+    holdfast_db.clock.advance(2)
+    with ThreadPoolExecutor(1) as thread, psycopg.connect(holdfast_db.url) as sweeping:
+        sweeping.execute("select * from holdfast.sweep()")
+        asked = thread.submit(slow.claim_suspect, runs_on=True)
+        until(
+            "it waits for the sweep",
+            lambda: owner.execute(
+                "select pid from pg_stat_activity where wait_event_type = 'Lock' and query like '%%claim_suspect%%'"
+            ).fetchone(),
+        )
+        sweeping.commit()
+
+        with pytest.raises(psycopg.Error) as refused:
+            asked.result()
+
+    assert refused.value.sqlstate == "HF002"
+    assert owner.execute("select status::text from holdfast.job").fetchone() == ("RETRY",)
 
 
 def test_a_suspect_is_charged_for_the_death_of_a_worker_that_held_nothing_else(

@@ -3,6 +3,7 @@
 import time
 from typing import Any
 
+import psycopg
 import pytest
 
 from guarantees import shop as tasks
@@ -10,6 +11,8 @@ from guarantees.conftest import Stage
 from guarantees.waiting import until
 from guarantees.workers import WorkerProcess
 from holdfast import Holdfast
+
+WAITING_TO_BE_WRITTEN = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%%holdfast.settle%%'"
 
 
 @pytest.fixture
@@ -92,12 +95,13 @@ def test_a_thawed_zombie_works_on_under_a_new_name_and_is_woken_as_before(
     assert actor == stage.names(zombie)[1]
 
 
-def declare_dead(stage: Stage) -> None:
+def declare_dead(stage: Stage, which: str = "true") -> None:
     """Do what a sweep does with the silent, whether or not they have just been heard; their jobs return together, the oldest first in line."""
-    with (
-        stage.owner.transaction()
-    ):  # or the worker's own sweep takes some of them back, and the line is another
-        stage.rows("update holdfast.worker set died_at = holdfast.clock() where died_at is null returning id")
+    # At once, or the worker's own sweep takes some of them back, and the line is another.
+    with stage.owner.transaction():
+        stage.rows(
+            f"update holdfast.worker set died_at = holdfast.clock() where died_at is null and {which} returning id"
+        )
         stage.rows("select * from holdfast.sweep()")
 
 
@@ -121,6 +125,52 @@ def test_a_suspect_is_not_blamed_where_something_of_a_former_name_runs_on(
     row = stage.job(suspect.id)
     assert (row["status"], row["suspect"], row["crash_count"]) == ("RETRY", True, 0)
     stage.audit()
+
+
+def a_suspect_that_waits(stage: Stage) -> Any:
+    """Leave a job whose worker died with it, though nobody knows it yet."""
+    first = stage.worker(poll=0.5, lease=600.0)
+    suspect = tasks.hold.enqueue("s")
+    stage.until_started(suspect.id)
+    first.kill()
+    return suspect
+
+
+def crashes_charged(stage: Stage, suspect: Any, worker: WorkerProcess) -> int:
+    """Kill the worker that runs the suspect; answer how many crashes it is charged with."""
+    worker.kill()
+    declare_dead(stage)
+    stage.audit()
+    return int(stage.job(suspect.id)["crash_count"])
+
+
+def test_a_suspect_is_not_blamed_for_a_thread_whose_outcome_waits_to_be_written(
+    stage: Stage, shop: Holdfast
+) -> None:
+    suspect = a_suspect_that_waits(stage)
+    worker = stage.worker(poll=0.5)
+    thread = tasks.outlast.enqueue()
+    stage.until_started(thread.id)
+    with psycopg.connect(stage.database.owner_url) as other:
+        other.execute("select from holdfast.job where id = %s for update", (thread.id,))
+        until("its outcome waits to be written", lambda: stage.value(WAITING_TO_BE_WRITTEN))
+        declare_dead(stage, "lease > interval '1 minute'")
+        stage.until_started(suspect.id, attempt=2)
+    stage.until_status(thread.id, "FAILED")
+
+    assert crashes_charged(stage, suspect, worker) == 0
+
+
+def test_a_suspect_is_not_blamed_for_an_attempt_that_recorded_its_own_end_and_goes_on(
+    stage: Stage, shop: Holdfast
+) -> None:
+    suspect = a_suspect_that_waits(stage)
+    worker = stage.worker(poll=0.5)
+    stage.until_status(tasks.end_and_go_on.enqueue().id, "COMPLETED")
+    declare_dead(stage, "lease > interval '1 minute'")
+    stage.until_started(suspect.id, attempt=2)
+
+    assert crashes_charged(stage, suspect, worker) == 0
 
 
 def test_a_blocked_event_loop_is_not_a_dead_worker(stage: Stage, zombie: WorkerProcess) -> None:

@@ -141,7 +141,7 @@ class Attempt:
                 return await work
         except TimeoutError:
             self.context.stop()
-            self.runs_on = self._thread is not None and not self._thread.done()
+            self.runs_on = self.thread_goes_on
             raise
 
     async def _in_child(self, processes: Processes) -> Outcome:
@@ -152,6 +152,17 @@ class Attempt:
         )
         self.context.log_lines = cast("list[dict[str, Any]] | None", answer.pop("logs", None))
         return execute.outcome_in(answer)
+
+    @property
+    def thread_goes_on(self) -> bool:
+        """Whether a thread of it runs, which nobody can end."""
+        return self._thread is not None and not self._thread.done()
+
+    @property
+    def goes_on_unseen(self) -> bool:
+        """Whether something of it runs though its job is no longer its own in the books, or will not be when its outcome is written."""
+        is_out = self.lost or self.runs_on or self.context.recorded is not None
+        return is_out and (self.thread_goes_on or (self.runs_in is not None and not self.runs_in.done()))
 
     def when_stopped(self, then: Callable[[], None]) -> None:
         """Call back when nothing of the attempt runs any more; a thread goes on after we have turned away from it."""

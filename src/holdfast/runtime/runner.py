@@ -137,7 +137,7 @@ class Runner:
         attempt.lane.make_room()
         if attempt.runs_in is not None:
             self.ended[_end(attempt, settled)] += 1
-        if attempt.runs_on or (settled is not None and not settled.recorded):
+        if attempt.runs_on or attempt.thread_goes_on or (settled is not None and not settled.recorded):
             self._acknowledge(attempt)
         if settled is not None and not settled.recorded:
             events.warning("job:lease_lost", extra={**_facts(attempt.job), "status": settled.status})
@@ -153,7 +153,7 @@ class Runner:
     @property
     def runs_on(self) -> bool:
         """Whether something still runs here whose job is no longer ours; the books show nothing of it."""
-        return bool(self._turned_away_from) or any(one.lost for one in self.under_way())
+        return bool(self._turned_away_from) or any(one.goes_on_unseen for one in self._attempts)
 
     @property
     def held(self) -> int:

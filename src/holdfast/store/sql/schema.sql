@@ -1357,10 +1357,10 @@ CREATE FUNCTION holdfast.claim_suspect(p_worker uuid, p_claim_id uuid, p_queues 
     AS $$
 begin
   p_tasks := holdfast.open_tasks(p_tasks);
-  perform holdfast.act_as_worker(p_worker);
   update holdfast.worker w   -- before the job, as the sweeper locks them
      set runs_on = p_runs_on
    where w.id = p_worker and w.runs_on <> p_runs_on;
+  perform holdfast.act_as_worker(p_worker);   -- behind it: who waited there for a sweep may have died meanwhile
   with taken as materialized (
     select j.id
       from holdfast.job j

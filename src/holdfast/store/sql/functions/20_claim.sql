@@ -312,6 +312,8 @@ $$;
 
 -- A suspect is taken alone: of all jobs its worker holds, it is the only one that a crash can be blamed on. p_runs_on says that the worker's
 -- process runs something else besides, which no book tells: a thread that nobody can end, an attempt of a name that was declared dead.
+-- It once had a parameter less: beside that one, no call of either could be told from one of the other.
+drop function if exists holdfast.claim_suspect(uuid, uuid, text[], text[]);
 create or replace function holdfast.claim_suspect(
   p_worker uuid, p_claim_id uuid, p_queues text[], p_tasks text[], p_runs_on boolean default false)
 returns table (id uuid, task text, payload text, attempt int, claim_order timestamptz, retry_count smallint, max_retries smallint,
@@ -320,10 +322,10 @@ language plpgsql security definer set search_path = pg_catalog, holdfast, pg_tem
   set enable_seqscan = off set jit = off set enable_bitmapscan = off as $$
 begin
   p_tasks := holdfast.open_tasks(p_tasks);
-  perform holdfast.act_as_worker(p_worker);
   update holdfast.worker w   -- before the job, as the sweeper locks them
      set runs_on = p_runs_on
    where w.id = p_worker and w.runs_on <> p_runs_on;
+  perform holdfast.act_as_worker(p_worker);   -- behind it: who waited there for a sweep may have died meanwhile
   with taken as materialized (
     select j.id
       from holdfast.job j
