@@ -39,7 +39,7 @@ def folder() -> Path:
     return Path(os.environ["GUARANTEES_FOLDER"])
 
 
-def write(event: str, ctx: Context, **facts: Any) -> None:
+def write(event: str, ctx: Context | SyncContext, **facts: Any) -> None:
     """Append one line; the clock is the machine's, so that lines of several processes can be compared."""
     line = {
         "event": event,
