@@ -148,7 +148,7 @@ def is_amid_a_look(where: str, functions: Functions) -> bool:
     for frame in _FRAME.split(where):
         call = _CALL.match(frame)
         if call and call[1] not in functions.begin_anew:
-            return True
+            return True  # whether anybody names it or not: a trigger is named by no statement
         if called in functions.fire_after:
             ends = True  # it has all its rows
         elif not call:
