@@ -37,7 +37,7 @@ begin
   perform set_config('interleaving.logged', pg_current_wal_insert_lsn()::text, false);
 end $$;
 -- What this session has touched: in which tables it looked, in which it found rows and to which it wrote, how often; tables of which it may have locked rows;
--- keys that it has locked, and those that it sought; what its caller asked, and whether it is in a loop over what a query finds. The counts are the server's
+-- keys that it has locked, and those that it sought; what its caller asked, and the queries over whose rows it loops. The counts are the server's
 -- own, and count what was taken back as well; they begin somewhere, so the first account tells all of them, and from then on only those of tables can have
 -- changed that are locked in whatever way. Those of all their indexes: one that an insert has looked into is no longer locked.
 create function interleaving.touched(p_first boolean) returns text language plpgsql security definer as $$
@@ -67,7 +67,7 @@ begin
            'keys', array(select m.classid::bigint << 32 | m.objid::bigint from mine m where m.locktype = 'advisory' and m.objsubid = 1),
            'sought', string_to_array(coalesce(current_setting('interleaving.sought', true), ''), ' ')::bigint[],
            'asked', current_query(),
-           'loops', exists (select from pg_cursor() o where o.statement <> current_query()),
+           'loops', array(select o.statement from pg_cursor() o where o.statement <> current_query()),
            'took_back', coalesce(current_setting('interleaving.took_back', true), '') = 'yes')
     into v_told
     from counted c;

@@ -154,6 +154,8 @@ def test_rows_that_a_statement_found_before_a_stop_within_it_may_be_locked_after
 
     assert [step.tried for step in steps_between([began, within, ended], NOTHING)] == [{"job"}, {"job"}]
     assert [step.tried for step in steps_between([began, ended, ended], NOTHING)] == [{"job"}, set()]
+    looks = account(loops=["select from holdfast.job j"], **found)
+    assert [step.tried for step in steps_between([began, looks, ended], NOTHING)] == [{"job"}, set()]
 
 
 def account(**told: object) -> Touched:
@@ -165,7 +167,7 @@ def account(**told: object) -> Touched:
         "keys": [],
         "sought": [],
     }
-    rest = {"logged": False, "took_back": False, "loops": False, "asked": ""}
+    rest = {"logged": False, "took_back": False, "loops": [], "asked": ""}
     return Touched(json.dumps({**silent, **rest, **told}))
 
 

@@ -89,9 +89,9 @@ class Touched:
         self._keys: frozenset[int] = frozenset(account["keys"])
         self._sought: frozenset[int] = frozenset(account["sought"])
         self._took_back: bool = account["took_back"]
-        self.is_amid_a_look = account["loops"] or is_amid_a_look(
-            f"{where}\nSQL {account['asked']}", functions
-        )
+        under_way = f"{where}\nSQL {account['asked']}"
+        self.is_amid_a_look = bool(account["loops"]) or is_amid_a_look(under_way, functions)
+        self.is_amid_locking = self.is_amid_a_look and any(map(_LOCKS.search, [under_way, *account["loops"]]))
 
     def since(self, before: Self, looks_since: Self | None = None) -> Step:
         """Say what it did after an earlier account of the same transaction; what it looks at may have begun at one that is earlier still."""
@@ -128,16 +128,18 @@ def steps_between(accounts: Sequence[Touched], then: Step) -> list[Step]:
 
 
 def _with_beginnings(accounts: Sequence[Touched]) -> Iterator[tuple[Touched, Touched, Touched]]:
-    """Give every two that follow each other, with the last one before the statement began that is under way at the first of them."""
+    """Give every two that follow each other, with the last one before the statement began that may lock more after the first of them."""
     looks_since = accounts[0]
     for before, after in pairwise(accounts):
-        if not before.is_amid_a_look:
+        if not before.is_amid_locking:
             looks_since = before
         yield before, after, looks_since
 
 
 # What a statement names of the machine's. What a function in SQL names, the server does not show.
 _NAMED = re.compile(r"\bholdfast\.(\w+)|^(SQL function)", re.IGNORECASE)
+# What locks rows; a function in SQL may.
+_LOCKS = re.compile(r"\b(?:update|share|insert|delete|merge|SQL function)\b", re.IGNORECASE)
 _FRAME = re.compile(r"\n(?=PL/pgSQL |SQL )")
 _CALL = re.compile(r"PL/pgSQL function (?:holdfast\.)?(\w+)\(")
 
