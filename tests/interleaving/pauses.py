@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 import psycopg
 
+from interleaving.touches import Functions
+
 # Two-key advisory locks of this class are ours; the product's have one key.
 CLASS = 746_000_001
 # How a session that stops begins what it says.
@@ -29,21 +31,13 @@ union all
 select i.indexrelid, p.name, true
   from part p
   join pg_index i on i.indrelid = p.oid;
--- Functions of triggers all of which fire when the statement that fires them has come to its end.
-create view interleaving.fires_after as
-select p.proname::text as name
-  from pg_trigger t
-  join pg_proc p on p.oid = t.tgfoid
- where p.pronamespace = 'holdfast'::regnamespace
- group by p.proname
-having bool_and(t.tgtype & 66 = 0 and not t.tgdeferrable);   -- neither BEFORE nor INSTEAD OF
 -- From where on everything that the server logs may be of this session: what it writes, and every row that it locks, though not what it fails to lock.
 create function interleaving.logs_from_here() returns void language plpgsql as $$
 begin
   perform set_config('interleaving.logged', pg_current_wal_insert_lsn()::text, false);
 end $$;
 -- What this session has touched: in which tables it looked, in which it found rows and to which it wrote, how often; tables of which it may have locked rows;
--- keys that it has locked, and those that it sought; what its caller asked, and whether it is in a loop over what a query finds. The counts are the server's
+-- keys that it has locked, and those that it sought; what its caller asked, and the queries over whose rows it loops. The counts are the server's
 -- own, and count what was taken back as well; they begin somewhere, so the first account tells all of them, and from then on only those of tables can have
 -- changed that are locked in whatever way. Those of all their indexes: one that an insert has looked into is no longer locked.
 create function interleaving.touched(p_first boolean) returns text language plpgsql security definer as $$
@@ -73,7 +67,7 @@ begin
            'keys', array(select m.classid::bigint << 32 | m.objid::bigint from mine m where m.locktype = 'advisory' and m.objsubid = 1),
            'sought', string_to_array(coalesce(current_setting('interleaving.sought', true), ''), ' ')::bigint[],
            'asked', current_query(),
-           'loops', exists (select from pg_cursor() o where o.statement <> current_query()),
+           'loops', array(select o.statement from pg_cursor() o where o.statement <> current_query()),
            'took_back', coalesce(current_setting('interleaving.took_back', true), '') = 'yes')
     into v_told
     from counted c;
@@ -122,34 +116,83 @@ begin
 end $$;
 grant usage on schema interleaving to public;
 """
+# What no account of a step would show: what is done at a commit, and locks on rows that are not logged.
+_HIDDEN = """
+select format('constraint %I can be deferred: commits do its work', c.conname)
+  from pg_constraint c
+ where c.connamespace = 'holdfast'::regnamespace and c.condeferrable
+union all
+select format('table %I is not logged: nobody hears who locks its rows', c.relname)
+  from pg_class c
+ where c.relnamespace = 'holdfast'::regnamespace and c.relkind in ('r', 'p') and c.relpersistence <> 'p'
+"""
 _FUNCTIONS = """
 select p.prosrc, l.lanname = 'plpgsql' and p.provolatile = 'v' as stops, pg_get_functiondef(p.oid)
   from pg_proc p
   join pg_language l on l.oid = p.prolang
  where p.pronamespace = 'holdfast'::regnamespace and p.prokind in ('f', 'p')
 """
+# Functions of triggers all of which fire when the statement that fires them has come to its end.
+_FIRE_AFTER = """
+select p.proname
+  from pg_trigger t
+  join pg_proc p on p.oid = t.tgfoid
+ where p.pronamespace = 'holdfast'::regnamespace
+ group by p.proname
+having bool_and(t.tgtype & 66 = 0 and not t.tgdeferrable)   -- neither BEFORE nor INSTEAD OF
+"""
+# Functions none of whose statements see what their caller's statement sees, and that nobody can take for a table.
+_BEGIN_ANEW = """
+select p.proname
+  from pg_proc p
+  join pg_language l on l.oid = p.prolang
+ where p.pronamespace = 'holdfast'::regnamespace
+   and not exists (select from pg_class c where c.relnamespace = p.pronamespace and c.relname = p.proname)
+ group by p.proname
+having bool_and(l.lanname = 'plpgsql' and p.provolatile = 'v')
+"""
+_TEXTS = """
+select p.proname, p.prosrc
+  from pg_proc p
+  join pg_language l on l.oid = p.prolang
+ where p.pronamespace = 'holdfast'::regnamespace and l.lanname = 'plpgsql'
+"""
 # Of a function's text: comments and quoted things are passed over as one; words and everything else one by one.
 _TOKEN = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"[^\"]*\"|\w+|.", re.DOTALL)
 _KEY = re.compile(r"(?<![\w.])(pg_(?:try_)?advisory_xact_lock)(?=\s*\()", re.IGNORECASE)
-_SILENT_KEY = re.compile(r"(?<!interleaving\.)\bpg_\w*advisory\w*", re.IGNORECASE)
+_SILENT_KEY = re.compile(r"(?<!interleaving\.)\bpg_\w*advisory\w*(?=\s*\()", re.IGNORECASE)
 _TABLE = re.compile(r"\b(?:from|join|into|update)\s+(?:only\s+)?holdfast\.\w+(?!\w*\()", re.IGNORECASE)
+_CALLED = re.compile(r"\bholdfast\.(\w+)\s*\(", re.IGNORECASE)
 
 
 def put_pauses(connection: psycopg.Connection) -> int:
     """Write every function of the machine anew with pauses; says how many there are."""
+    assert not (hidden := connection.execute(_HIDDEN).fetchall()), hidden
     connection.execute(_MAKE)
     put = 0
     for body, stops, definition in connection.execute(_FUNCTIONS).fetchall():
-        changed = telling_keys(with_pauses(body) if stops else body)
-        if changed != body:
+        # A body in standard SQL has no text of its own: it stands in the definition alone.
+        changed = telling_keys(definition.replace(body, with_pauses(body)) if stops else definition)
+        if changed != definition:
             put += changed.count("interleaving.pause()")
-            connection.execute(definition.replace(body, changed).encode())
+            connection.execute(changed.encode())
     return put
 
 
-def telling_keys(body: str) -> str:
+def known_functions(connection: psycopg.Connection) -> Functions:
+    """Say of the machine's functions what tells whether a statement that stops within one goes on to look."""
+    fire_after, begin_anew = (
+        frozenset(name for (name,) in connection.execute(question)) for question in (_FIRE_AFTER, _BEGIN_ANEW)
+    )
+    calls: dict[str, list[frozenset[str]]] = {}
+    for name, body in connection.execute(_TEXTS):
+        calls.setdefault(name, []).extend(frozenset(_CALLED.findall(text)) for text, _ in _statements(body))
+    return Functions(fire_after, begin_anew, calls)
+
+
+def telling_keys(definition: str) -> str:
     """Have whatever locks an advisory key say so; a lock of another kind would be sought in silence."""
-    told = _KEY.sub(r"interleaving.\1", body)
+    told = _KEY.sub(r"interleaving.\1", definition)
     assert not (silent := _SILENT_KEY.search(told)), f"nobody hears of {silent[0]}"
     return told
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from interleaving.pauses import CLASS, STOPS
+from interleaving.pauses import CLASS, STOPS, known_functions
 from interleaving.touches import ANYTHING, NOTHING, Step, Touched, commit_of, steps_between
 
 PATIENCE = 20.0
@@ -55,8 +55,7 @@ class Session:
         self.connection.execute("set deadlock_timeout = '50ms'")
         self.connection.add_notice_handler(self._stop)
         self.pid = self.connection.info.backend_pid
-        told = self.connection.execute("select f.name from interleaving.fires_after f")
-        self._after_statements = frozenset(name for (name,) in told)
+        self._functions = known_functions(self.connection)
         self.gate: int | None = None  # at which it stands, or stood last
         self._threads, self._moved = threads, moved
         self._may_commit = Event()
@@ -129,7 +128,7 @@ class Session:
         if message.startswith(STOPS):
             gate, touched = message.removeprefix(STOPS).strip().split(" ", 1)
             self.gate = int(gate)
-            self._accounts.append(Touched(touched, said.context or "", self._after_statements))
+            self._accounts.append(Touched(touched, said.context or "", self._functions))
             self._is_at(Place.PAUSED)
 
     def _is_at(self, place: Place) -> None:

@@ -9,7 +9,16 @@ from itertools import product
 import pytest
 
 from interleaving.explore import Choice, Schedule, kinds, schedules
-from interleaving.touches import ANYTHING, NOTHING, Step, Touched, commit_of, is_amid_a_look, steps_between
+from interleaving.touches import (
+    ANYTHING,
+    NOTHING,
+    Functions,
+    Step,
+    Touched,
+    commit_of,
+    is_amid_a_look,
+    steps_between,
+)
 
 TABLES, KEYS = ("job", "slot"), (1, 2)
 
@@ -80,6 +89,10 @@ def test_what_a_statement_looks_at_after_a_stop_within_it_counts_from_its_beginn
     assert not steps_between([account(), between], ANYTHING)[0].unknown
 
 
+FUNCTIONS = Functions(
+    fire_after=frozenset({"record_moves"}),
+    begin_anew=frozenset({"wake", "let_go", "settle", "guard_move", "guard_note", "record_moves"}),
+)
 WITHIN = """PL/pgSQL function interleaving.pause() line 9 at RAISE
 SQL statement "SELECT interleaving.pause()"
 PL/pgSQL function holdfast.{inner}() line 8 at PERFORM
@@ -94,14 +107,55 @@ PL/pgSQL function holdfast.settle(uuid,jsonb) line 13 at SQL statement"""
         ("wake", "select holdfast.wake()", False),
         ("record_moves", "update holdfast.job j set queue = 'b'", False),
         ("guard_move", "update holdfast.job j set queue = 'b'", True),
+        ("wake", "select holdfast.wake() and holdfast.let_go()", False),
+        ("wake", "select holdfast.wake() and holdfast.is_paused()", True),
+        ("wake", "select holdfast.settle()", True),
+        ("guard_note", "insert into holdfast.note (n) select 1", True),
     ],
 )
-def test_a_stop_is_amid_a_statement_that_names_a_table_unless_it_has_all_its_rows(
+def test_a_stop_is_amid_a_statement_that_names_what_may_look_unless_it_has_all_its_rows(
     inner: str, statement: str, amid: bool
 ) -> None:
     where = WITHIN.format(inner=inner, statement=statement)
 
-    assert is_amid_a_look(where, {"record_moves"}) is amid
+    assert is_amid_a_look(where, FUNCTIONS) is amid
+
+
+@pytest.mark.parametrize(
+    ("calls", "amid"),
+    [
+        ([{"wake"}, {"is_paused"}], False),
+        ([{"wake", "let_go"}], False),
+        ([{"wake"}, {"wake", "is_paused"}], True),
+        ([{"is_paused"}], True),
+    ],
+    ids=["alone", "with what begins anew", "with what looks", "through another"],
+)
+def test_a_stop_is_amid_an_expression_that_is_not_shown_if_any_in_its_function_may_look(
+    calls: list[set[str]], amid: bool
+) -> None:
+    where = WITHIN.format(inner="wake", statement="…").replace('SQL statement "…"\n', "")
+    known = replace(FUNCTIONS, calls={"settle": [frozenset(each) for each in calls]})
+
+    assert is_amid_a_look(where, known) is amid
+
+
+def test_a_stop_is_amid_what_its_caller_sees_in_a_function_that_does_not_begin_anew() -> None:
+    where = WITHIN.format(inner="wake", statement="select holdfast.wake()")
+
+    assert not is_amid_a_look(where, FUNCTIONS)
+    assert is_amid_a_look(where, replace(FUNCTIONS, begin_anew=FUNCTIONS.begin_anew - {"settle"}))
+
+
+def test_rows_that_a_statement_found_before_a_stop_within_it_may_be_locked_after_it() -> None:
+    asked = "select holdfast.wake() from holdfast.job j for update"
+    found = {"found": {"job": 1}, "holds": ["job"]}
+    began, within, ended = account(found={"task": 1}), account(asked=asked, **found), account(**found)
+
+    assert [step.tried for step in steps_between([began, within, ended], NOTHING)] == [{"job"}, {"job"}]
+    assert [step.tried for step in steps_between([began, ended, ended], NOTHING)] == [{"job"}, set()]
+    looks = account(loops=["select from holdfast.job j"], **found)
+    assert [step.tried for step in steps_between([began, looks, ended], NOTHING)] == [{"job"}, set()]
 
 
 def account(**told: object) -> Touched:
@@ -113,7 +167,7 @@ def account(**told: object) -> Touched:
         "keys": [],
         "sought": [],
     }
-    rest = {"logged": False, "took_back": False, "loops": False, "asked": ""}
+    rest = {"logged": False, "took_back": False, "loops": [], "asked": ""}
     return Touched(json.dumps({**silent, **rest, **told}))
 
 

@@ -1,7 +1,7 @@
 """Every order of the statements of two operations ends as if one had come after the other. Here a sample; `scripts/interleavings --switches all` tries all."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,19 +12,20 @@ import pytest
 from conftest import WITHOUT
 from holdfast.testing import TestServer
 from interleaving.explore import Schedule, follow, kinds, sample, schedules
-from interleaving.meeting import PAIRS, Meeting, meetings
+from interleaving.meeting import PAIRS, Meeting, Search, meetings
 from interleaving.operations import OPERATIONS, Operation
-from interleaving.pauses import telling_keys, with_pauses
+from interleaving.pauses import put_pauses, telling_keys, with_pauses
 from interleaving.scenes import Scene, asked, failed, given_back, handed_over, pending, running
 from interleaving.stage import Stage, stage
 from sql.support import Machine
 
+MADE_UP = Path(__file__).with_name("made_up.sql")
 MUTANTS = Path(__file__).parent.parent / "guarantees" / "mutants"
 
 
 @pytest.fixture(scope="module")
 def led(holdfast_server: TestServer) -> Iterator[Stage]:
-    with stage(holdfast_server) as led:
+    with stage(holdfast_server, [MADE_UP.read_text("utf-8")]) as led:
         yield led
 
 
@@ -69,7 +70,7 @@ def test_one_order_of_each_kind_ends_in_every_way_that_any_order_does(led: Stage
 
     found = meeting.ends(kinds)
     tried = meeting.tried
-    all_there_are = meeting.ends(partial(schedules, most_switches=None))
+    all_there_are = meeting.ends(all_orders)
 
     assert found == all_there_are
     assert len(found) > 1
@@ -92,19 +93,58 @@ LOOKS = "select exists (select from holdfast.tenant t where t.weight = 2)"
 def test_a_session_tells_which_key_it_sought_in_vain_and_where_it_looked_and_found_nothing(
     led: Stage, first: str, second: str, ends: set[str]
 ) -> None:
+    found, tried = ends_of(led, first, second, kinds)
+    all_there_are, all_tried = ends_of(led, first, second, all_orders)
+
+    assert found == ends
+    assert tried < all_tried
+    assert all_there_are == ends
+
+
+WRITES_A = "select holdfast.made_up_write() is null"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("select holdfast.made_up_expression()", WRITES_A),
+        ("select holdfast.made_up_insert()", WRITES_A),
+        ("select holdfast.made_up_inlined()", WRITES_A),
+        ("select holdfast.made_up_stable()", WRITES_A),
+        ("select holdfast.made_up_lock()", "select holdfast.made_up_lock_and_write()"),
+    ],
+    ids=["expression", "insert", "inlined", "stable", "lock"],
+)
+def test_no_end_is_lost_by_what_a_statement_does_after_a_stop_within_it(
+    led: Stage, first: str, second: str
+) -> None:
+    found, _ = ends_of(led, first, second, kinds, tenants=("a", "b"))
+    all_there_are, _ = ends_of(led, first, second, all_orders, tenants=("a", "b"))
+
+    assert found == all_there_are
+    assert len(found) > 1
+
+
+def ends_of(
+    led: Stage, first: str, second: str, search: Search, tenants: Iterable[str] = ()
+) -> tuple[set[str], int]:
+    """Tell what both are answered in the orders that are searched, and how many were tried."""
     found: set[str] = set()
 
     def run(wanted: tuple[int, ...]) -> Schedule:
+        for name in tenants:
+            led.machine.run("insert into holdfast.tenant (name, weight) values (%s, 5)", name)
         made = follow(led.conductor, (asks(first), asks(second)), wanted)
-        found.add(" ".join(told.answer for told in led.conductor.told()))
+        found.add(" ".join(told.refusal or told.answer for told in led.conductor.told()))
         led.machine.run("delete from holdfast.tenant")
+        led.machine.run("delete from holdfast.queue q where q.name = 'made up'")
         return made
 
-    tried = list(kinds(run))
+    tried = sum(1 for _ in search(run))
+    return found, tried
 
-    assert found == ends
-    assert len(tried) < len(list(schedules(run, None)))
-    assert found == ends
+
+all_orders = partial(schedules, most_switches=None)
 
 
 def asks(question: str) -> Callable[[psycopg.Connection[Any]], str]:
@@ -186,3 +226,25 @@ def test_whatever_locks_a_key_says_so_and_no_lock_is_sought_in_silence() -> None
     for silent in ("pg_try_advisory_lock(1)", "pg_advisory_unlock(1)", "pg_catalog.pg_advisory_xact_lock(1)"):
         with pytest.raises(AssertionError, match="nobody hears"):
             telling_keys(f"perform {silent};")
+
+
+def test_a_function_in_standard_sql_that_locks_a_key_says_so(led: Stage) -> None:
+    definition = led.machine.value("select pg_get_functiondef('holdfast.made_up_key'::regproc)")
+
+    assert "interleaving.pg_try_advisory_xact_lock(" in definition
+
+
+@pytest.mark.parametrize(
+    ("table", "why"),
+    [
+        ("create table holdfast.made_up (n int unique deferrable)", "made_up_n_key can be deferred"),
+        ("create unlogged table holdfast.made_up (n int)", "made_up is not logged"),
+    ],
+    ids=["deferrable", "unlogged"],
+)
+def test_nobody_is_led_where_steps_could_not_tell_what_they_touch(led: Stage, table: str, why: str) -> None:
+    with led.machine.connection.transaction(force_rollback=True):
+        led.machine.run(table)
+
+        with pytest.raises(AssertionError, match=why):
+            put_pauses(led.machine.connection)
