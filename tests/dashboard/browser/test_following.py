@@ -107,6 +107,18 @@ def test_who_scrolled_up_is_not_pulled_away_and_follows_again_at_the_end(
         expect(page.locator("#follow")).to_have_attribute("aria-pressed", "true")
 
 
+def test_who_scrolls_up_before_the_first_frame_is_not_pulled_away(
+    chromium: Browser, place: Place, job: Talking
+) -> None:
+    with place.looking(chromium, "ben") as page:
+        page.add_init_script(
+            "addEventListener('DOMContentLoaded', () => { document.querySelector('.logs').scrollTop = 100 })"
+        )
+        opened(page, job)
+
+        expect(page.locator("#follow")).to_have_attribute("aria-pressed", "false")
+
+
 def test_following_is_switched_off_and_on(chromium: Browser, place: Place, job: Talking) -> None:
     with place.looking(chromium, "ben") as page:
         opened(page, job)

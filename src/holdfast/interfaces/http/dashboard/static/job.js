@@ -14,6 +14,7 @@ document.addEventListener("keydown", (event) => {
 });
 // -- the log of an attempt that runs: its end stays in sight while it is followed, and nowhere else is anybody pulled to -------
 let follows = !location.hash;
+let seenTo = 0;
 const followed = () => document.querySelector(".logs[data-runs]");
 const isAtEnd = (list) => list.scrollHeight - list.scrollTop - list.clientHeight < 4;
 function follow() {
@@ -21,7 +22,10 @@ function follow() {
   if (!list || !button) return;
   button.hidden = false;
   button.setAttribute("aria-pressed", String(follows));
-  if (follows) list.scrollTop = list.scrollHeight;
+  if (!follows) return;
+  list.scrollTop = list.scrollHeight;
+  // Told of at the next frame only: who scrolls up before it would seem to have come down from the top.
+  seenTo = list.scrollTop;
 }
 document.addEventListener("click", (event) => {
   if (!event.target.closest("#follow")) return;
@@ -29,7 +33,6 @@ document.addEventListener("click", (event) => {
   follow();
 });
 // Who scrolls up reads there; who comes back to the end follows again.
-let seenTo = 0;
 document.addEventListener("scroll", (event) => {
   const list = followed();
   if (event.target !== list) return;
