@@ -252,13 +252,18 @@ def test_a_suspect_is_not_charged_for_a_death_that_others_may_have_caused(
     assert owner.execute("select crash_count from holdfast.job where id = %s", (suspect,)).fetchone() == (0,)
 
 
+def leave_a_suspect(heir: Hands, login: psycopg.Connection[Any], database: ScratchDatabase) -> None:
+    """Leave one job, which waits alone because its worker died with it."""
+    heir.enqueue()
+    Hands(login, lease=1.0).claim()
+    database.clock.advance(2)
+    heir.sweep()
+
+
 def test_a_suspect_is_not_charged_for_what_may_have_run_on_beside_it(
     owner: psycopg.Connection[Any], heir: Hands, login: psycopg.Connection[Any], holdfast_db: ScratchDatabase
 ) -> None:
-    heir.enqueue()
-    Hands(login, lease=1.0).claim()
-    holdfast_db.clock.advance(2)
-    heir.sweep()
+    leave_a_suspect(heir, login, holdfast_db)
     counts = []
     for first, then in [(False, True), (True, True), (True, False)]:
         mortal = Hands(login, lease=1.0)
@@ -276,10 +281,7 @@ def test_a_suspect_is_not_charged_for_what_may_have_run_on_beside_it(
 def test_who_is_declared_dead_while_it_asks_for_a_suspect_gets_none(
     owner: psycopg.Connection[Any], heir: Hands, login: psycopg.Connection[Any], holdfast_db: ScratchDatabase
 ) -> None:
-    heir.enqueue()
-    Hands(login, lease=1.0).claim()
-    holdfast_db.clock.advance(2)
-    heir.sweep()
+    leave_a_suspect(heir, login, holdfast_db)
     slow = Hands(login, lease=1.0)
     holdfast_db.clock.advance(2)
     with ThreadPoolExecutor(1) as thread, psycopg.connect(holdfast_db.url) as sweeping:

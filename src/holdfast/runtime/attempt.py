@@ -166,7 +166,7 @@ class Attempt:
 
     def when_stopped(self, then: Callable[[], None]) -> None:
         """Call back when nothing of the attempt runs any more; a thread goes on after we have turned away from it."""
-        if self._thread is None or self._thread.done():
+        if self._thread is None or not self.thread_goes_on:
             then()
         else:
             loop = asyncio.get_running_loop()

@@ -98,7 +98,7 @@ def test_who_scrolled_up_is_not_pulled_away_and_follows_again_at_the_end(
         opened(page, job)
         while follows(page):  # a panel that comes within the same frame wins: then one scrolls again
             scrolled(page, "100")
-            page.wait_for_timeout(50)
+            page.evaluate("new Promise(requestAnimationFrame)")  # before which the page is told of it
 
         job.say("news")
         page.get_by_text("news", exact=True).wait_for(state="attached")
