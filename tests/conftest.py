@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from holdfast import Holdfast
+from holdfast.runtime.garbage import ALLOCATIONS
 from holdfast.store.databases import url_of
 from holdfast.testing import ScratchDatabase, TestServer, test_server
 from world import strikes
@@ -110,6 +111,7 @@ def pytest_collection_finish() -> None:
     """Leave ten thousand tests and all modules out of every search for garbage: none of them will ever be any."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(ALLOCATIONS, *gc.get_threshold()[1:])
 
 
 # -- no test is skipped silently -----------------------------------------------------------------------------------------

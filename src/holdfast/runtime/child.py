@@ -20,6 +20,8 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Protocol, TypeAlias, cast
 
+from holdfast.runtime.garbage import seldom
+
 JSON: TypeAlias = "dict[str, JSON] | list[JSON] | str | int | float | bool | None"
 
 LARGEST_MESSAGE = 8 * 1024 * 1024  # payload and result are 256 KiB at most; the rest is log lines
@@ -77,7 +79,8 @@ def _serve(line: "_Line") -> None:
     if welcome is None:
         return
     try:
-        app = _find_app(welcome)
+        with seldom():
+            app = _find_app(welcome)
     except BaseException as error:  # noqa: BLE001 - a script may even call sys.exit while it is imported
         line.answer(_problem(error))
         return

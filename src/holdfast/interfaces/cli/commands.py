@@ -12,6 +12,7 @@ from click.core import ParameterSource
 from holdfast.domain import errors
 from holdfast.domain.audit import AuditUnfinished
 from holdfast.interfaces.cli.invocation import Invocation
+from holdfast.runtime.garbage import seldom
 
 FAILURE = 1
 USAGE = 2
@@ -136,7 +137,10 @@ class Group(click.Group):
         if cmd_name not in self._lazy:
             return super().get_command(ctx, cmd_name)
         module, _, name = self._lazy[cmd_name][0].partition(":")
-        command: click.Command = getattr(importlib.import_module(f"holdfast.interfaces.cli.{module}"), name)
+        with seldom():
+            command: click.Command = getattr(
+                importlib.import_module(f"holdfast.interfaces.cli.{module}"), name
+            )
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from holdfast.domain.errors import Configuration
+from holdfast.runtime.garbage import seldom
 
 if TYPE_CHECKING:
     from holdfast.runtime.app import Holdfast
@@ -26,7 +27,8 @@ def _import(name: str) -> ModuleType:
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        return importlib.import_module(name)
+        with seldom():
+            return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
             raise Configuration(
