@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from holdfast.domain.errors import BadInput
 from holdfast.domain.schedule import Due, Missed, Timing, plan
+from world.often import LONG
 from world.often import times as times_of_a_test
 
 ZONES = ["Europe/Lisbon", "America/New_York", "Australia/Lord_Howe", "America/Sao_Paulo", "Asia/Kolkata"]
@@ -123,7 +124,7 @@ def windows(zone: str) -> Iterator[tuple[datetime, datetime]]:
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("line", LINES)
 def test_ten_years_of_clock_changes_agree_with_every_single_minute(line: str, zone: str) -> None:
-    for start, end in windows(zone):
+    for start, end in list(windows(zone))[:: 1 if LONG else 3]:
         assert times(line, zone, start, end) == oracle(line, zone, start, end), (line, zone, start)
 
 

@@ -16,6 +16,7 @@ from psycopg.types.json import Jsonb
 from guarantees.audit import broken_projections, broken_rules, left_at_rest
 from holdfast.testing import ScratchDatabase
 from sql.support import Machine, Row, machine_on
+from world.often import times
 
 TASKS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -396,7 +397,7 @@ def machine(holdfast_db: ScratchDatabase) -> Iterator[Machine]:
         yield machine
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(times(1, 20)))
 def test_whatever_is_combined_nothing_is_stranded_or_left_in_hand(machine: Machine, seed: int) -> None:
     story = Story(machine, seed)
     for number in range(500):

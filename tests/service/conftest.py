@@ -8,6 +8,7 @@ from typing import TypeAlias
 import httpx
 import psycopg
 import pytest
+import pytest_asyncio
 
 from holdfast import Holdfast
 from holdfast.domain.access import Scope
@@ -74,13 +75,13 @@ def house(holdfast_server: TestServer) -> Iterator[House]:
         app.close()
 
 
-@pytest.fixture(scope="module")
-def service(holdfast_server: TestServer) -> Iterator[Service]:
-    """Give a service of two tenants for a whole module."""
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def service(holdfast_server: TestServer) -> AsyncIterator[Service]:
+    """Give a service of two tenants for a whole module, whose tests share its loop and so its sessions."""
     with (
         holdfast_server.database() as database,
         psycopg.connect(database.owner_url, autocommit=True) as owner,
     ):
         service = Service(database, Machine(owner))
         yield service
-        service.app.close()
+        await service.app.aclose()

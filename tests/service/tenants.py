@@ -155,7 +155,6 @@ class Service:
         transport = httpx.ASGITransport(self._served)
         async with httpx.AsyncClient(transport=transport, base_url="http://test/api/v1") as client:
             yield client
-        await self.app.link.aclose()
 
 
 def everything_of_globex(machine: Machine) -> list[Any]:

@@ -17,6 +17,8 @@ from service.asking import problem
 from service.house import MANY, OWN_PAGE, settings
 from service.tenants import SECRET, Service, Strange, Things, everything_of_globex
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 _WRITTEN = {
     "action": "cancel",
     "number": "1",

@@ -22,6 +22,8 @@ from service.tenants import SECRET, Service, Strange, Things
 from service.threads import answering
 from sql.support import database_for
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 EVENTS = "/api/v1/events"
 # The same for everybody: nothing of any tenant stands in them.
 SAME_FOR_ALL = {
@@ -73,7 +75,7 @@ def paths_of(routes: list[BaseRoute], before: str = "") -> set[str]:
     return found
 
 
-def test_every_door_says_here_who_gets_through(open_service: Service) -> None:
+async def test_every_door_says_here_who_gets_through(open_service: Service) -> None:
     operations = {f"/api/v1{operation.path}" for operation in all_operations()}
     served = paths_of(asgi(open_service.app, list(PARTS)).routes)
 

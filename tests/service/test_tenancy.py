@@ -20,6 +20,8 @@ from service.asking import problem
 from service.tenants import KINDS, SECRET, Service, Strange, Things, everything_of_globex
 from sql.support import database_for
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 ALL = {operation.name: operation for operation in all_operations()}
 
 
@@ -166,7 +168,7 @@ async def call(client: httpx.AsyncClient, name: str, things: Things, key: str | 
     )
 
 
-def test_every_operation_says_here_how_it_is_called() -> None:
+async def test_every_operation_says_here_how_it_is_called() -> None:
     assert sorted(CASES) == sorted(ALL)
 
 
@@ -226,14 +228,13 @@ async def test_nobody_without_a_key_gets_an_answer(service: Service, name: str) 
 @pytest.mark.parametrize("name", sorted(CASES))
 async def test_each_scope_opens_the_operations_that_name_it(service: Service, name: str) -> None:
     operation = ALL[name]
-    for scope in Scope:
-        async with service.client() as client:
+    async with service.client() as client:
+        for scope in Scope:
             answer = await call(client, name, service.things("acme"), service.key(None, scope))
-
-        if scope in {operation.scope, Scope.ADMIN}:
-            assert answer.status_code == operation.status, (scope, answer.text)
-        else:
-            assert problem(answer) == (403, "forbidden"), scope
+            if scope in {operation.scope, Scope.ADMIN}:
+                assert answer.status_code == operation.status, (scope, answer.text)
+            else:
+                assert problem(answer) == (403, "forbidden"), scope
 
 
 async def test_no_body_speaks_for_another_tenant(service: Service) -> None:
