@@ -44,6 +44,10 @@ def _claim(machine: Machine, facts: Facts) -> object:
     return len(machine.claim(facts.other, tasks=TASKS))
 
 
+def _claim_suspect(machine: Machine, facts: Facts) -> object:
+    return len(machine.claim_suspect(facts.other, tasks=TASKS))
+
+
 def _beat(machine: Machine, facts: Facts) -> object:
     mine = facts.claimed or {}
     return machine.one(
@@ -119,6 +123,7 @@ _NOT_MINE, _GONE = "HF011", "HF009"
 
 OPERATIONS = (
     Operation("claim", _claim, comes_again=True),
+    Operation("suspect", _claim_suspect, comes_again=True),
     Operation("heartbeat", _beat, counted="'lost': 0", needs_attempt=True),
     Operation("step", _step, frozenset({_NOT_MINE}), counted="save_step", needs_attempt=True),
     Operation("finish", _finish, counted="[]", needs_attempt=True),

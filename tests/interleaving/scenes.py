@@ -52,6 +52,13 @@ def running(machine: Machine) -> Facts:
     return _silent(machine, _claimed(machine, _born(machine, "plain")))
 
 
+def suspected(machine: Machine) -> Facts:
+    """A job in line whose worker died with it, and still believes in its attempt."""
+    facts = _silent(machine, _claimed(machine, _born(machine, "plain")))
+    machine.sweep()
+    return replace(facts, stale=True)
+
+
 def retried(machine: Machine) -> Facts:
     """A second attempt, which is the last, after the first one's worker died; that worker still believes in it."""
     facts = _silent(machine, _claimed(machine, _born(machine, "plain")))
@@ -122,7 +129,7 @@ def undone(machine: Machine) -> Facts:
 
 
 SCENES: tuple[Scene, ...] = (
-    pending, running, retried, given_back, asked, asked_late, handed_over, failed, limited, followed, undone,
+    pending, running, suspected, retried, given_back, asked, asked_late, handed_over, failed, limited, followed, undone,
 )  # fmt: skip
 
 

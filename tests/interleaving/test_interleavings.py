@@ -15,7 +15,7 @@ from interleaving.explore import Schedule, follow, kinds, sample, schedules
 from interleaving.meeting import PAIRS, Meeting, Search, meetings
 from interleaving.operations import OPERATIONS, Operation
 from interleaving.pauses import put_pauses, telling_keys, with_pauses
-from interleaving.scenes import Scene, asked, failed, given_back, handed_over, pending, running
+from interleaving.scenes import Scene, asked, failed, given_back, handed_over, pending, running, suspected
 from interleaving.stage import Stage, stage
 from sql.support import Machine
 
@@ -161,6 +161,7 @@ SABOTAGE: dict[str, tuple[Scene, str, str]] = {
     "settle_without_fence.sql": (given_back, "fail", "heartbeat"),
     "retry_without_lock_and_index.sql": (failed, "retry", "retry"),
     "claim_without_lock_and_predicate.sql": (pending, "claim", "claim"),
+    "suspect_claimed_twice.sql": (suspected, "suspect", "suspect"),
     "callback_without_lock.sql": (handed_over, "cancel", "callback"),
     "run_checked_without_lock.sql": (handed_over, "sweep", "callback"),
 }
