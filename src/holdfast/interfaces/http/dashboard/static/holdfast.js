@@ -140,13 +140,25 @@ if (live && window.htmx) {
   setInterval(poll, pollEvery);
   for (const name of ["toggle", "close", "change", "selectionchange", "visibilitychange"]) document.addEventListener(name, () => setTimeout(catchUp), true);
 }
-document.addEventListener("htmx:before:request", (event) => {
-  const panel = event.detail?.ctx?.sourceElement;
-  if (!panel?.matches?.(".panel, .badge")) return;
-  if (!isBusy()) return panel.setAttribute("aria-busy", "true");
+function putOff(event, panel) {
   event.preventDefault();
   stale.add(panel.id);
   showLive();
+}
+const panelOf = (event) => {
+  const source = event.detail?.ctx?.sourceElement;
+  return source?.matches?.(".panel, .badge") ? source : null;
+};
+document.addEventListener("htmx:before:request", (event) => {
+  const panel = panelOf(event);
+  if (!panel) return;
+  if (isBusy()) putOff(event, panel);
+  else panel.setAttribute("aria-busy", "true");
+});
+// Somebody may have begun after the panel was asked for: what comes then is as stale as what is not asked for.
+document.addEventListener("htmx:before:swap", (event) => {
+  const panel = panelOf(event);
+  if (panel && isBusy()) putOff(event, panel);
 });
 document.addEventListener("htmx:finally:request", (event) => event.detail?.ctx?.sourceElement?.removeAttribute?.("aria-busy"));
 document.addEventListener("htmx:after:swap", tellTimes);
