@@ -38,6 +38,7 @@ class _Server(uvicorn.Server):
                 listener.close()
             for connection in list(self.server_state.connections):
                 connection.shutdown()
+            await asyncio.sleep(0)  # what was closed is gone with the loop's next round
             await self.lifespan.shutdown()
 
     def stop(self) -> None:

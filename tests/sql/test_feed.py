@@ -217,6 +217,18 @@ def test_events_are_kept_for_thirty_days_and_their_ids_never_come_again(
     assert [row["id"] for row in feed(lasting, "subject:s", 9)] == [10]
 
 
+def test_what_is_kept_for_longer_than_there_is_a_calendar_is_kept(lasting: Machine) -> None:
+    lasting.job_in(Status.COMPLETED, subject="s")
+    project_all(lasting)
+    lasting.run(
+        "update holdfast.projection set feed_kept = '178000000 years', statistics_kept = '178000000 years'"
+    )
+
+    forget(lasting)
+
+    assert len(feed(lasting, "subject:s")) == 3
+
+
 def test_a_channel_that_somebody_reads_is_not_forgotten(
     lasting: Machine, holdfast_db: ScratchDatabase
 ) -> None:

@@ -204,7 +204,9 @@ def test_under_a_prefix_every_link_form_and_stream_stays_within_it(chromium: Bro
         return Response(status_code=404)
 
     routes = [Mount("/ops/jobs", inner), Route("/{path:path}", missed, methods=["GET", "POST"])]
-    with served(Starlette(routes=routes)) as address:
+    # Nobody runs the lifespan of what is mounted; without it the sessions of the server's loop would never be closed.
+    host = Starlette(routes=routes, lifespan=lambda _host: inner.router.lifespan_context(inner))
+    with served(host) as address:
         window = Window(chromium, base_url=address)
         page = window.page
         page.goto(f"{address}/ops/jobs/")

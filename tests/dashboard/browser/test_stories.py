@@ -3,13 +3,15 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Response, Route, expect
 
 from dashboard.browser.scene import Place, bank_answers, open_place, shop
 from guarantees import shop as held
 from guarantees.conftest import Stage
+from guarantees.waiting import until
 from guarantees.workers import Launcher
 from holdfast.domain.states import Status
 from holdfast.testing import TestServer
@@ -32,6 +34,11 @@ def in_form(page: Page, button: str, **fields: str) -> None:
     for label, text in fields.items():
         form.get_by_label(re.compile(label.replace("_", " "), re.IGNORECASE)).fill(text)
     form.get_by_role("button", name=button, exact=True).click()
+
+
+def seen(page: Page, what: list[Any]) -> bool:
+    page.evaluate("0")  # what happens in the browser is heard only while something is asked of it
+    return bool(what)
 
 
 def test_a_failed_job_is_found_by_its_order_number_understood_and_run_again(
@@ -122,6 +129,34 @@ def test_of_two_who_decide_at_once_the_second_learns_who_was_first(chromium: Bro
         in_form(page, "Deny", why_not="too much")
         expect(page.locator(".verdict")).to_contain_text("Already approved by ann")
         expect(page.get_by_role("status").first).to_contain_text("ann")
+
+
+def test_a_form_stays_that_was_opened_while_a_page_without_it_was_on_the_way(
+    chromium: Browser, place: Place
+) -> None:
+    job = place.app.tasks["refund"].enqueue(10, 902)
+    place.drain()
+    approval = place.machine.value("select approval_id from holdfast.job where id = %s", job.id)
+    on_the_way: list[Route] = []
+    come: list[Response] = []
+
+    with place.looking(chromium, "cleo") as page:
+        page.route(re.compile("panel=approval_card"), lambda route: on_the_way.append(route))  # noqa: PLW0108 - Playwright marks it
+        page.goto(f"/approvals/{approval}")
+        page.locator("#live[data-state=live]").wait_for()
+        place.machine.run("select holdfast.decide(%s, 'ann', 'approve', null, null, null)", approval)
+        until("the card is asked for", lambda: seen(page, on_the_way))
+        page.locator(".decide summary", has_text="Deny").click()
+        page.on(
+            "response", lambda answer: come.append(answer) if "panel=approval_card" in answer.url else None
+        )
+        while on_the_way:
+            on_the_way.pop().continue_()
+        until("the card has come", lambda: seen(page, come))
+        expect(page.locator("#live")).to_have_attribute("data-state", "updates wait")
+        page.unroute_all()
+        in_form(page, "Deny", why_not="too much")
+        expect(page.locator(".verdict")).to_contain_text("Already approved by ann")
 
 
 def test_a_queue_is_paused_and_resumed(chromium: Browser, place: Place) -> None:
