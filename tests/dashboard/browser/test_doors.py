@@ -1,7 +1,8 @@
 """What other sites, other people and old cookies get from the dashboard in a real browser: nothing."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -203,10 +204,13 @@ def test_under_a_prefix_every_link_form_and_stream_stays_within_it(chromium: Bro
         outside.append(request.url.path)
         return Response(status_code=404)
 
+    @asynccontextmanager
+    async def closing(_host: Starlette) -> AsyncIterator[None]:
+        yield
+        await place.app.aclose()  # nobody runs the lifespan of what is mounted
+
     routes = [Mount("/ops/jobs", inner), Route("/{path:path}", missed, methods=["GET", "POST"])]
-    # Nobody runs the lifespan of what is mounted; without it the sessions of the server's loop would never be closed.
-    host = Starlette(routes=routes, lifespan=lambda _host: inner.router.lifespan_context(inner))
-    with served(host) as address:
+    with served(Starlette(routes=routes, lifespan=closing)) as address:
         window = Window(chromium, base_url=address)
         page = window.page
         page.goto(f"{address}/ops/jobs/")
