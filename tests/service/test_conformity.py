@@ -24,7 +24,7 @@ from service.house import HASHED
 from world.often import times
 
 NAMES = [f"{operation.method} {operation.path}" for operation in all_operations()]
-EXAMPLES = times(6, 50_000 // len(NAMES))
+EXAMPLES = times(4, 50_000 // len(NAMES))
 
 
 class Target(NamedTuple):
@@ -142,7 +142,7 @@ def test_operations_one_after_another_do_what_their_descriptions_say(target: Tar
     run_state_machine_as_test(
         Story,
         settings=settings(
-            max_examples=times(6, 1_000 // len(GROUPS)), stateful_step_count=6, database=None, suppress_health_check=list(HealthCheck),
+            max_examples=times(4, 1_000 // len(GROUPS)), stateful_step_count=6, database=None, suppress_health_check=list(HealthCheck),
         ),
     )  # fmt: skip
 
