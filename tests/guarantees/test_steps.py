@@ -15,7 +15,7 @@ from world.often import points
 POINTS = [
     *points([f"claimed:{n}" for n in (1, 2, 3)], step=2),
     *(f"step_ran:{n}" for n in (1, 2)),
-    *points([f"step_saved:{n}" for n in (1, 2, 3, 4, 5, 6)], step=2),
+    *points([f"step_saved:{n}" for n in (1, 2, 3, 4, 5, 6)], step=3),
     *points([f"put_aside:{n}" for n in (1, 2)], step=2),
     "ran:1",
     "finished:1",

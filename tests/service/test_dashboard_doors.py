@@ -51,7 +51,6 @@ async def coming(service: Service, key: str | None) -> AsyncIterator[httpx.Async
         transport=transport, base_url="https://jobs.test", headers=headers
     ) as client:
         yield client
-    await service.app.link.aclose()
 
 
 async def ask(service: Service, method: str, path: str, key: str | None, **more: Any) -> httpx.Response:

@@ -14,5 +14,5 @@ def times(short: int, long: int) -> int:
 
 
 def points(often: Sequence[str], *, step: int) -> list[str]:
-    """Say where a worker is killed: everywhere, or with every run of the tests at every so manieth of these places."""
-    return [*often] if LONG else [*often[::step]]
+    """Say where a worker is killed: everywhere, or with every run of the tests at every so manieth of these places and the last."""
+    return [*often] if LONG else [*dict.fromkeys([*often[::step], often[-1]])]

@@ -23,8 +23,9 @@ from world.often import LONG
 
 TABS = ("timeline", "steps", "attempts", "payload", "graph", "audit")
 COLUMNS = "state,id,label,tenant,queue,now,subject,key,tags,requested_by,payload.a,meta.a"
-# One of each try, out of ever another place; with every run of the tests half as many.
-EVERY = len(TRIES) + 1 if LONG else 2 * len(TRIES) + 1
+# Ever another try out of ever another place; with every run of the tests half as many as in the long mode.
+SOME = STRINGS[:: len(TRIES) + 1 if LONG else 2 * len(TRIES) + 1]
+FEW = STRINGS[:: 2 * len(TRIES) + 3 if LONG else 4 * len(TRIES) + 3]
 
 
 @pytest.fixture(scope="module")
@@ -129,8 +130,8 @@ def test_pages_about_many_show_names_as_they_are(
 
 
 def test_the_pages_of_a_job_show_its_text_as_it_is(page: Page, taken: list[str], jobs: list[UUID]) -> None:
-    some = [*zip(STRINGS, jobs, strict=True)][::EVERY]
-    for number, (text, job) in enumerate(some):
+    made = dict(zip(STRINGS, jobs, strict=True))
+    for number, (text, job) in enumerate((text, made[text]) for text in SOME):
         looked_at(page, taken, f"/jobs/{job}?tab={TABS[number % len(TABS)]}")
         expect(page.locator(".job-title")).to_have_text(text)
         expect(page.locator(".job-why")).to_contain_text(text)
@@ -139,7 +140,7 @@ def test_the_pages_of_a_job_show_its_text_as_it_is(page: Page, taken: list[str],
 def test_pages_about_one_show_its_name_as_it_is(page: Page, taken: list[str], jobs: list[UUID]) -> None:
     assert jobs
 
-    for text in STRINGS[:: 2 * EVERY]:
+    for text in FEW:
         for kind in ("queues", "usage"):
             looked_at(page, taken, f"/{kind}/{quote(text, safe='')}")
             expect(page.locator("h1")).to_have_text(text)
@@ -176,7 +177,7 @@ def test_a_question_is_asked_as_it_is(place: Place, page: Page, taken: list[str]
 
 
 def test_what_is_searched_for_is_repeated_as_it_is(page: Page, taken: list[str]) -> None:
-    for text in STRINGS[:: 2 * EVERY]:
+    for text in FEW:
         looked_at(
             page,
             taken,

@@ -153,6 +153,8 @@ def test_a_form_stays_that_was_opened_while_a_page_without_it_was_on_the_way(
         while on_the_way:
             on_the_way.pop().continue_()
         until("the card has come", lambda: seen(page, come))
+        come[0].finished()
+        expect(page.locator("#approval-card[aria-busy]")).to_have_count(0)
         expect(page.locator("#live")).to_have_attribute("data-state", "updates wait")
         page.unroute_all()
         in_form(page, "Deny", why_not="too much")

@@ -3290,9 +3290,13 @@ begin
   if not found then
     return 0;
   end if;
-  -- Before the beginning of the calendar there is no time to compare with: all upkeep would end with an error.
-  v_cursor.feed_kept := least(v_cursor.feed_kept, interval '6000 years');
-  v_cursor.statistics_kept := least(v_cursor.statistics_kept, interval '6000 years');
+  -- For longer than there is a calendar nothing can be kept, and all upkeep would end with an error. What makes no sense forgets nothing.
+  if v_cursor.feed_kept not between interval '0' and interval '6000 years' then
+    v_cursor.feed_kept := interval '6000 years';
+  end if;
+  if v_cursor.statistics_kept not between interval '0' and interval '6000 years' then
+    v_cursor.statistics_kept := interval '6000 years';
+  end if;
   perform set_config('holdfast.retention', pg_current_xact_id()::text, true);
   delete from holdfast.feed f
    where f.ctid = any (array(select o.ctid from holdfast.feed o where o.at < v_now - v_cursor.feed_kept limit p_limit));

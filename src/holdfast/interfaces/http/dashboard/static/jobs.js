@@ -54,7 +54,10 @@ document.addEventListener("click", (event) => {
 });
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || event.target.closest("input[type=search], details[open]")) return;
-  for (const each of picks()) each.checked = false;
+  for (const each of picks().filter((box) => box.checked)) {
+    each.checked = false;
+    each.dispatchEvent(new Event("change", { bubbles: true })); // what has waited for it comes now
+  }
   tellChosen();
 });
 document.addEventListener("holdfast:swapped", tellChosen);
