@@ -54,18 +54,17 @@ def running(machine: Machine) -> Facts:
 
 def suspected(machine: Machine) -> Facts:
     """A job in line whose worker died with it, and still believes in its attempt."""
-    facts = _silent(machine, _claimed(machine, _born(machine, "plain")))
+    facts = running(machine)
     machine.sweep()
     return replace(facts, stale=True)
 
 
 def retried(machine: Machine) -> Facts:
     """A second attempt, which is the last, after the first one's worker died; that worker still believes in it."""
-    facts = _silent(machine, _claimed(machine, _born(machine, "plain")))
-    machine.sweep()
+    facts = suspected(machine)
     machine.run("update holdfast.job set suspect = false where id = %s", facts.job_id)
     _claimed(machine, facts, worker=machine.worker("again"))
-    return replace(facts, stale=True)
+    return facts
 
 
 def given_back(machine: Machine) -> Facts:
