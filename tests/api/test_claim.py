@@ -8,7 +8,8 @@ import pytest
 from guarantees.waiting import until
 from holdfast import BadInput, Holdfast, LeaseLost, Status
 from holdfast.runtime.registry import AnyTask
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
+from world.draining import drain
 
 
 def shop(app: Holdfast) -> AnyTask:

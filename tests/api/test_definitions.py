@@ -10,7 +10,8 @@ import psycopg
 import pytest
 
 from holdfast import BadInput, Configuration, Context, Handle, Holdfast, Status
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
+from world.draining import drain
 
 if TYPE_CHECKING:
     from holdfast import Context as Renamed

@@ -11,7 +11,8 @@ import pytest
 from guarantees.waiting import until
 from holdfast import BadInput, Configuration, FeedEvent, Holdfast, QuotaReached
 from holdfast.store.project import project, set_quota, standings, statistics, throughput, usage
-from holdfast.testing import ScratchDatabase, adrain, drain
+from holdfast.testing import ScratchDatabase
+from world.draining import adrain, drain
 
 
 def project_all(app: Holdfast) -> None:

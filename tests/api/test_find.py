@@ -4,7 +4,7 @@ import pytest
 
 from holdfast import BadInput, Fail, Holdfast, Status
 from holdfast.runtime.registry import AnyTask
-from holdfast.testing import drain
+from world.draining import drain
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ import pytest
 from pydantic import BaseModel
 
 from holdfast import Fail, Holdfast, JobFailed, JobNotFound, Status, WaitTimedOut
-from holdfast.testing import ScratchDatabase, adrain, drain
+from holdfast.testing import ScratchDatabase
+from world.draining import adrain, drain
 
 
 class Invoice(BaseModel):

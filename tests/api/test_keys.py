@@ -10,7 +10,8 @@ from api.doors import job_ids
 from holdfast import DuplicateKey, Fail, Holdfast, Status
 from holdfast.domain.task import KeyScope
 from holdfast.runtime.registry import AnyTask
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
+from world.draining import drain
 
 
 @pytest.fixture

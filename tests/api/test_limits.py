@@ -10,7 +10,8 @@ import pytest
 from guarantees.waiting import until
 from holdfast import BadInput, Configuration, Holdfast, LimitReached, Status
 from holdfast.runtime.worker import Worker
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
+from world.draining import drain
 
 
 def test_a_worker_runs_no_more_jobs_of_a_key_at_once_than_its_limit(app: Holdfast) -> None:

@@ -8,7 +8,8 @@ import pytest
 from holdfast import Holdfast, Status
 from holdfast.runtime.registry import AnyTask
 from holdfast.server import Verdict, examine
-from holdfast.testing import ScratchDatabase, adrain, drain
+from holdfast.testing import ScratchDatabase
+from world.draining import adrain, drain
 
 
 @pytest.fixture

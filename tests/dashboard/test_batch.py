@@ -12,10 +12,10 @@ from dashboard.conftest import Looking
 from holdfast import Holdfast
 from holdfast.domain.access import Role
 from holdfast.domain.states import Status
-from holdfast.testing import adrain
 from service.asking import leave_failed
 from sql.support import Machine
 from sql.test_project import project_all
+from world.draining import adrain
 
 NEW = "/operations/new"
 

@@ -15,10 +15,11 @@ from holdfast import Context, Fail, Holdfast, chain
 from holdfast.domain.access import Principal, Role
 from holdfast.domain.states import Status
 from holdfast.interfaces.http.asgi import asgi
-from holdfast.testing import ScratchDatabase, adrain, drain
+from holdfast.testing import ScratchDatabase
 from service.house import MANY, OWN_PAGE, settings
 from sql.support import Machine
 from sql.test_project import project_all
+from world.draining import adrain, drain
 
 TABS = ("timeline", "steps", "attempts", "payload", "graph", "audit")
 BIG = 12345678901234567890123

@@ -15,8 +15,9 @@ from holdfast import Holdfast, Status
 from holdfast.domain.callback import Token
 from holdfast.domain.signature import sign
 from holdfast.store.dispatch import HandOver, hand_over
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
 from sql.support import Machine
+from world.draining import drain
 
 if TYPE_CHECKING:
     import psycopg

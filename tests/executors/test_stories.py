@@ -10,7 +10,8 @@ from executors.stage import Stage
 from guarantees.waiting import until
 from holdfast import BadInput, Context, Holdfast, JobFailed, Status, SyncContext
 from holdfast.domain.callback import Token
-from holdfast.testing import crash_at, drain
+from holdfast.testing import crash_at
+from world.draining import drain
 
 
 def declare(app: Holdfast, **settings: object) -> None:

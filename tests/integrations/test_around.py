@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from holdfast import Configuration, Holdfast, Status
-from holdfast.testing import TestServer, drain
+from holdfast.testing import TestServer
 from integrations import watched
+from world.draining import drain
 
 ENDS: list[tuple[Any, list[str]]] = [
     (watched.fails, ["LookupError"]),

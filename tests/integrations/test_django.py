@@ -12,7 +12,8 @@ from django.core.management import CommandError, call_command
 
 from api.doors import job_ids, pointed
 from holdfast import BadInput, Holdfast, Status
-from holdfast.testing import ScratchDatabase, TestServer, drain
+from holdfast.testing import ScratchDatabase, TestServer
+from world.draining import drain
 from world.hosts import set_up_django
 
 

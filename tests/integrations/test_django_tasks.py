@@ -10,8 +10,9 @@ from asgiref.sync import async_to_sync
 
 from api.doors import job_ids
 from holdfast import Holdfast, Retry
-from holdfast.testing import ScratchDatabase, TestServer, drain
+from holdfast.testing import ScratchDatabase, TestServer
 from integrations.conftest import shop_on
+from world.draining import drain
 from world.hosts import set_up_django
 
 set_up_django()

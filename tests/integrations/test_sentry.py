@@ -15,7 +15,7 @@ from sentry_sdk.transport import Transport
 
 from holdfast import Cancel, Context, Fail, Holdfast, Retry, SyncContext
 from holdfast.contrib.sentry import report_failures
-from holdfast.testing import drain
+from world.draining import drain
 
 
 class InMemory(Transport):

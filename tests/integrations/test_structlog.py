@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 
 from holdfast import Holdfast
 from holdfast.contrib.structlog import bind_jobs
-from holdfast.testing import drain
+from world.draining import drain
 
 
 @pytest.mark.parametrize("tenant", ["acme", None])

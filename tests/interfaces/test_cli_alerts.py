@@ -8,9 +8,10 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
 from interfaces import alert_app
 from interfaces.calling import Cli
+from world.draining import drain
 from world.receivers import Endpoint, http_endpoint
 
 APP = "interfaces.alert_app:app"

@@ -4,10 +4,11 @@ from uuid import uuid4
 import pytest
 
 from holdfast import Context, Holdfast
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
 from interfaces.calling import Cli
 from interfaces.shop_app import app as shop
 from interfaces.shop_app import refund
+from world.draining import drain
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
 from interfaces.calling import APP, Cli
 from interfaces.shop_app import app as shop
+from world.draining import drain
 
 
 def register(database: ScratchDatabase) -> None:

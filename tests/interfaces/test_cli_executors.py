@@ -8,9 +8,10 @@ import pytest
 
 from guarantees.waiting import until
 from holdfast.domain.signature import executor_secret
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
 from interfaces.calling import HOLDFAST, TESTS, Cli
 from interfaces.executor_app import app
+from world.draining import drain
 
 APP = "interfaces.executor_app:app"
 MASTER = "a master key of more than thirty-two bytes"

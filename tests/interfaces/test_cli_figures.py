@@ -2,9 +2,10 @@ import csv
 import io
 import json
 
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
 from interfaces.calling import Cli
 from interfaces.shop_app import app as shop
+from world.draining import drain
 
 
 def work(database: ScratchDatabase) -> None:

@@ -1,6 +1,7 @@
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
 from interfaces.calling import Cli
 from interfaces.shop_app import app as shop
+from world.draining import drain
 
 
 def test_a_task_is_paused_and_resumed(cli: Cli) -> None:

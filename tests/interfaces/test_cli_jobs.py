@@ -11,11 +11,12 @@ import pytest
 from holdfast import Holdfast
 from holdfast.domain.search import parse
 from holdfast.store.search import find_jobs
-from holdfast.testing import ScratchDatabase, TestServer, drain
+from holdfast.testing import ScratchDatabase, TestServer
 from interfaces.calling import APP, Cli
 from interfaces.shop_app import app as shop
 from sql.support import Machine, machine_on
 from sql.test_project import project_all
+from world.draining import drain
 
 
 def run(database: ScratchDatabase) -> None:

@@ -1,9 +1,10 @@
 import psycopg
 
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
 from interfaces.calling import Cli
 from interfaces.shop_app import app as shop
 from sql.support import Machine
+from world.draining import drain
 
 
 def test_declared_but_empty_queues_are_listed(cli: Cli, holdfast_db: ScratchDatabase) -> None:

@@ -4,9 +4,10 @@ from datetime import datetime, timedelta
 import pytest
 
 from holdfast import Holdfast
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
 from interfaces.calling import Cli
 from interfaces.shop_app import app as shop
+from world.draining import drain
 
 
 @pytest.fixture

@@ -8,9 +8,10 @@ from holdfast import Holdfast
 from holdfast.server import Verdict, examine
 from holdfast.store.call import perform_sync
 from holdfast.store.claim import claim, register_worker
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
 from interfaces.calling import Cli
 from interfaces.shop_app import app as shop
+from world.draining import drain
 
 
 def join(

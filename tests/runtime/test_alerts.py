@@ -28,9 +28,10 @@ from holdfast import (
     Status,
 )
 from holdfast.runtime.identity import slots_of
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
 from sql.asking import asked
 from sql.support import Machine
+from world.draining import drain
 from world.receivers import Endpoint, Mailbox, free_port, http_endpoint, mail_server
 
 SECRET = "whsec_" + base64.b64encode(b"0123456789abcdef0123456789abcdef").decode()

@@ -22,7 +22,8 @@ from holdfast import (
 from holdfast.store.connection import Database
 from holdfast.store.databases import url_of
 from holdfast.store.inspect import find_job
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
+from world.draining import drain
 
 
 def the_open_one(app: Holdfast) -> UUID:

@@ -8,7 +8,8 @@ import pytest
 from guarantees.waiting import until
 from holdfast import Context, Delays, Fail, Holdfast, NotRetryable, Status, SyncContext
 from holdfast.domain.job import Job
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
+from world.draining import drain
 
 AT_ONCE = Delays([0])
 

@@ -9,7 +9,8 @@ import pytest
 
 from holdfast import Configuration, Fail, Holdfast, Keys, Undecipherable
 from holdfast.domain.job import NewJob
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
+from world.draining import drain
 
 KEYS = Keys({"a": os.urandom(32)})
 CARD = "4111-1111"

@@ -2,7 +2,8 @@ import psycopg
 import pytest
 
 from holdfast import BadInput, Context, Fail, Holdfast, Status, chain, group
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
+from world.draining import drain
 
 
 def test_a_chain_runs_in_order_and_each_job_gets_the_result_before_it(app: Holdfast) -> None:

@@ -9,7 +9,8 @@ import pytest
 from holdfast import Context, Holdfast, Status
 from holdfast.runtime.worker import Worker
 from holdfast.store.claim import beat
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
+from world.draining import drain
 
 tenant: ContextVar[str] = ContextVar("tenant", default="nobody")
 

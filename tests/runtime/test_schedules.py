@@ -19,7 +19,8 @@ from holdfast import (
     Status,
     UnknownTask,
 )
-from holdfast.testing import ScratchDatabase, adrain, drain
+from holdfast.testing import ScratchDatabase
+from world.draining import adrain, drain
 
 HOUR = timedelta(hours=1)
 

@@ -8,7 +8,8 @@ import psycopg
 import pytest
 
 from holdfast import Context, Delays, Fail, Holdfast, JobFailed, LeaseLost, Status, StepsChanged, SyncContext
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
+from world.draining import drain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

@@ -6,7 +6,8 @@ import psycopg
 import pytest
 
 from holdfast import Context, Delays, Holdfast, Status, SyncContext
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
+from world.draining import drain
 
 AT_ONCE = Delays([0])
 

@@ -10,7 +10,8 @@ import pytest
 from guarantees.waiting import until
 from holdfast import Holdfast
 from holdfast.runtime import sweeper
-from holdfast.testing import ScratchDatabase, adrain
+from holdfast.testing import ScratchDatabase
+from world.draining import adrain
 
 AT_WORK = "select pid from pg_stat_activity where application_name = 'holdfast upkeep' and datname = current_database()"
 

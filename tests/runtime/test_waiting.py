@@ -6,7 +6,8 @@ from typing import Any
 import psycopg
 
 from holdfast import Context, Delays, EventTimedOut, Holdfast, JobFailed, Status, SyncContext
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
+from world.draining import drain
 
 AT_ONCE = Delays([0])
 

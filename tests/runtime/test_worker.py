@@ -11,8 +11,9 @@ import pytest
 from holdfast import BadInput, Cancel, Context, Delays, Fail, Holdfast, JobFailed, LeaseLost, Retry, Status
 from holdfast.runtime.worker import Worker
 from holdfast.store.connection import Database
-from holdfast.testing import ScratchDatabase, adrain, crash_at, drain
+from holdfast.testing import ScratchDatabase, crash_at
 from runtime import apart_app, apart_tasks
+from world.draining import adrain, drain
 
 
 def test_an_async_task_runs_and_its_result_comes_back_typed(app: Holdfast) -> None:

@@ -8,11 +8,11 @@ import psycopg
 import pytest
 
 from holdfast import Fail, Holdfast
-from holdfast.testing import adrain
 from service.asking import leave_failed, problem, times_retried, walk
 from service.conftest import Calling
 from sql.support import Machine
 from sql.test_project import project_all
+from world.draining import adrain
 
 OPERATIONS = "/api/v1/operations"
 

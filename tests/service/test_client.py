@@ -26,9 +26,9 @@ from holdfast.domain.remote_events import LONGEST_LINE, EventReader
 from holdfast.interfaces.http.asgi import asgi
 from holdfast.runtime.access import create_key
 from holdfast.store.project import project
-from holdfast.testing import drain
 from service.threads import answering
 from world import strikes
+from world.draining import drain
 from world.often import times
 
 

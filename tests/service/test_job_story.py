@@ -9,9 +9,10 @@ import pytest
 
 from holdfast import Context, Fail, Holdfast, chain
 from holdfast.interfaces.http.api import job_story
-from holdfast.testing import ScratchDatabase, adrain
+from holdfast.testing import ScratchDatabase
 from service.asking import problem, walk
 from service.conftest import Calling
+from world.draining import adrain
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import psycopg
 import pytest
 
 from holdfast import Context, Fail, Holdfast
-from holdfast.testing import adrain
 from service.asking import problem, walk
 from service.conftest import Calling
+from world.draining import adrain
 
 JOBS = "/api/v1/jobs"
 

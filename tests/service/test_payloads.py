@@ -11,11 +11,12 @@ import pytest
 from holdfast import Context, Holdfast
 from holdfast.domain.access import Principal, Role, Scope
 from holdfast.interfaces.http.asgi import asgi
-from holdfast.testing import ScratchDatabase, adrain
+from holdfast.testing import ScratchDatabase
 from service.asking import audited, problem
 from service.conftest import Calling
 from service.house import OWN_PAGE
 from sql.support import Machine
+from world.draining import adrain
 
 ANN = "ann's card"
 LOOKING_ON = [Role.VIEWER, Role.APPROVER]

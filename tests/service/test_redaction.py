@@ -17,8 +17,9 @@ from holdfast.domain.search import parse
 from holdfast.runtime.logs import JsonFormatter, TextFormatter
 from holdfast.store.inspect import attempts, find_job, history
 from holdfast.store.search import find_jobs
-from holdfast.testing import ScratchDatabase, drain
+from holdfast.testing import ScratchDatabase
 from service.conftest import Calling
+from world.draining import drain
 
 NUMBER = "4111-1111-1111-1111"
 _log = logging.getLogger(__name__)

@@ -10,9 +10,10 @@ import pytest
 
 from holdfast import Fail, Holdfast
 from holdfast.interfaces.http.cursor import write_cursor
-from holdfast.testing import ScratchDatabase, adrain
+from holdfast.testing import ScratchDatabase
 from service.asking import problem, walk
 from service.conftest import Calling
+from world.draining import adrain
 from world.often import times
 
 JOBS = "/api/v1/jobs"

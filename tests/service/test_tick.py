@@ -11,8 +11,9 @@ import pytest
 
 from holdfast import Configuration, Context, Fail, Holdfast
 from holdfast.interfaces.http.asgi import asgi
-from holdfast.testing import ScratchDatabase, adrain
+from holdfast.testing import ScratchDatabase
 from service.asking import problem
+from world.draining import adrain
 
 SECRET = "0f2c3cd4a3111bafe76d677443d733eea03ce2ac9ff5932fc64ef5f76b777be3"
 HEADERS = {"Authorization": f"Bearer {SECRET}"}

@@ -15,9 +15,10 @@ from holdfast import Configuration, Holdfast, Status
 from holdfast.runtime.failpoints import SimulatedCrash
 from holdfast.server import GitHub, StandardWebhook, Stripe, WebhookEvent
 from holdfast.store.webhook import fail_webhook
-from holdfast.testing import ScratchDatabase, adrain, crash_at
+from holdfast.testing import ScratchDatabase, crash_at
 from service import senders
 from service.senders import SECRET, event, sending
+from world.draining import adrain
 from world.often import times
 
 PAID = "checkout.session.completed"

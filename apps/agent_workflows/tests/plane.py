@@ -50,7 +50,7 @@ class Plane:
 
     def work(self) -> None:
         """Do what can be done now."""
-        drain(app)
+        drain(app, projector=False)
 
     def job(self, job_id: UUID) -> dict[str, Any]:
         """Look at a job as the control plane shows it."""

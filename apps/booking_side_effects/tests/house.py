@@ -41,7 +41,7 @@ class House:
 
     async def work(self) -> None:
         """Let a worker do what can be done now."""
-        await adrain(app)
+        await adrain(app, projector=False)
 
     async def work_for_minutes(self, minutes: int) -> None:
         """Let a worker do what can be done now, and after each of these minutes."""

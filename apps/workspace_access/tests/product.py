@@ -113,7 +113,7 @@ class Product:
 
     async def work(self) -> None:
         """Let a worker do what can be done now."""
-        await adrain(app)
+        await adrain(app, projector=False)
 
     async def until(self, query: str) -> None:
         """Wait until the engine has such a row."""

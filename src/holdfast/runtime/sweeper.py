@@ -39,12 +39,13 @@ class Sweeper:
     def __init__(
         self,
         database: Database,
+        session: AsyncSession,
         lease: float,
         poll: float,
         wake_lanes: Callable[[], None],
         give_back: Callable[[list[ClaimedJob]], None],
     ) -> None:
-        self._session = AsyncSession(database, "holdfast sweep", deadline=60.0)
+        self._session = session
         self._rarely = AsyncSession(database, "holdfast upkeep", deadline=600.0)
         self.projector = Projector(database)
         self._lease = lease

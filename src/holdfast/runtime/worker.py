@@ -67,6 +67,7 @@ class Worker:
         handle_signals: bool = True,
         projector: bool = True,
         upkeep: bool = True,
+        apart: bool = True,
         on_ready: Callable[[Identity], None] | None = None,
     ) -> None:
         refuse_unfit({**app.tasks, **app.alerts.tasks})
@@ -86,7 +87,16 @@ class Worker:
         self._forced = asyncio.Event()
         self._child_limit = processes or max(os.cpu_count() or 1, 1)
         self._claiming = AsyncSession(self._database, "holdfast claim")
-        self._finishing = AsyncSession(self._database, "holdfast finish", deadline=30.0)
+        # Apart from each other, so that a sweep that waits for somebody's lock holds up no claim and no outcome. Each session prepares
+        # anew what it calls: a worker with a short life has one for all three.
+        self._finishing, sweeping = (
+            (
+                AsyncSession(self._database, "holdfast finish", deadline=30.0),
+                AsyncSession(self._database, "holdfast sweep", deadline=60.0),
+            )
+            if apart
+            else (self._claiming, self._claiming)
+        )
         self._identity = Identity(
             slots_of(app.all_tasks.values(), queues, concurrency, app.queues),
             tuple(sorted(app.all_tasks)),
@@ -100,7 +110,7 @@ class Worker:
             app.all_tasks, self._lanes, self._finisher, self._processes, concurrency, app.hooks
         )
         self._log_saver = LogSaver(app.link, lambda: self._identity.id, self._runner.under_way)
-        self._sweeper = Sweeper(self._database, lease, poll, self._wake_lanes, self._give_back_late)
+        self._sweeper = Sweeper(self._database, sweeping, lease, poll, self._wake_lanes, self._give_back_late)
         self._scheduler = Scheduler(app.declarations.by_name, self._sweeper.insist, poll)
         self._dispatcher = Dispatcher(app, self._database, lambda: self._identity.id, poll)
         self._wakeup = Wakeup(self._database, self._wake, self._ask_about, self._dispatcher.kick)

@@ -24,8 +24,14 @@ if TYPE_CHECKING:
     from holdfast.runtime.registry import AnyTask
 
 # Short pauses: a drained test should not wait for a poll. The tables of a test are gone before they need upkeep, which takes
-# a connection of its own and a tenth of the time of a drain.
-_QUICK: dict[str, Any] = {"until_idle": True, "handle_signals": False, "poll": 0.05, "upkeep": False}
+# a connection of its own and a tenth of the time of a drain; so does every connection that calls the same functions again.
+_QUICK: dict[str, Any] = {
+    "until_idle": True,
+    "handle_signals": False,
+    "poll": 0.05,
+    "upkeep": False,
+    "apart": False,
+}
 
 
 class Clock:

@@ -22,11 +22,12 @@ from holdfast.domain.access import Role
 from holdfast.domain.states import Status
 from holdfast.interfaces.http.asgi import asgi
 from holdfast.server import Stripe, WebhookEvent
-from holdfast.testing import ScratchDatabase, TestServer, drain
+from holdfast.testing import ScratchDatabase, TestServer
 from service.house import HASHED, MANY, PASSWORD, settings
 from sql.support import Machine
 from sql.test_project import project_all
 from world.browser import Window
+from world.draining import drain
 
 P = ParamSpec("P")
 T = TypeVar("T")
