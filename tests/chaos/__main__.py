@@ -23,8 +23,8 @@ from chaos.world import Plan, World, made_world
 
 # What matters most, with every run of the tests; chance adds some of the others.
 CORE = ("kill_worker", "freeze_worker", "stop_immediately", "cut_after_commit", "failover")
-MORE = 2
-QUICK_RATE = 12.0
+MORE = 1
+QUICK_RATE = 8.0
 # So long may nothing end when the load has stopped. How long all of it takes is not said: what was in a worker that died runs again
 # alone, one after the other. Without a guard work mostly stands still for ever; longer than an outside run's silence is enough then.
 STANDSTILL, SABOTAGED_STANDSTILL = 120.0, 70.0

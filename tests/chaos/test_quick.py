@@ -1,4 +1,4 @@
-"""A minute of chaos with every run of the tests: the strikes that matter most, and two that the seed picks."""
+"""A minute of chaos with every run of the tests: the strikes that matter most, and one that the seed picks."""
 
 import json
 import os

@@ -142,7 +142,7 @@ def test_what_is_written_down_is_read_as_it_was_meant(terms: list[Term]) -> None
 
 
 @given(st.text(alphabet='statusgepyload.x:<>="*\\-0123456789abc ,\x00\ud800é\t\n'))
-@settings(max_examples=times(300, 20_000))
+@settings(max_examples=times(150, 20_000))
 def test_whatever_is_typed_is_understood_or_refused_as_a_search(text: str) -> None:
     refused: BadSearch | None = None
     terms: tuple[Term, ...] = ()

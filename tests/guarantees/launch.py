@@ -25,9 +25,12 @@ def main(name: str = "guarantees.shop") -> None:
     module = import_module(name)
     workers: set[int] = set()
     requests = b""
+    ends = _told_of_ends()
     while True:
-        readable, _, _ = select.select([0], [], [], 0.01)
-        if readable:
+        readable, _, _ = select.select([0, ends], [], [])
+        if ends in readable:
+            os.read(ends, 4096)
+        if 0 in readable:
             some = os.read(0, 65536)
             if not some:
                 _end(workers)
@@ -39,6 +42,16 @@ def main(name: str = "guarantees.shop") -> None:
                 workers.add(pid)
                 _tell(started=pid)
         workers -= set(_tell_ends())
+
+
+def _told_of_ends() -> int:
+    """Give what can be read whenever a child has ended: nobody has to look again and again."""
+    ends, ended = os.pipe()
+    for end in (ends, ended):
+        os.set_blocking(end, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(ended, warn_on_full_buffer=False)
+    return ends
 
 
 def _fork(module: ModuleType, request: dict[str, Any]) -> int:
@@ -74,6 +87,8 @@ def _tell(**facts: int) -> None:
 def _become_worker(module: ModuleType, request: dict[str, Any]) -> NoReturn:
     code = 1
     try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()
         log = os.open(request["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         nothing = os.open(os.devnull, os.O_RDONLY)

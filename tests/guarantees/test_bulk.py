@@ -44,7 +44,7 @@ def assert_done_once(stage: Stage, made: UUID) -> None:
 
 
 @pytest.mark.parametrize(
-    "point", points(["claimed:1", "step_saved:1", "step_saved:2", "step_saved:3", "ran:1"], step=2)
+    "point", points(["claimed:1", "step_saved:1", "step_saved:2", "step_saved:3", "ran:1"], step=4)
 )
 def test_an_operation_goes_on_where_its_worker_was_killed(stage: Stage, shop: Holdfast, point: str) -> None:
     made = operation(stage, shop)

@@ -5,11 +5,10 @@ import shutil
 from pathlib import Path
 
 import psycopg
-import pytest
 
 from conftest import WITHOUT
 from guarantees.controls import PAGE, kept, page
-from guarantees.mutation import ROOT, Mutant, apply_patch, judge_all, mutants, patched_files, table
+from guarantees.mutation import ROOT, apply_patch, judge_all, mutants, patched_files, table
 from holdfast.testing import ScratchDatabase
 from world.named import missing
 
@@ -19,13 +18,12 @@ SABOTAGE = ROOT / "tests" / "chaos" / "sabotage"  # what takes more than one gua
 def test_the_guards_at_the_core_are_each_missed_when_they_are_gone() -> None:
     verdicts = judge_all([mutant for mutant in mutants() if mutant.pace == "core"])
 
-    assert len(verdicts) >= 8
+    assert len(verdicts) >= 6
     assert [one for one in verdicts if not one.killed] == [], table(verdicts)
 
 
-@pytest.mark.parametrize("mutant", mutants(), ids=lambda mutant: mutant.file.name)
-def test_every_mutant_names_a_test_that_exists(mutant: Mutant) -> None:
-    assert missing([re.sub(r"\[.*\]$", "", mutant.dies)]) == []
+def test_every_mutant_names_a_test_that_exists() -> None:
+    assert missing(re.sub(r"\[.*\]$", "", mutant.dies) for mutant in mutants()) == []
 
 
 def test_every_mutant_stands_in_the_table_and_no_other() -> None:

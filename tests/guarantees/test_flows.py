@@ -12,14 +12,14 @@ from world.often import points
 
 # Every point as often as one flow passes it at least; jobs that run side by side may be claimed and written together.
 BEFORE_AN_OUTCOME = [
-    *points([f"claimed:{n}" for n in (1, 2, 3, 4, 5, 6, 7)], step=3),
+    *points([f"claimed:{n}" for n in (1, 2, 3, 4, 5, 6, 7)], step=6),
     "step_saved:1",
     "put_aside:1",
     "step_saved:2",
 ]
 AROUND_AN_OUTCOME = [
-    *points([f"ran:{n}" for n in (1, 2, 3, 4, 5, 6)], step=3),
-    *points([f"finished:{n}" for n in (6, 5, 4, 3, 2, 1)], step=3),
+    *points([f"ran:{n}" for n in (1, 2, 3, 4, 5, 6)], step=5),
+    *points([f"finished:{n}" for n in (6, 5, 4, 3, 2, 1)], step=5),
 ]
 ENDED = {
     "left": ("COMPLETED", 2),

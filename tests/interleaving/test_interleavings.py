@@ -1,6 +1,7 @@
 """Every order of the statements of two operations ends as if one had come after the other. Here a sample; `scripts/interleavings --switches all` tries all."""
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from interleaving.pauses import put_pauses, telling_keys, with_pauses
 from interleaving.scenes import Scene, asked, failed, given_back, handed_over, pending, running, suspected
 from interleaving.stage import Stage, stage
 from sql.support import Machine
+from world.often import LONG
 
 MADE_UP = Path(__file__).with_name("made_up.sql")
 MUTANTS = Path(__file__).parent.parent / "guarantees" / "mutants"
@@ -29,7 +31,18 @@ def led(holdfast_server: TestServer) -> Iterator[Stage]:
         yield led
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: "-".join(operation.name for operation in pair))
+# With every run of the tests a third of them, in which every operation meets others; those where a guard is missed first follow below.
+SOME = [pair for pair in PAIRS if LONG or sum(map(OPERATIONS.index, pair)) % 3 == 0]
+
+
+def test_every_operation_meets_others_with_every_run_of_the_tests() -> None:
+    met = Counter(operation.name for pair in SOME for operation in {*pair})
+
+    assert met.keys() == {one.name for one in OPERATIONS}
+    assert min(met.values()) >= 5
+
+
+@pytest.mark.parametrize("pair", SOME, ids=lambda pair: "-".join(operation.name for operation in pair))
 def test_two_operations_at_once_end_as_one_after_the_other(
     led: Stage, pair: tuple[Operation, Operation]
 ) -> None:

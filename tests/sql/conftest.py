@@ -4,11 +4,16 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from holdfast.embedded import EmbeddedError, find_binaries, throwaway
 from holdfast.testing import ScratchDatabase, TestServer, test_server
 from sql.support import Connection, Machine
 
+OTHER_DATABASES = (
+    "select datname from pg_database where datname not in ('postgres', 'template0', 'template1')"
+)
+OTHER_ROLES = "select rolname from pg_roles where rolname not like 'pg\\_%' and rolname <> current_user"
 SWOLLEN = """
 select oid::regclass::text
   from pg_class
@@ -34,13 +39,25 @@ def each_server(request: pytest.FixtureRequest) -> TestServer:
     return server
 
 
-@pytest.fixture(params=[None, 15], ids=["newest", "oldest"])
-def fresh_server(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Give the address of a server that has none of our roles yet."""
+@pytest.fixture(scope="session", params=[None, 15], ids=["newest", "oldest"])
+def bare_server(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Give the address of a server on which nobody was before."""
     if request.param:
         request.getfixturevalue("server_15")  # says so where it is missing
     with throwaway(find_binaries(request.param)) as server:
         yield server.url
+
+
+@pytest.fixture
+def fresh_server(bare_server: str) -> Iterator[str]:
+    """Give the address of a server that has none of our roles yet; all that a test leaves there goes."""
+    yield bare_server
+    with psycopg.connect(bare_server, autocommit=True) as admin:
+        for (name,) in admin.execute(OTHER_DATABASES).fetchall():
+            admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+        roles = [sql.Identifier(name) for (name,) in admin.execute(OTHER_ROLES).fetchall()]
+        if roles:
+            admin.execute(sql.SQL("drop owned by {0}; drop role {0}").format(sql.SQL(", ").join(roles)))
 
 
 @pytest.fixture

@@ -340,5 +340,5 @@ def lives(connection: psycopg.Connection) -> Iterator[type[Lives]]:
 def test_whatever_happens_to_jobs_the_machine_does_what_its_model_does(lives: type[Lives]) -> None:
     run_state_machine_as_test(
         lives,
-        settings=settings(max_examples=times(10, 10_000), stateful_step_count=40),
+        settings=settings(max_examples=times(6, 10_000), stateful_step_count=40),
     )

@@ -9,7 +9,9 @@ from sql.support import TERMINAL, Machine
 
 PAIRS = [(old, new) for old, new in product(Status, Status) if old is not new]
 LEGAL = [(old, new) for old, new in PAIRS if new in LEGAL_MOVES[old]]
-ILLEGAL = [(old, new) for old, new in PAIRS if new not in LEGAL_MOVES[old]]
+ILLEGAL = {
+    old: [new for before, new in PAIRS if before is old and new not in LEGAL_MOVES[old]] for old in Status
+}
 
 WRITERS = {
     "owner": "set local role holdfast_owner",
@@ -65,13 +67,14 @@ def test_a_legal_move_is_made_and_recorded(writer: Machine, old: Status, new: St
     assert (after["finished_at"] is not None) == new.is_terminal
 
 
-@pytest.mark.parametrize(("old", "new"), ILLEGAL)
-def test_an_illegal_move_is_refused_and_leaves_no_trace(writer: Machine, old: Status, new: Status) -> None:
+@pytest.mark.parametrize("old", ILLEGAL)
+def test_an_illegal_move_is_refused_and_leaves_no_trace(writer: Machine, old: Status) -> None:
     job_id = writer.job_in(old)
     before, history = writer.job(job_id), writer.history(job_id)
 
-    with writer.refused("HF001", f"job {job_id} cannot move from {old} to {new}"):
-        writer.move(job_id, new)
+    for new in ILLEGAL[old]:
+        with writer.refused("HF001", f"job {job_id} cannot move from {old} to {new}"):
+            writer.move(job_id, new)
 
     assert writer.job(job_id) == before
     assert writer.history(job_id) == history
@@ -111,14 +114,14 @@ CHANGES_OF_A_TERMINAL_ROW = [
 ]
 
 
-@pytest.mark.parametrize("change", CHANGES_OF_A_TERMINAL_ROW)
 @pytest.mark.parametrize("status", TERMINAL)
-def test_a_terminal_job_never_changes_again(machine: Machine, status: Status, change: str) -> None:
+def test_a_terminal_job_never_changes_again(machine: Machine, status: Status) -> None:
     job_id = machine.job_in(status)
     before = machine.job(job_id)
 
-    with machine.refused("HF001", f"job {job_id} is {status} and never changes again"):
-        machine.run(f"update holdfast.job set {change} where id = %s", job_id)
+    for change in CHANGES_OF_A_TERMINAL_ROW:
+        with machine.refused("HF001", f"job {job_id} is {status} and never changes again"):
+            machine.run(f"update holdfast.job set {change} where id = %s", job_id)
 
     assert machine.job(job_id) == before
 
