@@ -11,8 +11,7 @@ import pytest
 from guarantees.waiting import until
 from holdfast import BadInput, Configuration, FeedEvent, Holdfast, QuotaReached
 from holdfast.store.project import project, set_quota, standings, statistics, throughput, usage
-from holdfast.testing import ScratchDatabase
-from world.draining import adrain, drain
+from holdfast.testing import ScratchDatabase, adrain, drain
 
 
 def project_all(app: Holdfast) -> None:

@@ -90,7 +90,7 @@ def test_usage_is_listed_by_day_tenant_and_task(app: Holdfast, report: AnyTask) 
     report.using(tenant="acme").enqueue(1)
     report.using(tenant="other").enqueue(2)
     report.enqueue(13)
-    drain(app)
+    drain(app, projector=True)
 
     everybody = app.usage()
     today = everybody[0].day
@@ -153,7 +153,7 @@ def test_a_line_where_nobody_waits_is_empty(app: Holdfast) -> None:
 async def test_asynchronous_code_reads_the_same(app: Holdfast, report: AnyTask) -> None:
     handle = await report.using(tenant="acme").aenqueue(1)
     later = await report.using(tenant="acme", run_in=60).aenqueue(2)
-    await adrain(app)
+    await adrain(app, projector=True)
 
     assert [job.id for job in (await app.ajobs("status:completed", tenant="acme")).jobs] == [handle.id]
     assert [job.id for job in await app.aupcoming()] == [later.id]

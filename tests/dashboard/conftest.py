@@ -7,6 +7,7 @@ from typing import TypeAlias
 import httpx
 import psycopg
 import pytest
+import pytest_asyncio
 
 from holdfast import Holdfast
 from holdfast.domain.access import Principal, Role
@@ -37,9 +38,9 @@ def machine(owner: psycopg.Connection) -> Machine:
     return Machine(owner)
 
 
-@pytest.fixture
-def looking(app: Holdfast) -> Looking:
-    """Look at pages as somebody: `async with looking(Role.VIEWER, tenant="acme") as browser: …`."""
+@pytest_asyncio.fixture
+async def looking(app: Holdfast) -> AsyncIterator[Looking]:
+    """Look at pages as somebody: `async with looking(Role.VIEWER, tenant="acme") as browser: …`; all have the same sessions."""
 
     @asynccontextmanager
     async def looking(
@@ -54,6 +55,6 @@ def looking(app: Holdfast) -> Looking:
             transport=transport, base_url="https://jobs.test", headers=OWN_PAGE
         ) as browser:
             yield browser
-        await app.link.aclose()
 
-    return looking
+    yield looking
+    await app.link.aclose()

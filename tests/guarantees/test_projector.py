@@ -29,7 +29,7 @@ def kill_in_the_middle_of_a_pass(stage: Stage) -> None:
     waiting = "select pid from pg_stat_activity where application_name = 'holdfast project' and wait_event_type = 'Lock'"
     with psycopg.connect(stage.database.owner_url) as somebody:
         somebody.execute("lock table holdfast.usage in exclusive mode")
-        worker = stage.worker(env=SLICE, lease=LONG_LEASE)
+        worker = stage.worker(env=SLICE, lease=LONG_LEASE, projector=True)
         ((session,),) = until("a pass waits for the lock", lambda: stage.rows(waiting))
         worker.kill()
         stage.rows("select pg_terminate_backend(%s, 10000)", session)
@@ -41,11 +41,11 @@ def test_what_is_projected_is_the_history_wherever_projectors_are_killed(
     jobs = 0
     for point in POINTS:
         jobs += enqueue_some(shop)
-        stage.kill_at(point, env=SLICE)
+        stage.kill_at(point, env=SLICE, projector=True)
     jobs += enqueue_some(shop)
     kill_in_the_middle_of_a_pass(stage)
 
-    stage.worker_after_kills(env=SLICE)
+    stage.worker_after_kills(env=SLICE, projector=True)
     stage.until_counts(COMPLETED=jobs * 2 // 3, FAILED=jobs // 3)
     until("all is projected", lambda: not stage.value("select holdfast.has_unprojected()"))
 

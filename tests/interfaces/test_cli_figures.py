@@ -2,10 +2,9 @@ import csv
 import io
 import json
 
-from holdfast.testing import ScratchDatabase
+from holdfast.testing import ScratchDatabase, drain
 from interfaces.calling import Cli
 from interfaces.shop_app import app as shop
-from world.draining import drain
 
 
 def work(database: ScratchDatabase) -> None:

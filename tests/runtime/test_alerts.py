@@ -125,7 +125,7 @@ def test_failures_are_counted_by_the_projector_and_told_by_the_watch(
     breaks = broken_task(app)
     for _ in range(3):
         breaks.enqueue()
-    drain(app)
+    drain(app, projector=True)
 
     owner.execute("select holdfast.project()")
     owner.execute("select holdfast.judge_rules()")
@@ -269,7 +269,7 @@ def test_a_webhook_that_says_no_is_not_asked_again(
     endpoint.answers = [status]
     app.notify("webhook", "Hello", "text")
 
-    drain(app)
+    drain(app, projector=True)
 
     assert (job_statuses(owner), states(owner), len(endpoint.ids)) == (["FAILED"], ["failed"], 1)
     assert "own words" not in everything(owner)
@@ -312,7 +312,7 @@ def test_secrets_are_in_no_row_and_no_log_line(
 
     breaks.enqueue()
     for _ in range(3):
-        drain(app)
+        drain(app, projector=True)
         holdfast_db.clock.advance(700)
 
     assert len(endpoint.ids) >= 4
@@ -399,9 +399,9 @@ def test_each_delivery_of_an_approval_mints_a_token_that_is_nowhere_else(
     mailbox.answers = ["451 grey-listed"]
     gate = asked(machine, approvers=["ann@example.com", "ben"])
 
-    drain(app)
+    drain(app, projector=True)
     holdfast_db.clock.advance(700)
-    drain(app)
+    drain(app, projector=True)
 
     links = [re.search(r"https://\S+", mail.get_content()) for mail in mailbox.seen]
     pages = [found[0].partition("#") for found in links if found]

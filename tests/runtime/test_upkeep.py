@@ -24,7 +24,7 @@ async def outdated(app: Holdfast, holdfast_db: ScratchDatabase, monkeypatch: pyt
     async def report() -> None: ...
 
     await app.aenqueue_many([report.job() for _ in range(7)])
-    await adrain(app)
+    await adrain(app, projector=True)  # retention leaves what is not projected
     holdfast_db.clock.advance(61)
     monkeypatch.setattr(sweeper, "UPKEEP_BATCH", 2)
     return app

@@ -37,9 +37,9 @@ def shop(holdfast_db: ScratchDatabase) -> Iterator[Holdfast]:
     app.close()
 
 
-@pytest.fixture
-def calling(shop: Holdfast) -> Calling:
-    """Call the service as somebody: `async with calling("read", tenant="acme") as client: …`."""
+@pytest_asyncio.fixture
+async def calling(shop: Holdfast) -> AsyncIterator[Calling]:
+    """Call the service as somebody: `async with calling("read", tenant="acme") as client: …`; all have the same sessions."""
 
     numbers = count()
 
@@ -53,9 +53,9 @@ def calling(shop: Holdfast) -> Calling:
         transport = httpx.ASGITransport(asgi(shop))
         async with httpx.AsyncClient(transport=transport, base_url="http://test", headers=headers) as client:
             yield client
-        await shop.link.aclose()
 
-    return calling
+    yield calling
+    await shop.link.aclose()
 
 
 def _keep_key(shop: Holdfast, name: str, scopes: tuple[str, ...], tenant: str | None) -> str:
@@ -67,12 +67,19 @@ def _keep_key(shop: Holdfast, name: str, scopes: tuple[str, ...], tenant: str | 
 
 
 @pytest.fixture(scope="module")
-def house(holdfast_server: TestServer) -> Iterator[House]:
+def house_of_module(holdfast_server: TestServer) -> Iterator[House]:
     """Give a service on one database for a whole module: its tests leave nothing in each other's way."""
     with holdfast_server.database() as database:
         app = database.use(Holdfast())
         yield House(database, app)
         app.close()
+
+
+@pytest_asyncio.fixture
+async def house(house_of_module: House) -> AsyncIterator[House]:
+    """Give the module's service; all browsers of a test have the same sessions."""
+    yield house_of_module
+    await house_of_module.app.link.aclose()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -67,7 +67,6 @@ class House:
         given = OWN_PAGE if headers is None else headers
         async with httpx.AsyncClient(transport=transport, base_url=base_url, headers=given) as client:
             yield client
-        await self.app.link.aclose()
 
 
 async def log_in(

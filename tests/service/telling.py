@@ -28,11 +28,10 @@ from holdfast.runtime.access import create_key
 from holdfast.runtime.bulk import aasked, creating_of
 from holdfast.runtime.executors.protocol import Dispatch, RunRef
 from holdfast.runtime.logs import JsonFormatter, TextFormatter
-from holdfast.testing import ScratchDatabase
+from holdfast.testing import ScratchDatabase, adrain
 from interfaces.calling import Cli
 from service.streams import streaming
 from service.threads import answering
-from world.draining import adrain
 
 if TYPE_CHECKING:
     import psycopg

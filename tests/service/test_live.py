@@ -25,12 +25,11 @@ from holdfast.interfaces.http.asgi import asgi
 from holdfast.runtime import live, streams
 from holdfast.runtime.access import create_key
 from holdfast.store.project import project
-from holdfast.testing import ScratchDatabase, TestServer
+from holdfast.testing import ScratchDatabase, TestServer, drain
 from service.processes import serving
 from service.streams import Stream, Told, streaming
 from service.threads import answering
 from world import strikes
-from world.draining import drain
 from world.often import LONG, times
 
 EVENTS = "/api/v1/events"

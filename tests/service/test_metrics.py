@@ -15,12 +15,11 @@ from holdfast import Fail, Holdfast
 from holdfast.domain.metrics import BOUNDS, METRICS
 from holdfast.interfaces import monitoring
 from holdfast.store.project import project
-from holdfast.testing import ScratchDatabase
+from holdfast.testing import ScratchDatabase, adrain
 from service.asking import problem
 from service.conftest import Calling
 from sql.asking import asked
 from sql.support import Machine
-from world.draining import adrain
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 

@@ -10,8 +10,7 @@ from apps._world.serving import served
 from apps.agent_provisioning.app import app, workflow
 from apps.agent_provisioning.settings import Settings
 from apps.agent_provisioning.story import User, World
-from apps.agent_provisioning.tests.hands import Attempt, hand_over, jobs, plain, send, take_all
-from holdfast.testing import adrain
+from apps.agent_provisioning.tests.hands import Attempt, hand_over, jobs, plain, send, take_all, work
 
 
 async def test_a_run_reports_its_id_and_its_heartbeats_and_then_that_the_machine_runs(
@@ -115,7 +114,7 @@ async def test_of_two_runs_for_one_attempt_the_second_stops_before_it_creates_an
 ) -> None:
     world.github.machine = "sleep 60"
     agent_id = await ana.buy("Atlas")
-    await adrain(app)
+    await work()
     await ana.until(agent_id, "provisioning")
     world.github.machine = None
 

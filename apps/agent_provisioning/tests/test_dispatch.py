@@ -4,10 +4,9 @@ import pytest
 from starlette.responses import JSONResponse, Response
 
 from apps._world.github import CALLBACK_SECRET, TOKEN
-from apps.agent_provisioning.app import app
 from apps.agent_provisioning.story import MASTER_KEY, User, World
-from apps.agent_provisioning.tests.hands import hand_over, jobs
-from holdfast.testing import ScratchDatabase, adrain
+from apps.agent_provisioning.tests.hands import hand_over, jobs, work
+from holdfast.testing import ScratchDatabase
 
 
 async def test_a_dispatch_is_what_githubs_api_wants_with_exactly_four_inputs(ana: User, world: World) -> None:
@@ -71,12 +70,12 @@ async def test_a_lost_dispatch_is_shown_as_queued_and_made_again_after_looking_f
     world.github.names_runs = False
     world.github.answers.append(answer)
     agent_id = await ana.buy("Atlas")
-    await adrain(app)
+    await work()
     if not world.github.runs:
         assert (await ana.look(agent_id))["state"] == "queued"
 
     holdfast_db.clock.advance(120)
-    await adrain(app)
+    await work()
 
     await ana.until(agent_id, "provisioning")
     assert (
@@ -104,7 +103,7 @@ async def test_what_github_refuses_for_good_fails_at_once_and_names_what_is_miss
     world.github.answers.append(answer)
     agent_id = await ana.buy("Atlas")
 
-    await adrain(app)
+    await work()
 
     shown = await ana.look(agent_id)
     assert shown["state"] == "failed"

@@ -6,13 +6,12 @@ from dataclasses import replace
 import pytest
 
 from apps._world.script import Script
-from apps.agent_provisioning.app import app
 from apps.agent_provisioning.settings import Settings, refuse_missing
 from apps.agent_provisioning.story import User, World
 from apps.agent_provisioning.tasks import provision
-from apps.agent_provisioning.tests.hands import Attempt, hand_over, jobs, rows
+from apps.agent_provisioning.tests.hands import Attempt, hand_over, jobs, rows, work
 from holdfast import Configuration
-from holdfast.testing import ScratchDatabase, adrain
+from holdfast.testing import ScratchDatabase
 
 
 async def failed(user: User, world: World, name: str = "Atlas") -> str:
@@ -41,7 +40,7 @@ async def test_a_failed_attempt_is_never_retried_by_the_machine(
     agent_id = await failed(ana, world)
 
     holdfast_db.clock.advance(86_400)
-    await adrain(app)
+    await work()
 
     assert [job.status for job in jobs()] == ["FAILED"]
     assert len(world.github.dispatches()) == 1
@@ -52,7 +51,7 @@ async def test_the_orphaned_machine_is_deleted_without_anybody_asking(ana: User,
     agent_id = await failed(ana, world)
     leave_machine(world, agent_id)  # and what else carries its name
 
-    await adrain(app)
+    await work()
 
     assert world.machines.of(agent_id) == []
     assert len(world.machines.deleted) == 2
@@ -65,7 +64,7 @@ async def test_a_clean_up_is_tried_until_the_provider_has_done_it(
     world.machines.script.tell("unavailable", "lost", "unavailable")
 
     for _ in range(4):
-        await adrain(app)
+        await work()
         holdfast_db.clock.advance(300)
 
     assert world.machines.of(agent_id) == []
@@ -78,7 +77,7 @@ async def test_a_retry_starts_only_when_the_machine_is_gone(
     world.machines.script = Script(chances={"unavailable": 1.0})
 
     assert (await ana.retry(agent_id)).status_code == 202
-    await adrain(app)
+    await work()
     assert (len(world.github.dispatches()), len(world.machines.of(agent_id))) == (1, 1)
     world.machines.script = Script()
     holdfast_db.clock.advance(300)
@@ -179,7 +178,7 @@ async def test_where_the_clean_up_has_failed_for_good_support_must_act(
 ) -> None:
     agent_id = await failed(ana, world)
     monkeypatch.setenv("MACHINES_TOKEN", "revoked")
-    await adrain(app)
+    await work()
 
     answer = await ana.retry(agent_id)
 
@@ -189,12 +188,12 @@ async def test_where_the_clean_up_has_failed_for_good_support_must_act(
 
 async def test_jobs_outlive_their_agent(ana: User, world: World, holdfast_db: ScratchDatabase) -> None:
     agent_id = await failed(ana, world)
-    await adrain(app)
+    await work()
 
     rows("delete from agent_provisioning.subscription returning 1")
     rows("delete from agent_provisioning.agent returning 1")
     holdfast_db.clock.advance(10 * 365 * 86_400)
-    await adrain(app)
+    await work()
 
     assert provision.settings.retention is None
     assert [job.payload["agent_id"] for job in jobs()] == [agent_id]

@@ -1,10 +1,9 @@
 """Stuck jobs: found by whoever looks and by the sweep; slow ones are left alone."""
 
 from apps._stage import until
-from apps.agent_provisioning.app import app
 from apps.agent_provisioning.story import User, World
-from apps.agent_provisioning.tests.hands import hand_over, has_begun, jobs
-from holdfast.testing import ScratchDatabase, adrain
+from apps.agent_provisioning.tests.hands import hand_over, has_begun, jobs, work
+from holdfast.testing import ScratchDatabase
 
 SILENT = "Timeout: no heartbeat for 600 s"
 
@@ -30,7 +29,7 @@ async def test_the_sweep_finds_that_it_is_stuck_when_nobody_looks(
     await (await hand_over(world)).report("started")
 
     holdfast_db.clock.advance(601)
-    await adrain(app)
+    await work()
 
     assert [(job.status, job.error and job.error["message"]) for job in jobs()] == [("FAILED", SILENT)]
 
@@ -56,7 +55,7 @@ async def test_silence_counts_from_the_last_callback_and_who_is_slow_but_alive_i
     await run.report("started")
     for _ in range(2):
         holdfast_db.clock.advance(360)
-        await adrain(app)
+        await work()
         assert await run.report("heartbeat") == 200
 
     assert (await ana.look(agent_id))["state"] == "provisioning"
@@ -83,7 +82,7 @@ async def test_a_run_that_vanished_is_cancelled_and_its_machine_is_deleted(
 ) -> None:
     world.github.machine = "sleep 60"
     agent_id = await ana.buy("Atlas")
-    await adrain(app)
+    await work()
     # What the run says later than the clock's leap would count as a sign of life.
     await until("the run has said that it began", has_begun)
     world.github.runs[0].vanish()
@@ -91,8 +90,8 @@ async def test_a_run_that_vanished_is_cancelled_and_its_machine_is_deleted(
 
     holdfast_db.clock.advance(601)
     assert (await ana.look(agent_id))["state"] == "failed"
-    await adrain(app)  # cancels the run, which turns out to have ended
-    await adrain(app)
+    await work()  # cancels the run, which turns out to have ended
+    await work()
 
     assert world.github.cancelled == [1001]
     assert world.machines.deleted == ["vm-1"]

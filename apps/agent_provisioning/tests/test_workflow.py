@@ -2,17 +2,15 @@
 
 from apps._stage import until
 from apps._world.workflow import FOLDER, SCRIPT, read_workflow
-from apps.agent_provisioning.app import app
 from apps.agent_provisioning.story import WORKFLOW, User, World
-from apps.agent_provisioning.tests.hands import engine_rows, jobs
-from holdfast.testing import adrain
+from apps.agent_provisioning.tests.hands import engine_rows, jobs, work
 
 
 async def test_the_workflow_builds_one_machine_in_its_region_and_says_that_it_runs(
     ana: User, world: World
 ) -> None:
     agent_id = await ana.buy("Atlas", "hel1")
-    await adrain(app)
+    await work()
 
     shown = await ana.until(agent_id, "running")
 
@@ -29,7 +27,7 @@ async def test_the_workflow_beats_in_the_background_while_the_machine_is_built(
         "until [ -f $RUNNER_TEMP/go ]; do sleep 0.05; done; echo 'result={}' >>\"$GITHUB_OUTPUT\""
     )
     agent_id = await ana.buy("Atlas")
-    await adrain(app)
+    await work()
     await ana.until(agent_id, "provisioning")
 
     beats = "select count(*) from holdfast.activity where kind = 'callback.heartbeat'"
@@ -44,13 +42,13 @@ async def test_the_workflow_says_which_step_failed_and_why_and_its_orphan_is_del
 ) -> None:
     world.machines.script.tell("lost")
     agent_id = await ana.buy("Atlas")
-    await adrain(app)
+    await work()
 
     shown = await ana.until(agent_id, "failed")
     assert shown["failedStep"] == "create the machine"
     assert shown["error"].startswith("curl: ")
     assert len(world.machines.of(agent_id)) == 1
-    await adrain(app)
+    await work()
 
     assert world.machines.of(agent_id) == []
 

@@ -48,9 +48,9 @@ class Plane:
         assert answer.status_code == 201, answer.text
         return UUID(answer.json()["id"])
 
-    def work(self) -> None:
-        """Do what can be done now."""
-        drain(app, projector=False)
+    def work(self, *, projector: bool = False) -> None:
+        """Do what can be done now; with a projector it is counted, too."""
+        drain(app, projector=projector)
 
     def job(self, job_id: UUID) -> dict[str, Any]:
         """Look at a job as the control plane shows it."""

@@ -111,18 +111,18 @@ class Product:
 
     # -- what time and workers do ------------------------------------------------------------------------------------------
 
-    async def work(self) -> None:
-        """Let a worker do what can be done now."""
-        await adrain(app, projector=False)
+    async def work(self, *, projector: bool = False) -> None:
+        """Let a worker do what can be done now, with events and statistics where a test reads them."""
+        await adrain(app, projector=projector)
 
     async def until(self, query: str) -> None:
         """Wait until the engine has such a row."""
         await until(query, lambda: self.engine(query))
 
-    async def settle(self) -> None:
+    async def settle(self, *, projector: bool = False) -> None:
         """Let workers and time go on until the product's jobs have ended."""
         for _ in range(20):
-            await self.work()
+            await self.work(projector=projector)
             if not any(job.status in LIVE for job in self.database.jobs() if job.task in app.tasks):
                 return
             self.database.clock.advance(timedelta(seconds=30))

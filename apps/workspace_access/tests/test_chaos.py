@@ -54,7 +54,7 @@ async def test_finalized_means_access_whatever_happens(holdfast_db: ScratchDatab
         await _bad_day(stage, product, random.Random(seed))
         for table in TABLES:
             await product.script(f"drop trigger trouble on workspace_access.{table}")
-        await product.settle()
+        await product.settle(projector=True)
 
         await _nothing_is_in_between(product)
         await _events_are_whole(product)

@@ -38,9 +38,9 @@ async def read(url: str, given: Given, count: int, after: int | None = None) -> 
 
 async def whole_story(product: Product) -> Given:
     given = await product.finalized()
-    await product.work()
+    await product.work(projector=True)
     await tasks.leave(given.match)
-    await product.work()
+    await product.work(projector=True)
     return given
 
 
@@ -77,12 +77,12 @@ async def test_an_event_never_tells_address_or_phone(product: Product) -> None:
 
 async def test_a_reader_that_was_cut_resumes_without_gap_or_repeat(product: Product) -> None:
     given = await product.finalized()
-    await product.work()
+    await product.work(projector=True)
 
     with served(web) as url:
         first = await read(url, given, 2)
         await tasks.leave(given.match)
-        await product.work()
+        await product.work(projector=True)
         rest = await read(url, given, 2, after=int(first[-1]["id"]))
 
     assert [event["id"] for event in first + rest] == ["1", "2", "3", "4"]
@@ -94,7 +94,7 @@ async def test_a_reader_is_told_while_it_happens(product: Product) -> None:
     with served(web) as url:
         reading = asyncio.create_task(read(url, given, 3))
         await product.finalize(given)
-        await product.work()
+        await product.work(projector=True)
         events = await reading
 
     assert [event["event"] for event in events] == ALL[:3]
@@ -104,7 +104,7 @@ async def test_numbers_are_strictly_increasing_also_when_many_publish_at_once(pr
     given = await product.matched()
 
     await asyncio.gather(*(tasks.propose(given.project, given.advisor, n) for n in range(20)))
-    await product.work()
+    await product.work(projector=True)
 
     feed = [(event.id, event.data["seq"]) for event in app.feed(f"chat:{given.project}")]
     assert [seq for _, seq in feed] == list(range(1, 22))
@@ -113,7 +113,7 @@ async def test_numbers_are_strictly_increasing_also_when_many_publish_at_once(pr
 
 async def test_projects_count_apart(product: Product) -> None:
     given = [await product.matched() for _ in range(2)]
-    await product.work()
+    await product.work(projector=True)
 
     told = [[event.data["seq"] for event in app.feed(f"chat:{one.project}")] for one in given]
 

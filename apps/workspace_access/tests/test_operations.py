@@ -106,11 +106,11 @@ async def test_opening_a_workspace_takes_less_than_two_seconds(
 async def test_a_success_rate_below_95_percent_over_24_hours_is_alerted(product: Product) -> None:
     for _ in range(18):
         await product.finalized()
-    await product.work()
+    await product.work(projector=True)
     before = await product.engine(ALERTS)
     await product.fail("23503")
     await product.finalized()
-    await product.work()
+    await product.work(projector=True)
 
     await app.atick(most_jobs=1)  # looks at the rules, as workers do now and then
 
@@ -126,7 +126,7 @@ async def test_a_success_rate_below_95_percent_over_24_hours_is_alerted(product:
 
 async def test_completed_jobs_go_after_90_days(product: Product) -> None:
     given = await product.finalized()
-    await product.work()
+    await product.work(projector=True)
 
     product.database.clock.advance(timedelta(days=89))
     await product.rows("select holdfast.upkeep()")
@@ -141,7 +141,7 @@ async def test_completed_jobs_go_after_90_days(product: Product) -> None:
 async def test_failed_jobs_stay(product: Product) -> None:
     await product.finalized()
     await product.fail("23503")
-    await product.work()
+    await product.work(projector=True)
 
     product.database.clock.advance(timedelta(days=91))
     await product.rows("select holdfast.upkeep()")

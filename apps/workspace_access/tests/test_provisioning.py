@@ -21,7 +21,7 @@ MESSAGES = "select user_id, actor_type, sequence, mode, content, response_data f
 async def test_one_provisioning_assigns_opens_the_chat_and_welcomes(product: Product) -> None:
     given = await product.finalized(locale="fr")
 
-    await product.work()
+    await product.work(projector=True)
 
     ((status, added_by, _, _),) = await product.rows(ASSIGNMENTS)
     assert (status, added_by) == ("active", given.owner)
@@ -138,7 +138,7 @@ async def test_no_partial_state_is_ever_visible(product: Product) -> None:
     given = await product.finalized()
     await product.fail("40001", times=1, table="chat_messages")  # the last row that is written
 
-    await product.work()
+    await product.work(projector=True)
 
     (job,) = product.database.jobs(task=PROVISIONING)
     if job.status is Status.RETRY:  # unless the jitter was next to nothing
