@@ -12,7 +12,9 @@ from psycopg.types.json import Jsonb
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
 from sql.support import Machine, machine_on
+from world.often import times
 
+ROUNDS = times(40, 400)
 # Whether a job in this status still keeps a second one with its key away.
 BLOCKS = {
     "active": {status: not status.is_terminal for status in Status},
@@ -192,7 +194,7 @@ def test_batches_with_common_keys_in_opposite_order_do_not_deadlock(
     # New keys in every round, then the same again: taking keys and meeting their holders both lock rows.
     def produce(turn: int) -> int:
         with machine_on(holdfast_db.url) as producer:
-            for number in range(100):
+            for number in range(ROUNDS):
                 keys = [f"{number}-{place}" for place in range(8)]
                 ordered = keys if turn % 2 else keys[::-1]
                 batch: list[dict[str, Any]] = [
@@ -200,12 +202,12 @@ def test_batches_with_common_keys_in_opposite_order_do_not_deadlock(
                     for key in ordered
                 ]
                 producer.enqueue_many(batch)
-        return 100
+        return ROUNDS
 
     with ThreadPoolExecutor(4) as threads:
-        assert list(threads.map(produce, range(4))) == [100] * 4
+        assert list(threads.map(produce, range(4))) == [ROUNDS] * 4
 
-    assert lasting.value("select count(*) from holdfast.job where key_held") == 800
+    assert lasting.value("select count(*) from holdfast.job where key_held") == 8 * ROUNDS
     assert (
         lasting.value(
             "select count(*) from (select key from holdfast.job where key_held group by key having count(*) > 1) as twice"

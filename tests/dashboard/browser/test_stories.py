@@ -17,6 +17,7 @@ from holdfast.domain.states import Status
 from holdfast.testing import TestServer
 from service.asking import leave_failed
 from world.browser import axe_faults, overflow, picture
+from world.often import LONG
 
 MANY_JOBS = 5_000
 
@@ -69,7 +70,7 @@ def test_a_failed_job_is_found_by_its_order_number_understood_and_run_again(
         expect(page.locator("#job-header")).to_contain_text("order 4711")
 
 
-@pytest.mark.parametrize("width", [390, 360])
+@pytest.mark.parametrize("width", [390, 360] if LONG else [360])
 def test_an_approval_is_decided_with_one_thumb(chromium: Browser, place: Place, width: int) -> None:
     job = place.app.tasks["refund"].enqueue(width, 900)
     place.drain()
