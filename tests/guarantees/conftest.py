@@ -153,10 +153,10 @@ class Stage:
         (self.folder / (f"go-{name}" if attempt is None else f"go-{name}-{attempt}")).touch()
 
     def until_asleep(self) -> None:
-        """Wait until an idle worker has asked to be woken."""
+        """Wait until an idle worker has asked to be woken for jobs like those of the tests: it asks for each queue by itself."""
         until(
             lambda: f"a worker sleeps\n{self.told}",
-            lambda: self.value("select count(*) from holdfast.sleeper"),
+            lambda: self.value("select count(*) from holdfast.sleeper where queue = 'default'"),
         )
 
     # -- verdict -------------------------------------------------------------------------------------------------------
