@@ -1,8 +1,12 @@
 """holdfast.testing, as somebody uses it who tests jobs of their own."""
 
+import gc
 import os
 import subprocess
 import sys
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -13,7 +17,8 @@ import psycopg
 import pytest
 
 from holdfast import BadInput, Configuration, Holdfast, Status
-from holdfast.runtime.failpoints import WorkerPoint
+from holdfast.runtime import failpoints
+from holdfast.runtime.failpoints import SimulatedCrash, WorkerPoint
 from holdfast.runtime.registry import AnyTask
 from holdfast.store import databases
 from holdfast.testing import ScratchDatabase, TestServer, adrain, crash_at, drain
@@ -128,6 +133,37 @@ def test_a_crash_that_never_came_fails_the_test(app: Holdfast, mail: AnyTask) ->
 def test_a_point_that_does_not_exist_is_refused() -> None:
     with pytest.raises(Configuration, match="'lunch' is no crash point; there are"), crash_at("lunch"):  # type: ignore[arg-type]
         pass
+
+
+def test_what_a_crashed_worker_was_connecting_is_let_go_at_once() -> None:
+    class Connection:
+        broken_by: BaseException | None = None
+
+    connections: list[weakref.ref[Connection]] = []
+
+    def work() -> None:
+        connection = Connection()
+        connections.append(weakref.ref(connection))
+        try:
+            failpoints.reach("claimed")
+        except SimulatedCrash as crash:
+            connection.broken_by = crash
+            raise
+
+    with collected_never():
+        with crash_at("claimed"):
+            work()
+
+        assert [one() for one in connections] == [None]
+
+
+@contextmanager
+def collected_never() -> Iterator[None]:
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("before", [None, "0"])
