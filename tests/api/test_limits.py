@@ -165,6 +165,39 @@ def test_after_takes_jobs_only(app: Holdfast) -> None:
         work.using(on_parent_failure="hope").enqueue()  # type: ignore[arg-type]
 
 
+# Enqueues a job in the transaction in which a worker asks to be woken: nobody sleeps yet who would be.
+MEANWHILE = """
+create function public.enqueue_meanwhile() returns trigger language plpgsql as $$
+begin
+  if not exists (select from holdfast.job) then
+    perform holdfast.enqueue('work');
+  end if;
+  return null;
+end $$;
+create trigger enqueue_meanwhile before insert on holdfast.sleeper execute function public.enqueue_meanwhile();
+"""
+
+
+async def test_a_limited_job_that_comes_while_a_worker_falls_asleep_is_not_overlooked(
+    app: Holdfast, owner: psycopg.Connection
+) -> None:
+    @app.task(limit={"max": 1}, name="work")
+    async def work() -> None: ...
+
+    owner.execute(MEANWHILE)
+    worker = Worker(app, poll=60.0, handle_signals=False)
+    running = asyncio.create_task(worker.run())
+    try:
+        await asyncio.to_thread(
+            until,
+            "it is done",
+            lambda: owner.execute("select from holdfast.job where status = 'COMPLETED'").rowcount,
+        )
+    finally:
+        worker.stop()
+        await running
+
+
 async def test_a_limited_job_starts_soon_after_it_was_enqueued_to_a_sleeping_worker(
     app: Holdfast, owner: psycopg.Connection
 ) -> None:

@@ -28,12 +28,14 @@ class Watch:
         claimer: Claimer,
         wakeup: Wakeup,
         runner: Runner,
+        look_at_gates: Callable[[], None],
     ) -> None:
         self._worker_id = worker_id
         self._wishes = wishes
         self._claimer = claimer
         self._wakeup = wakeup
         self._runner = runner
+        self._look_at_gates = look_at_gates
         self._sleepers: set[Lane] = set()
 
     async def over(self, lane: Lane) -> None:
@@ -64,7 +66,9 @@ class Watch:
             ):
                 asleep_as = me
                 self._sleepers.add(lane)
-                continue  # look once more: a commit may have come before the request to be woken
+                # Look once more: a commit may have come before the request to be woken, also of a job that is not in the line yet.
+                self._look_at_gates()
+                continue
             lane.is_dry.set()
             await lane.rest(lane.poll_pause)
             busy_since = time.monotonic()

@@ -120,7 +120,12 @@ class Worker:
             self._claiming, lambda: self._identity.id, self._be_reborn, self._sweeper.doubt, most_jobs
         )
         self._watch = Watch(
-            lambda: self._identity.id, self._wishes, self._claimer, self._wakeup, self._runner
+            lambda: self._identity.id,
+            self._wishes,
+            self._claimer,
+            self._wakeup,
+            self._runner,
+            self._look_at_gates,
         )
 
     @property
@@ -363,9 +368,12 @@ class Worker:
         self._runner.give_back(self._lanes[0], jobs, "released: its claim came late")
 
     def _wake(self, queue: str | None = None) -> None:
+        self._look_at_gates()
+        self._wake_lanes(queue)
+
+    def _look_at_gates(self) -> None:
         if any(has_gates(task.settings.options) for task in self._app.tasks.values()):
             self._sweeper.wake()
-        self._wake_lanes(queue)
 
     def _wake_lanes(self, queue: str | None = None) -> None:
         for lane in self._lanes:
