@@ -25,8 +25,8 @@ class TestServer:
         self._finished: list[str] = []
         self._template = f"{self._run}_template"
         self._password = secrets.token_urlsafe(16)
-        owner_url = databases.create_database(admin_url, self._template)
         try:
+            owner_url = databases.create_database(admin_url, self._template)
             migrate.migrate(Database(owner_url, "tests"))
             self._has_login = self._create_login(owner_url)
         except BaseException:
@@ -50,11 +50,11 @@ class TestServer:
     def database(self, *, migrated: bool = True) -> Iterator[ScratchDatabase]:
         """Lend a database of its own, empty of jobs."""
         name = f"{self._run}_{next(self._numbers)}"
-        owner_url = (
-            databases.copy_database(self.admin_url, name, self._template, instead_of=self._all_finished())
-            if migrated
-            else databases.create_database(self.admin_url, name)
-        )
+        try:
+            owner_url = self._made(name, migrated=migrated)
+        except BaseException:
+            self._finished.append(name)  # who was interrupted may have made it all the same
+            raise
         url = (
             databases.url_of(owner_url, user=self.login, password=self._password)
             if self._has_login
@@ -66,6 +66,13 @@ class TestServer:
         finally:
             lent.close()
             self._finished.append(name)
+
+    def _made(self, name: str, *, migrated: bool) -> str:
+        if migrated:
+            return databases.copy_database(
+                self.admin_url, name, self._template, instead_of=self._all_finished()
+            )
+        return databases.create_database(self.admin_url, name)
 
     def _all_finished(self) -> list[str]:
         """Give what can be dropped now. Not at once: PostgreSQL naps for a tenth of a second when it meets a session that is just ending."""
