@@ -1,10 +1,8 @@
-"""Fixtures for the whole suite; the databases come from Holdfast's own pytest plugin."""
+"""Fixtures for the whole suite."""
 
 import gc
 import logging
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -12,8 +10,7 @@ from hypothesis import settings
 
 from holdfast import Holdfast
 from holdfast.runtime.garbage import ALLOCATIONS
-from holdfast.store.databases import url_of
-from holdfast.testing import ScratchDatabase, TestServer, test_server
+from holdfast.testing import ScratchDatabase
 from world import strikes
 from world.often import LONG
 from world.order import long_first
@@ -21,31 +18,6 @@ from world.order import long_first
 # Every run of the tests tries the same examples: what chance would add is found in the long mode, by somebody who waits for it.
 settings.register_profile("holdfast", derandomize=not LONG, deadline=None)
 settings.load_profile("holdfast")
-
-# For mutants: the body of a function without one of its guards; an error when the guard is not there to be removed.
-WITHOUT = """
-create function pg_temp.without(p_function text, p_guard text, p_instead text default '') returns void
-language plpgsql as $$
-declare
-  v_body text := pg_get_functiondef(p_function::regproc);
-begin
-  if position(p_guard in v_body) = 0 then
-    raise exception '% has no guard: %', p_function, p_guard;
-  end if;
-  execute replace(v_body, p_guard, p_instead);
-end $$;
-"""
-
-
-@pytest.fixture(scope="session")
-def holdfast_server() -> Iterator[TestServer]:
-    """Give one server for the whole run; scripts/mutants names a file that takes one guard out of its schema."""
-    with test_server() as server:
-        if mutant := os.environ.get("HOLDFAST_TEST_MUTANT"):
-            with psycopg.connect(url_of(server.admin_url, dbname=server._template)) as connection:
-                connection.execute(WITHOUT)
-                connection.execute(Path(mutant).read_text("utf-8"))
-        yield server
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,8 @@ from guarantees.waiting import until
 from holdfast import DatabaseUnavailable, Holdfast
 from holdfast.store import pool
 
+pytestmark = pytest.mark.new_database  # whose sessions are counted
+
 MANY = 6
 KEPT = 2
 

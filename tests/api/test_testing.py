@@ -181,6 +181,7 @@ def test_crash_at_leaves_the_environment_as_it_was(
     assert os.environ.get("HOLDFAST_TESTING") == before
 
 
+@pytest.mark.new_database
 def test_an_app_moved_to_another_database_leaves_no_connection_behind(
     app: Holdfast, mail: AnyTask, holdfast_server: TestServer, owner: psycopg.Connection
 ) -> None:

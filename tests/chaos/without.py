@@ -9,6 +9,7 @@ import psycopg
 
 from guarantees.mutation import FOLDER as MUTANTS
 from guarantees.mutation import ROOT, apply_patch, patched_files
+from world.without import WITHOUT
 
 FOLDERS = (Path(__file__).parent / "sabotage", MUTANTS)
 FUNCTIONS = "src/holdfast/store/sql/functions/"
@@ -32,8 +33,6 @@ class Without:
         """Take the guards out of a database: what is SQL, and what a patch has changed of the functions."""
         if not self.files:
             return
-        from conftest import WITHOUT
-
         changed = [path for patch in self._patches for path in patched_files(patch) if FUNCTIONS in path]
         with psycopg.connect(owner_url) as connection:
             connection.execute(WITHOUT)

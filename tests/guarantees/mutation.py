@@ -104,7 +104,8 @@ def copy_tree(to: Path) -> None:
     """Copy the source with what was compiled of it: only what a patch changes is compiled again."""
     for name in ("src", "tests", "apps"):
         shutil.copytree(ROOT / name, to / name)
-    shutil.copy(ROOT / "pyproject.toml", to)
+    for name in ("conftest.py", "pyproject.toml"):
+        shutil.copy(ROOT / name, to)
 
 
 def judge(mutant: Mutant, database_url: str) -> Verdict:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from conftest import WITHOUT
 from guarantees.audit import Seeded, assert_said, broken_guards, named
 from guarantees.test_audit import CORRUPTIONS, MISTOLD, UNREST
 from holdfast.domain.audit import RULES
 from holdfast.testing import TestServer
 from sql.support import Machine, machine_on
+from world.without import WITHOUT
 
 
 def granted(roles: str, options: str) -> str:

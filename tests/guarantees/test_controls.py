@@ -6,11 +6,11 @@ from pathlib import Path
 
 import psycopg
 
-from conftest import WITHOUT
 from guarantees.controls import PAGE, kept, page
 from guarantees.mutation import ROOT, apply_patch, judge_all, mutants, patched_files, table
 from holdfast.testing import ScratchDatabase
 from world.named import missing
+from world.without import WITHOUT
 
 SABOTAGE = ROOT / "tests" / "chaos" / "sabotage"  # what takes more than one guard away, for scripts/chaos
 

@@ -124,6 +124,7 @@ def test_tasks_use_the_orm_in_threads_and_on_the_loop(shop: Any, shop_app: Holdf
     assert [orders().get(id=order).note for order in ids] == ["shipped", "billed by attempt 1"]
 
 
+@pytest.mark.new_database
 def test_a_connection_is_closed_after_its_task_as_after_a_request(
     shop: Any, shop_app: Holdfast, owner: psycopg.Connection
 ) -> None:

@@ -262,6 +262,7 @@ def test_one_way_of_saying_what_to_look_at(cli: Cli) -> None:
     assert "give one" in cli("audit", "--sample", "3", "--job", str(UUID(int=1)), code=2).stderr
 
 
+@pytest.mark.new_database
 def test_a_sample_reads_no_table_of_jobs_from_end_to_end(cli: Cli, past: Past, owner: Owner) -> None:
     """The plans are those of a large table: the planner is told that reading all of it costs much."""
     del past

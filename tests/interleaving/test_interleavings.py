@@ -10,7 +10,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from conftest import WITHOUT
 from holdfast.testing import TestServer
 from interleaving.explore import Schedule, follow, kinds, sample, schedules
 from interleaving.meeting import PAIRS, Meeting, Search, meetings
@@ -20,6 +19,7 @@ from interleaving.scenes import Scene, asked, failed, given_back, handed_over, p
 from interleaving.stage import Stage, stage
 from sql.support import Machine
 from world.often import LONG
+from world.without import WITHOUT
 
 MADE_UP = Path(__file__).with_name("made_up.sql")
 MUTANTS = Path(__file__).parent.parent / "guarantees" / "mutants"

@@ -513,6 +513,7 @@ async def test_a_stream_outlives_the_connections_to_the_database(
         assert numbers(await stream.take(1)) == [1]
 
 
+@pytest.mark.new_database
 async def test_the_connection_that_listens_is_shared_and_goes_with_the_last_stream(
     world: World, owner: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -520,7 +521,7 @@ async def test_the_connection_that_listens_is_shared_and_goes_with_the_last_stre
     monkeypatch.setattr(live, "LOOK_EVERY", 0.1)
 
     def listening() -> int:
-        asked = "select count(*) from pg_stat_activity where application_name = 'holdfast listen'"
+        asked = "select count(*) from pg_stat_activity where application_name = 'holdfast listen' and datname = current_database()"
         found = owner.execute(asked).fetchone()
         assert found
         return int(found[0])

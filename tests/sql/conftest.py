@@ -9,6 +9,7 @@ from psycopg import sql
 from holdfast.embedded import EmbeddedError, find_binaries, throwaway
 from holdfast.testing import ScratchDatabase, TestServer, test_server
 from sql.support import Connection, Machine
+from world.kept import keeping
 
 OTHER_DATABASES = (
     "select datname from pg_database where datname not in ('postgres', 'template0', 'template1')"
@@ -28,7 +29,7 @@ def server_15() -> Iterator[TestServer]:
         binaries = find_binaries(15)
     except EmbeddedError as error:
         pytest.skip(f"NOT RUN: PostgreSQL 15 is not installed on this machine ({error})")
-    with test_server(binaries) as server:
+    with test_server(binaries) as server, keeping(server):
         yield server
 
 

@@ -141,7 +141,7 @@ def _walk(url: str, sides: tuple[Side, ...], me: int) -> None:
 @contextmanager
 def prepared(server: TestServer, prepare: Callable[[Machine], None]) -> Iterator[str]:
     """Lend a database where jobs stand at the start, for races on copies of it; answers its address."""
-    with server.database() as database:
+    with TestServer.database(server) as database:  # a new one: only what nobody is connected to can be copied
         with machine_on(database.owner_url) as machine:
             machine.register("t")
             prepare(machine)

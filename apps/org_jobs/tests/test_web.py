@@ -6,6 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 import httpx
+import pytest
 
 from apps.org_jobs.organisations import add_organisation
 from apps.org_jobs.tasks import app
@@ -179,6 +180,7 @@ def test_what_is_queued_for_later_is_listed_by_its_next_run(
     assert [job["id"] for job in jobs] == [failed, early, late]
 
 
+@pytest.mark.new_database
 def test_lists_by_status_next_run_and_type_are_answered_by_indexes(
     database: ScratchDatabase, web: httpx.Client, operator: dict[str, str]
 ) -> None:

@@ -1,0 +1,159 @@
+"""Databases that outlive a test: emptied for the next one, where a test has left nothing else behind than rows.
+
+A database of its own costs a test more than most tests do with it: it is copied, and every session there looks up and plans anew what the
+last one did. A test that needs one on which nobody was before asks for it by `@pytest.mark.new_database`.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, LiteralString, cast
+
+import psycopg
+from psycopg import sql
+
+from holdfast.testing import ScratchDatabase, TestServer
+from world import sessions
+
+EMPTIED = Path(__file__).with_name("emptied.sql").read_text("utf-8")
+# Autovacuum looks in every minute, and would make plans of one test depend on the rows of others.
+MOST_TESTS = 60
+MOST_BYTES = 3_000_000
+# What tests define shows here, whoever defines it; what is temporary goes with its session.
+CATALOGS = (
+    "pg_attribute where attrelid not in (select oid from pg_class where relpersistence = 't')",
+    "pg_class where relpersistence <> 't'",
+    "pg_constraint",
+    "pg_db_role_setting where setdatabase = (select oid from pg_database where datname = current_database())",
+    "pg_default_acl",
+    "pg_event_trigger",
+    "pg_extension",
+    "pg_namespace where nspname !~ '^pg_(toast_)?temp_'",
+    "pg_operator",
+    "pg_policy",
+    "pg_proc where oid <> 'holdfast.clock'::regproc",
+    "pg_rewrite",
+    "pg_trigger",
+)
+DEFINED = sql.SQL(" union all ").join(
+    sql.SQL("(select max(xmin::text::bigint), count(*) from {})").format(sql.SQL(catalog))
+    for catalog in cast("tuple[LiteralString, ...]", CATALOGS)
+)
+SCHEMAS = "select nspname from pg_namespace where nspname <> all ('{holdfast,public,information_schema}') and nspname !~ '^pg_'"
+CLOCK = "select pg_get_functiondef('holdfast.clock'::regproc)"
+TABLES = """
+select c.relname
+  from pg_class c
+ where c.relnamespace = 'holdfast'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+ order by exists (select from pg_constraint f where f.contype = 'f' and f.confrelid = c.oid), c.relname
+"""
+SEQUENCES = "select s.seqrelid::regclass::text, s.seqstart from pg_sequence s"
+OTHERS = """
+select (select count(*) from pg_stat_activity a where a.datname = current_database() and a.pid <> all (%s) and a.backend_type = 'client backend'),
+       (select sum(pg_relation_size(c.oid)) from pg_class c where c.relnamespace = 'holdfast'::regnamespace and c.relkind = 'r')
+"""
+
+
+class _Kept:
+    """One database that is lent to one test after the other."""
+
+    def __init__(self, server: TestServer) -> None:
+        self._lending = TestServer.database(server)
+        made = self._lending.__enter__()
+        self.owner_url, self.url = made.owner_url, made.url
+        self._place = sessions.place_of(made.owner_url)
+        self._tests = 0
+        self._owner = psycopg.connect(made.owner_url, autocommit=True)
+        self._owner.execute(self._emptying())
+        self._clock = self._one(CLOCK)
+        self._defined = self._definitions()
+        sessions.keep(self._place)
+
+    def _one(self, question: LiteralString, *given: Any) -> tuple[Any, ...]:
+        answer = self._owner.execute(question, given or None).fetchone()
+        assert answer is not None
+        return answer
+
+    def _definitions(self) -> list[tuple[Any, ...]]:
+        return self._owner.execute(DEFINED).fetchall()
+
+    def _emptying(self) -> sql.Composed:
+        tables = [sql.Identifier("holdfast", name) for (name,) in self._owner.execute(TABLES).fetchall()]
+        sequences = self._owner.execute(SEQUENCES).fetchall()
+        return sql.SQL(EMPTIED).format(
+            deletes=sql.SQL(" ").join(sql.SQL("delete from {};").format(table) for table in reversed(tables)),
+            inserts=sql.SQL(" ").join(self._insert(table) for table in tables),
+            restarts=sql.SQL(" ").join(
+                sql.SQL("perform setval({}, {}, false);").format(sql.Literal(name), sql.Literal(start))
+                for name, start in sequences
+            ),
+        )
+
+    def _insert(self, table: sql.Identifier) -> sql.Composable:
+        (rows,) = self._owner.execute(
+            sql.SQL("select json_agg(t)::text from {} as t").format(table)
+        ).fetchone() or (None,)
+        again = "insert into {table} select * from json_populate_recordset(null::{table}, {rows});"
+        return sql.SQL(again).format(table=table, rows=sql.Literal(rows)) if rows else sql.SQL("")
+
+    def is_ready(self) -> bool:
+        """Empty it for the next test; answers whether it is as it was."""
+        self._tests += 1
+        if self._tests == MOST_TESTS:
+            return False
+        try:
+            others, size = self._one(OTHERS, [self._owner.info.backend_pid, *sessions.idle(self._place)])
+            if others or size > MOST_BYTES:
+                return False
+            self._take_back_definitions()
+            if self._definitions() != self._defined:
+                return False
+            self._owner.execute("select pg_temp.be_empty(), pg_stat_force_next_flush()")
+            self._owner.execute("select pg_stat_reset()")  # or dead rows would be those of all tests before
+        except psycopg.Error:
+            return False
+        return True
+
+    def _take_back_definitions(self) -> None:
+        """Undo what many tests do: products have a schema of their own, and time is moved by a definition."""
+        for (name,) in self._owner.execute(SCHEMAS).fetchall():
+            self._owner.execute(sql.SQL("drop schema {} cascade").format(sql.Identifier(name)))
+        if self._one(CLOCK) != self._clock:
+            self._owner.execute(self._clock[0])
+
+    def end(self) -> None:
+        """Give it back for good."""
+        sessions.end(self._place)
+        self._owner.close()
+        self._lending.__exit__(None, None, None)
+
+
+@contextmanager
+def keeping(server: TestServer) -> Iterator[TestServer]:
+    """Have a server lend databases that wait for their next test, while the block lasts; `TestServer.database(server)` lends a new one."""
+    waiting: list[_Kept] = []
+
+    @contextmanager
+    def lend(*, migrated: bool = True) -> Iterator[ScratchDatabase]:
+        if not migrated:
+            with TestServer.database(server, migrated=False) as database:
+                yield database
+            return
+        kept = waiting.pop() if waiting else _Kept(server)
+        database = ScratchDatabase(kept.owner_url, kept.url)
+        try:
+            yield database
+        finally:
+            database.close()
+            if kept.is_ready():
+                waiting.append(kept)
+            else:
+                kept.end()
+
+    server.database = lend  # type: ignore[method-assign]
+    try:
+        yield server
+    finally:
+        del server.database
+        for kept in waiting:
+            kept.end()
