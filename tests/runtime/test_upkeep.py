@@ -68,6 +68,7 @@ async def test_retention_that_an_outage_interrupts_goes_on_behind_it(
             await all_removed(holdfast_db)
 
 
+@pytest.mark.new_database  # who looks again is told by its session
 async def test_who_finds_another_at_upkeep_looks_again_soon(
     outdated: Holdfast,
     holdfast_db: ScratchDatabase,

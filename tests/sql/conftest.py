@@ -93,7 +93,11 @@ def machine(connection: Connection) -> Iterator[Machine]:
 
 
 def _shared_connection(server: TestServer) -> Iterator[Connection]:
-    with server.database() as database, psycopg.connect(database.owner_url) as connection:
+    # A new one: what the planner knows of the dead rows of other tests would be a part of these.
+    with (
+        TestServer.database(server) as database,
+        psycopg.connect(database.owner_url) as connection,
+    ):
         Machine(connection).register("t")
         connection.commit()
         yield connection

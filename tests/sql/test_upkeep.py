@@ -117,7 +117,7 @@ def test_reading_one_jobs_history_touches_one_partition(each_lasting: Machine) -
     plan = each_lasting.rows(f"explain select * from holdfast.job_history where job_id = '{job_id}'")
 
     scanned = {
-        line["QUERY PLAN"].split(" on ")[1].split()[0]
+        line["QUERY PLAN"].split(" on ")[1].split()[0].removesuffix("_pkey")
         for line in plan
         if "job_history" in line["QUERY PLAN"] and " on " in line["QUERY PLAN"]
     }
