@@ -41,6 +41,7 @@ DEFINED = sql.SQL(" union all ").join(
 )
 SCHEMAS = "select nspname from pg_namespace where nspname <> all ('{holdfast,public,information_schema}') and nspname !~ '^pg_'"
 CLOCK = "select pg_get_functiondef('holdfast.clock'::regproc)"
+# Those that others refer to come last.
 TABLES = """
 select c.relname
   from pg_class c
@@ -81,8 +82,8 @@ class _Kept:
         tables = [sql.Identifier("holdfast", name) for (name,) in self._owner.execute(TABLES).fetchall()]
         sequences = self._owner.execute(SEQUENCES).fetchall()
         return sql.SQL(EMPTIED).format(
-            deletes=sql.SQL(" ").join(sql.SQL("delete from {};").format(table) for table in reversed(tables)),
-            inserts=sql.SQL(" ").join(self._insert(table) for table in tables),
+            deletes=sql.SQL(" ").join(sql.SQL("delete from {};").format(table) for table in tables),
+            inserts=sql.SQL(" ").join(self._insert(table) for table in reversed(tables)),
             restarts=sql.SQL(" ").join(
                 sql.SQL("perform setval({}, {}, false);").format(sql.Literal(name), sql.Literal(start))
                 for name, start in sequences

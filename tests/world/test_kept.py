@@ -82,6 +82,18 @@ def test_a_database_is_lent_again_with_the_rows_that_it_began_with(holdfast_serv
         assert rows_of(database) == began_with
 
 
+def test_rows_that_refer_to_others_go_before_them(holdfast_server: TestServer) -> None:
+    me = "'00000000-0000-7000-8000-000000000001'"
+    asleep = (
+        f"select holdfast.register_worker({me}, 'w', 'h', 1, '1', '{{}}', '{{}}', interval '1 minute', now());"
+        f" select holdfast.fall_asleep({me}, '{{q}}')"
+    )
+
+    assert is_lent_again(holdfast_server, does(asleep))
+    with holdfast_server.database() as database, psycopg.connect(database.owner_url) as owner:
+        assert owner.execute("select count(*) from holdfast.worker").fetchone() == (0,)
+
+
 def test_ids_begin_anew(holdfast_server: TestServer) -> None:
     given = "select nextval('holdfast.event_id_seq')"
     assert is_lent_again(holdfast_server, does(given))
