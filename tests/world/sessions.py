@@ -1,10 +1,11 @@
 """Sessions that outlive a test: what a new one looks up and plans costs more than most tests ask of it.
 
 PostgreSQL keeps its plans in the session that made them. Whoever closes a connection to a database that is kept leaves the session behind,
-as new but for its plans, and whoever connects in the same way next goes on with it. It ties these tests to the way in which psycopg makes
+as `discard all` would leave it but for its plans, and whoever connects in the same way next goes on with it. It ties these tests to the way in which psycopg makes
 a connection; nothing else here depends on that.
 """
 
+import os
 from collections import defaultdict
 from collections.abc import Generator
 from typing import Any
@@ -15,11 +16,14 @@ from psycopg._connection_base import BaseConnection
 from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus, abc
 from psycopg.pq import PGconn as NoSession
 
-# Everything that `discard all` does, without forgetting plans.
+# Everything that `discard all` does, without forgetting plans. What it has counted is counted now, not in the next test, and who looks for
+# sessions by their names finds none that nobody uses.
 AS_NEW = (
     b"close all; set session authorization default; reset all; unlisten *; select pg_advisory_unlock_all();"
-    b" deallocate all; discard temp; discard sequences"
+    b" deallocate all; discard temp; discard sequences; select pg_stat_force_next_flush(); set application_name = 'kept'"
 )
+# More than any test needs at once would only wait.
+MOST_IDLE = 25
 NAMED = b"select set_config('application_name', $1, false)"
 OPEN_TRANSACTION = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
 SUCCESS = (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK)
@@ -54,7 +58,7 @@ def keep(place: Place) -> None:
 
 def idle(place: Place) -> list[int]:
     """Give the backends that wait there."""
-    return [session.backend_pid for sessions in _kept.idle[place].values() for session in sessions]
+    return [session.backend_pid for sessions in [*_kept.idle[place].values()] for session in [*sessions]]
 
 
 def end(place: Place) -> None:
@@ -67,9 +71,15 @@ def end(place: Place) -> None:
 
 def install() -> None:
     """Have psycopg, in this process, make and close connections so."""
+    os.register_at_fork(after_in_child=_leave_to_parent)
     BaseConnection._connect_gen = classmethod(_connect)  # type: ignore[assignment]
     psycopg.Connection.close = _leave  # type: ignore[method-assign]
     psycopg.AsyncConnection.close = _aleave  # type: ignore[method-assign]
+
+
+def _leave_to_parent() -> None:
+    """Have a forked process make sessions of its own; psycopg closes none that another process has made."""
+    _kept.places.clear()
 
 
 def _connect(cls: Any, url: str = "") -> Generator[Any, Any, Any]:
@@ -112,7 +122,9 @@ async def _aleave(self: psycopg.AsyncConnection[Any]) -> None:
 def _is_left(connection: Any) -> bool:
     """Leave the session to the next, if it is in a state to be left; the connection itself is closed then."""
     place, words = getattr(connection, "_left_to", (None, ""))
-    if place not in _kept.places or connection.closed or not _is_as_new(connection.pgconn):
+    if place not in _kept.places or connection.closed or len(idle(place)) >= MOST_IDLE:
+        return False
+    if not _is_as_new(connection.pgconn):
         return False
     session, connection.pgconn, connection._closed = connection.pgconn, NoSession(), True
     session.notice_handler = session.notify_handler = None

@@ -3,10 +3,10 @@
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 
-from holdfast.domain.errors import NotAllowed
+from holdfast.domain.errors import HoldfastError, NotAllowed
 from holdfast.embedded import Binaries, throwaway
 from holdfast.store import databases, migrate
 from holdfast.store.connection import Database, find_database
@@ -30,7 +30,8 @@ class TestServer:
             migrate.migrate(Database(owner_url, "tests"))
             self._has_login = self._create_login(owner_url)
         except BaseException:
-            databases.drop_database(admin_url, self._template)
+            with suppress(HoldfastError):  # what went wrong before says more
+                databases.drop_database(admin_url, self._template)
             raise
 
     @property
@@ -50,10 +51,16 @@ class TestServer:
     def database(self, *, migrated: bool = True) -> Iterator[ScratchDatabase]:
         """Lend a database of its own, empty of jobs."""
         name = f"{self._run}_{next(self._numbers)}"
+        finished = self._all_finished() if migrated else []
         try:
-            owner_url = self._made(name, migrated=migrated)
+            owner_url = (
+                databases.copy_database(self.admin_url, name, self._template, instead_of=finished)
+                if migrated
+                else databases.create_database(self.admin_url, name)
+            )
         except BaseException:
-            self._finished.append(name)  # who was interrupted may have made it all the same
+            # Who was interrupted may have made it all the same, and dropped not all of the others.
+            self._finished += [*finished, name]
             raise
         url = (
             databases.url_of(owner_url, user=self.login, password=self._password)
@@ -66,13 +73,6 @@ class TestServer:
         finally:
             lent.close()
             self._finished.append(name)
-
-    def _made(self, name: str, *, migrated: bool) -> str:
-        if migrated:
-            return databases.copy_database(
-                self.admin_url, name, self._template, instead_of=self._all_finished()
-            )
-        return databases.create_database(self.admin_url, name)
 
     def _all_finished(self) -> list[str]:
         """Give what can be dropped now. Not at once: PostgreSQL naps for a tenth of a second when it meets a session that is just ending."""
