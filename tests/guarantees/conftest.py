@@ -79,6 +79,13 @@ class Stage:
         except psycopg.OperationalError:  # the server was restarted under it
             return self.owner.execute(query, parameters).fetchall()
 
+    def listening(self) -> list[int]:
+        """Give the sessions in which workers listen: one has them until it claims no more."""
+        found = self.rows(
+            "select pid from pg_stat_activity where datname = current_database() and application_name = 'holdfast listen'"
+        )
+        return [pid for (pid,) in found]
+
     def value(self, query: str, *parameters: Any) -> Any:
         return self.rows(query, *parameters)[0][0]
 

@@ -5,6 +5,7 @@ import time
 
 from guarantees import shop as tasks
 from guarantees.conftest import Stage
+from guarantees.waiting import until
 from holdfast import Holdfast
 
 
@@ -15,6 +16,7 @@ def test_a_short_job_finishes_before_the_worker_ends(stage: Stage, shop: Holdfas
 
     worker.signal(signal.SIGTERM)
     worker.until_event("worker:draining")
+    until("it claims no more", lambda: not stage.listening())
     late = tasks.note.enqueue(1)
     stage.let_go("it")
 

@@ -16,13 +16,6 @@ POLL_BOUND = POLL * 1.25 + 3.0
 NEVER = 3600.0
 
 
-def listening(stage: Stage) -> list[int]:
-    found = stage.rows(
-        "select pid from pg_stat_activity where datname = current_database() and application_name = 'holdfast listen'"
-    )
-    return [pid for (pid,) in found]
-
-
 def starts_within(stage: Stage, bound: float) -> None:
     """Enqueue a job and see it start in time."""
     enqueued_at = time.monotonic()
@@ -57,10 +50,10 @@ def test_a_job_whose_notification_is_lost_starts_within_the_poll_interval(
 def test_a_worker_whose_listening_connection_is_killed_listens_again(stage: Stage, shop: Holdfast) -> None:
     worker = stage.worker(poll=NEVER, lease=60.0)
     stage.until_asleep()
-    (before,) = until("it listens", lambda: listening(stage))
+    (before,) = until("it listens", stage.listening)
 
     stage.rows("select pg_terminate_backend(%s)", before)
-    until("it listens again", lambda: [pid for pid in listening(stage) if pid != before])
+    until("it listens again", lambda: [pid for pid in stage.listening() if pid != before])
     worker.until_event("database:unavailable")
     job = tasks.note.enqueue(1)
 
