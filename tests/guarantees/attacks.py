@@ -7,11 +7,10 @@ import sys
 from typing import NamedTuple
 
 from world.named import ROOT, named_tests
+from world.often import LONGEST
 
 PAGE = ROOT / "docs" / "operations" / "attacks.md"
 _ROW = re.compile(r"^\| ([A-Z]\d+) \|(.+)\|$", re.MULTILINE)
-# An attack may take half an hour; one that takes longer hangs.
-LONGEST = 3600
 
 
 class Attack(NamedTuple):

@@ -2,9 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import psycopg
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
@@ -21,6 +22,7 @@ from holdfast.runtime.access import create_key
 from holdfast.store.people import create_person
 from holdfast.testing import TestServer
 from service.house import HASHED
+from world.kept import define_emptying
 from world.often import times
 
 NAMES = [f"{operation.method} {operation.path}" for operation in all_operations()]
@@ -33,27 +35,40 @@ class Target(NamedTuple):
     operations: dict[str, Any]
     headers: dict[str, str]
     url: str
+    begin_anew: Callable[[], object]
 
 
 @pytest.fixture(scope="module")
 def target(holdfast_server: TestServer) -> Iterator[Target]:
-    with holdfast_server.database() as database:
+    with (
+        holdfast_server.database() as database,
+        psycopg.connect(database.owner_url, autocommit=True) as owner,
+    ):
         app = database.use(Holdfast())
 
         @app.task(flag="greeting")
         async def greet(name: str) -> str:
             return name
 
-        greet.enqueue("first")
         app.schedules.create("nightly", greet, cron="0 2 * * *", payload={"name": "Ann"})
         app.link.perform_once(create_person("ann", HASHED, Role.VIEWER, None, "tests"))
         key = create_key(app, "fuzz", scopes=[Scope.ADMIN])
+        define_emptying(owner)
+        greet.enqueue("first")
+
+        def begin_anew() -> None:
+            owner.execute("select pg_temp.be_empty()")
+            greet.enqueue("first")
+
         with served(asgi(app)) as url:
             headers = {"Authorization": f"Bearer {key}"}
             described = f"{url}/api/v1/openapi.json"
             found = schemathesis.openapi.from_url(described).get_all_operations()
             yield Target(
-                {one.ok().label: one.ok() for one in found if isinstance(one, Ok)}, headers, described
+                {one.ok().label: one.ok() for one in found if isinstance(one, Ok)},
+                headers,
+                described,
+                begin_anew,
             )
         app.close()
 
@@ -130,6 +145,11 @@ def test_operations_one_after_another_do_what_their_descriptions_say(target: Tar
     )  # who sends what fits no description gets nowhere
 
     class Story(schema.as_state_machine()):  # type: ignore[misc]  # it is made at run time
+        def setup(self) -> None:
+            # What a story can go on with is what it has found so far, which must not be what others have left.
+            target.begin_anew()
+            super().setup()
+
         def get_call_kwargs(self, _case: Any) -> dict[str, Any]:
             return {"headers": target.headers}
 

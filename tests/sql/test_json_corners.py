@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from holdfast.domain.errors import BadPayload
 from holdfast.domain.payload import check_json_object
 from sql.support import Machine
-from world.often import times
+from world.often import times, within
 
 # Whether each is taken; jsonb alone takes more: the last of two equal keys, any depth, numbers of a hundred thousand digits.
 CORNERS: dict[str, tuple[str, bool]] = {
@@ -113,7 +113,7 @@ def documents(draw: st.DrawFn) -> str:
     return text
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(within(900))
 def test_whatever_is_taken_is_the_same_in_jsonb(machine: Machine) -> None:
     taken = refused = 0
 

@@ -25,7 +25,7 @@ from holdfast.domain.states import Status
 from sql.asking import ask, decide
 from sql.model import Attempt, Job
 from sql.support import Connection, Machine
-from world.often import times
+from world.often import times, within
 
 LATER = 600.0  # the delay of whatever is delayed; no run takes as long
 LONG = 10**7
@@ -50,10 +50,14 @@ class Lives(RuleBasedStateMachine):
         self.machine = Machine(self.connection)
         self.jobs = {}
         self.workers = []
+        self.steps = 0
         self.handed: dict[tuple[UUID, UUID], UUID] = {}
 
     def teardown(self) -> None:
-        self._undo.close()
+        try:
+            assert broken_rules(self.connection) == []
+        finally:
+            self._undo.close()
 
     @initialize()
     def begin(self) -> None:
@@ -312,7 +316,10 @@ class Lives(RuleBasedStateMachine):
             for job in self.jobs.values()
         }  # fmt: skip
         assert seen == expected
-        assert broken_rules(self.connection) == []
+        self.steps += 1
+        # The auditor's looks cost five times as much as what happens; what it finds seldom goes away by itself.
+        if self.steps % 5 == 0:
+            assert broken_rules(self.connection) == []
 
     def _any(self, data: st.DataObject) -> Job | None:
         return data.draw(st.sampled_from(list(self.jobs.values()))) if self.jobs else None
@@ -329,6 +336,9 @@ def _row(attempt: Attempt) -> dict[str, object]:
 @pytest.fixture
 def lives(connection: psycopg.Connection) -> Iterator[type[Lives]]:
     connection.rollback()
+    # The same is asked again and again, of so few rows that one plan is as good as another.
+    connection.prepare_threshold = 0
+    connection.execute("set plan_cache_mode = force_generic_plan")
     # Every life is a savepoint within one transaction; what guards refused before, in tests of their own, outlives a rollback.
     connection.execute("alter sequence holdfast.refusal restart")
     yield type("Lives", (Lives,), {"connection": connection})
@@ -336,7 +346,7 @@ def lives(connection: psycopg.Connection) -> Iterator[type[Lives]]:
 
 
 # A failure is cut down to the fewest calls that show it, which takes a while.
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(within(600))
 def test_whatever_happens_to_jobs_the_machine_does_what_its_model_does(lives: type[Lives]) -> None:
     run_state_machine_as_test(
         lives,

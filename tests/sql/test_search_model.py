@@ -12,7 +12,7 @@ from holdfast.domain.states import Status
 from holdfast.store.call import perform_sync
 from holdfast.store.search import count_jobs, find_jobs
 from sql.support import Machine, Row
-from world.often import times
+from world.often import times, within
 from world.searches import LETTERS, SEARCHES, VALUES, fits, written
 
 NAMES = st.text(LETTERS, min_size=1, max_size=4)
@@ -79,7 +79,7 @@ def unguarded(machine: Machine) -> Machine:
     return machine
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(within(600))
 def test_a_search_finds_what_fits_one_by_one(unguarded: Machine) -> None:
     machine, found = unguarded, 0
 

@@ -62,6 +62,30 @@ select (select count(*) from pg_stat_activity a where a.datname = current_databa
 RESET = "select pg_stat_reset() where has_function_privilege('pg_stat_reset()', 'execute')"
 
 
+def define_emptying(owner: psycopg.Connection) -> None:
+    """Define `pg_temp.be_empty()` in this session: it takes every row away that is not there now, and brings those back that are."""
+    tables = [sql.Identifier("holdfast", name) for (name,) in owner.execute(TABLES).fetchall()]
+    sequences = owner.execute(SEQUENCES).fetchall()
+    owner.execute(
+        sql.SQL(EMPTIED).format(
+            deletes=sql.SQL(" ").join(sql.SQL("delete from {};").format(table) for table in tables),
+            inserts=sql.SQL(" ").join(_insert(owner, table) for table in reversed(tables)),
+            restarts=sql.SQL(" ").join(
+                sql.SQL("perform setval({}, {}, false);").format(sql.Literal(name), sql.Literal(start))
+                for name, start in sequences
+            ),
+        )
+    )
+
+
+def _insert(owner: psycopg.Connection, table: sql.Identifier) -> sql.Composable:
+    (rows,) = owner.execute(sql.SQL("select json_agg(t)::text from {} as t").format(table)).fetchone() or (
+        None,
+    )
+    again = "insert into {table} select * from json_populate_recordset(null::{table}, {rows});"
+    return sql.SQL(again).format(table=table, rows=sql.Literal(rows)) if rows else sql.SQL("")
+
+
 class _Kept:
     """One database that is lent to one test after the other."""
 
@@ -72,7 +96,7 @@ class _Kept:
             self._place = sessions.place_of(made.owner_url)
             self._tests = 0
             self._owner = stack.enter_context(psycopg.connect(made.owner_url, autocommit=True))
-            self._owner.execute(self._emptying())
+            define_emptying(self._owner)
             self._clock = self._one(CLOCK)
             self._defined = self._definitions()
             sessions.keep(self._place)
@@ -85,25 +109,6 @@ class _Kept:
 
     def _definitions(self) -> list[tuple[Any, ...]]:
         return [*self._owner.execute(DEFINED).fetchall(), self._one(KNOWN)]
-
-    def _emptying(self) -> sql.Composed:
-        tables = [sql.Identifier("holdfast", name) for (name,) in self._owner.execute(TABLES).fetchall()]
-        sequences = self._owner.execute(SEQUENCES).fetchall()
-        return sql.SQL(EMPTIED).format(
-            deletes=sql.SQL(" ").join(sql.SQL("delete from {};").format(table) for table in tables),
-            inserts=sql.SQL(" ").join(self._insert(table) for table in reversed(tables)),
-            restarts=sql.SQL(" ").join(
-                sql.SQL("perform setval({}, {}, false);").format(sql.Literal(name), sql.Literal(start))
-                for name, start in sequences
-            ),
-        )
-
-    def _insert(self, table: sql.Identifier) -> sql.Composable:
-        (rows,) = self._owner.execute(
-            sql.SQL("select json_agg(t)::text from {} as t").format(table)
-        ).fetchone() or (None,)
-        again = "insert into {table} select * from json_populate_recordset(null::{table}, {rows});"
-        return sql.SQL(again).format(table=table, rows=sql.Literal(rows)) if rows else sql.SQL("")
 
     def is_ready(self) -> bool:
         """Empty it for the next test; answers whether it is as it was."""

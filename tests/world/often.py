@@ -6,6 +6,8 @@ from collections.abc import Sequence
 LONG = os.environ.get("HOLDFAST_LONG") == "1"
 # Of what a claim needs, in percent: for whoever has less time than it takes.
 SHARE = int(os.environ.get("HOLDFAST_SHARE", "100"))
+# An attack may take an hour; one that takes longer than this hangs.
+LONGEST = 7200
 
 
 def times(short: int, long: int) -> int:
@@ -16,3 +18,8 @@ def times(short: int, long: int) -> int:
 def points(often: Sequence[str], *, step: int) -> list[str]:
     """Say where a worker is killed: everywhere, or with every run of the tests at every so manieth of these places and the last."""
     return [*often] if LONG else [*dict.fromkeys([*often[::step], often[-1]])]
+
+
+def within(seconds: int) -> int:
+    """Say how many seconds a test may take that takes longer than others."""
+    return LONGEST if LONG else seconds
