@@ -129,6 +129,20 @@ def test_no_limit_is_exceeded_and_nobody_is_stranded_under_16_racing_claimers(
     assert racers[0]._one("select count(*) from holdfast.job where status = 'COMPLETED'") == JOBS
 
 
+def test_who_admits_while_another_does_takes_no_slot_that_it_cannot_see(
+    connect: Callable[[], psycopg.Connection[Any]],
+) -> None:
+    one, other = (Racer(connect(), limits=[{"key": "shared", "max": 1}]) for _ in range(2))
+    one.enqueue_with({}, {})
+
+    with one.connection.transaction():
+        one.connection.execute("select holdfast.admit_due(1)")
+        other.admit()
+
+    assert one._one("select count(*) from holdfast.slot where n is not null") == 1
+    assert len(one.claim(limit=2)) == 1
+
+
 def test_no_window_has_more_starts_than_its_rate_under_16_racing_claimers(
     connect: Callable[[], psycopg.Connection[Any]],
 ) -> None:
