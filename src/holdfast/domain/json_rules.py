@@ -282,9 +282,15 @@ def _decimal(text: str) -> object:
     if digits > MAX_DIGITS:
         return _Unfit(f"is a number of {digits:,} digits, more than the {MAX_DIGITS:,} allowed")
     value = float(text)
-    if value - value != 0 or (value == 0 and re.match(r"-?[0.]*[1-9]", text)):
+    if value - value != 0 or (value == 0 and not _is_nothing(text)):
         return _Unfit(f"is {shown(text)}, outside what a number can hold; pass it as text")
     return value
+
+
+def _is_nothing(text: str) -> bool:
+    """Tell a zero that jsonb takes for one: it writes all places of 0e-9999, and has no room for 0e9999999."""
+    digits, _, exponent = text.lower().partition("e")
+    return not digits.strip("-0.") and abs(int(exponent or 0)) < MAX_DIGITS
 
 
 def _constant(text: str) -> object:
