@@ -75,10 +75,10 @@ async def test_a_tenant_that_floods_is_refused_and_another_one_notices_nothing(
     app.close()
     with serving(holdfast_db, "server", HOLDFAST_RATE_LIMIT=str(RATE)) as server:
         for _ in range(ROUNDS):
-            # As it may: this is what the other one is used to, and a fifth of the time is enough to know it.
+            # As often as it may: this is what the other one is used to, and a fifth of the time is enough to know it.
             until = time.monotonic() + SECONDS / 5
             calm, _ = await asyncio.gather(
-                pace(server.url, quiet, RATE / 2, until), pace(server.url, busy, RATE / 2, until)
+                pace(server.url, quiet, RATE / 2, until), pace(server.url, busy, RATE, until)
             )
             began = time.monotonic()
             until = began + SECONDS

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from holdfast.domain.access import Scope
+from holdfast.domain.access import Scope, read_key
 from holdfast.interfaces.http import access as http_access
 from holdfast.interfaces.http.rates import LONGEST_WAIT, MOST_BUCKETS, KnownSecrets, Rates
 from holdfast.runtime import access
@@ -76,6 +76,32 @@ async def test_too_many_requests_of_a_key_are_refused_and_other_callers_go_on(ho
     assert problem(nobody) == (401, "unauthorized")
 
 
+async def test_a_flood_is_refused_before_the_database_is_asked_who_it_is(house: House) -> None:
+    name = house.person()
+    key = access.create_key(house.app, "busy", scopes=[Scope.ENQUEUE])
+    parts = read_key(key)
+    assert parts is not None
+    async with (
+        house.browser(rate_limit="0.01") as person,
+        house.browser(headers={}, rate_limit="0.01") as client,
+    ):
+        await log_in(person, name)
+        before = [
+            (await person.get("/api/v1/keys")).status_code,
+            (await client.get("/api/v1/keys", headers={"Authorization": f"Bearer {key}"})).status_code,
+        ]
+        # Whoever asks the database now learns that neither is there any more.
+        house.app.link.perform_once(people.disable_person(name))
+        access.revoke_key(house.app, parts.id)
+        after = [
+            (await person.get("/api/v1/keys")).status_code,
+            (await client.get("/api/v1/keys", headers={"Authorization": f"Bearer {key}"})).status_code,
+        ]
+
+    assert before == [200, 403]
+    assert after == [429, 429]
+
+
 # -- guesses ---------------------------------------------------------------------------------------------------------------
 
 
@@ -98,10 +124,10 @@ def test_what_was_done_at_once_is_owed_and_for_a_minute_at_most() -> None:
 def test_secrets_that_were_right_are_known_until_they_are_not_and_in_bounded_number() -> None:
     known = KnownSecrets()
     for number in range(MOST_BUCKETS + 10):
-        known.add(str(number).encode())
+        known.add(str(number).encode(), number)
     known.forget(b"500")
 
-    assert [name in known for name in (b"9", b"10", b"500", b"10009")] == [False, True, False, True]
+    assert [known.whose(name) for name in (b"9", b"10", b"500", b"10009")] == [None, 10, None, 10_009]
 
 
 def guess() -> dict[str, str]:

@@ -1,12 +1,12 @@
 """Who comes: whoever the host application says, a key in the Authorization header, or a person's session."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from starlette.requests import HTTPConnection, Request
 
-from holdfast.domain.access import SESSION_PREFIX, Principal, Scope, read_key
+from holdfast.domain.access import SESSION_PREFIX, Cookie, KeyParts, Principal, Scope, read_key
 from holdfast.domain.errors import Configuration
 from holdfast.domain.people import home_of
 from holdfast.interfaces.http.cookies import find_cookie
@@ -43,17 +43,37 @@ class Guesses:
 
     def refuse_too_many(self, request: Request, digest: bytes) -> None:
         """Refuse to look a secret up when too many wrong ones came from there; it is looked up when it has been right."""
-        wait = None if digest in self._known else self._rates.wait(_home(request))
-        if wait is not None:
-            raise Refusal(TOO_MANY, headers={"Retry-After": str(wait)})
+        if self._known.whose(digest) is None:
+            _refuse_to_wait(self._rates.wait(_home(request)))
 
-    def count(self, request: Request, digest: bytes, *, is_right: bool) -> None:
-        """Learn what a secret was."""
-        if is_right:
-            self._known.add(digest)
+    def count(self, request: Request, digest: bytes, found: Principal | None) -> None:
+        """Learn whose a secret was; None is nobody."""
+        if found is not None:
+            self._known.add(digest, _caller(found))
         else:
             self._known.forget(digest)
             self._rates.charge(_home(request))
+
+    def whose(self, digest: bytes) -> Hashable:
+        """Say whose a secret was when it last came; None when it is not known."""
+        return self._known.whose(digest)
+
+
+def _refuse_to_wait(seconds: int | None) -> None:
+    if seconds is not None:
+        raise Refusal(TOO_MANY, headers={"Retry-After": str(seconds)})
+
+
+def _secret_of(request: Request) -> KeyParts | Cookie | None:
+    """Read the secret that a request brings; a key of whatever kind is not helped out by a session."""
+    given = request.headers.get("authorization", "")
+    if given.lower().startswith(_BEARER):
+        return read_key(given[len(_BEARER) :].strip())
+    return find_cookie(request, SESSION_PREFIX)
+
+
+def _caller(principal: Principal) -> Hashable:
+    return principal.name, principal.tenant
 
 
 def _home(request: Request) -> str:
@@ -96,49 +116,50 @@ class Access:
             return self._anybody(request)
         if self._authenticate is not None and (found := await self._authenticate(request)) is not None:
             return self._of_host(request, found)
-        given = request.headers.get("authorization", "")
-        if given.lower().startswith(_BEARER):
-            # A wrong key is not helped out by a session.
-            return await self._by_key(request, given[len(_BEARER) :], is_request=is_request)
-        return await self._by_session(request, is_request=is_request)
+        secret = _secret_of(request)
+        if secret is None:
+            return None
+        if is_request:
+            self._guesses.refuse_too_many(request, secret.digest)
+        if isinstance(secret, KeyParts):
+            found = await self._by_key(secret)
+        else:
+            found = await self._app.link.aperform(find_session(secret, is_request=is_request))
+        self._guesses.count(request, secret.digest, found)
+        if found is not None and isinstance(secret, Cookie) and request.method not in SAFE_METHODS:
+            self.require_own_page(request)
+        return found
 
-    def spend(self, principal: Principal) -> None:
-        """Count a request of somebody, or refuse it."""
-        wait = self._rates.take((principal.name, principal.tenant))
-        if wait is not None:
-            raise Refusal(TOO_MANY, headers={"Retry-After": str(wait)})
+    async def caller(self, request: Request) -> Principal | None:
+        """Say who makes this request, and count it; who makes too many is refused."""
+        self._refuse_flood(request)
+        principal = await self.principal(request)
+        if principal is not None:
+            _refuse_to_wait(self._rates.take(_caller(principal)))
+        return principal
+
+    def _refuse_flood(self, request: Request) -> None:
+        """Refuse what needs no look at the database: others have to share it with whoever asks again and again."""
+        if not self._asks or self._authenticate is not None:
+            return
+        secret = _secret_of(request)
+        known = self._guesses.whose(secret.digest) if secret is not None else None
+        if known is not None:
+            _refuse_to_wait(self._rates.wait(known))
 
     def require_own_page(self, request: HTTPConnection) -> None:
         """Refuse what another site made a browser send with a person's cookie."""
         if not self.origins.is_own(request):
             raise Refusal(FORBIDDEN, "this must come from a page of this server")
 
-    async def _by_key(self, request: Request, text: str, *, is_request: bool) -> Principal | None:
-        key = read_key(text.strip())
-        if key is None:
-            return None
-        if is_request:
-            self._guesses.refuse_too_many(request, key.digest)
+    async def _by_key(self, key: KeyParts) -> Principal | None:
         stored = await self._app.link.aperform(find_key(key.id))
         matches = key.matches(stored.digest if stored else _NOBODYS_DIGEST)
-        self._guesses.count(request, key.digest, is_right=matches and stored is not None)
         if stored is None or not matches:
             return None
         if stored.is_long_unused:
             await self._app.link.aperform(use_key(key.id))
         return stored.principal
-
-    async def _by_session(self, request: Request, *, is_request: bool) -> Principal | None:
-        session = find_cookie(request, SESSION_PREFIX)
-        if session is None:
-            return None
-        if is_request:
-            self._guesses.refuse_too_many(request, session.digest)
-        found = await self._app.link.aperform(find_session(session, is_request=is_request))
-        self._guesses.count(request, session.digest, is_right=found is not None)
-        if found is not None and request.method not in SAFE_METHODS:
-            self.require_own_page(request)
-        return found
 
     def _of_host(self, request: Request, found: object) -> Principal:
         if not isinstance(found, Principal):

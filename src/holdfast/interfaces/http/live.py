@@ -76,10 +76,9 @@ class Events:
     async def _principal(self, request: Request) -> Principal:
         if request.method != "GET":
             raise Refusal(problems.METHOD_NOT_ALLOWED, headers={"Allow": "GET"})
-        principal = await self._access.principal(request)
+        principal = await self._access.caller(request)
         if principal is None:
             raise Refusal(problems.UNAUTHORIZED, headers={"WWW-Authenticate": "Bearer"})
-        self._access.spend(principal)
         if not principal.may(Scope.READ):
             raise Refusal(problems.FORBIDDEN, f"this needs the scope {Scope.READ}")
         return principal

@@ -11,17 +11,18 @@ LONGEST_WAIT = 60
 
 
 class KnownSecrets:
-    """Secrets that were right when they last came, by their digests; a bounded number of them."""
+    """Secrets that were right when they last came, by their digests, and whose they were; a bounded number of them."""
 
     def __init__(self) -> None:
-        self._digests: OrderedDict[bytes, None] = OrderedDict()
+        self._digests: OrderedDict[bytes, Hashable] = OrderedDict()
 
-    def __contains__(self, digest: bytes) -> bool:
-        return digest in self._digests
+    def whose(self, digest: bytes) -> Hashable:
+        """Say whose it was; None when it is not known."""
+        return self._digests.get(digest)
 
-    def add(self, digest: bytes) -> None:
+    def add(self, digest: bytes, caller: Hashable) -> None:
         """Remember one."""
-        self._digests[digest] = None
+        self._digests[digest] = caller
         self._digests.move_to_end(digest)
         if len(self._digests) > MOST_BUCKETS:
             self._digests.popitem(last=False)

@@ -49,10 +49,9 @@ class Endpoint:
         operation = self._operations.get(request.method)
         if operation is None:
             raise Refusal(problems.METHOD_NOT_ALLOWED, headers={"Allow": ", ".join(sorted(self._operations))})
-        principal = await self._access.principal(request)
+        principal = await self._access.caller(request)
         if principal is None:
             raise Refusal(problems.UNAUTHORIZED, headers={"WWW-Authenticate": "Bearer"})
-        self._access.spend(principal)
         operation.refuse(principal)
         raw = await read_raw(request) if operation.body is not None else b""
         arguments = operation.read_parameters(request.path_params)

@@ -200,11 +200,8 @@ class Dashboard:
     # -- the frame ---------------------------------------------------------------------------------------------------------
 
     async def _principal(self, request: Request) -> Principal | None:
-        principal = await self._access.principal(request)
-        if principal is not None:
-            self._access.spend(principal)
-            return narrowed(request, principal)
-        return principal
+        principal = await self._access.caller(request)
+        return None if principal is None else narrowed(request, principal)
 
     def _frame(self, request: Request, principal: Principal) -> dict[str, Any]:
         prefix = _prefix(request)
