@@ -150,6 +150,10 @@ def test_operations_one_after_another_do_what_their_descriptions_say(target: Tar
             target.begin_anew()
             super().setup()
 
+        def before_call(self, case: Any) -> None:
+            if case.path.endswith("/wait"):  # for work that nobody does here
+                case.query["timeout"] = "0"
+
         def get_call_kwargs(self, _case: Any) -> dict[str, Any]:
             return {"headers": target.headers}
 

@@ -52,7 +52,10 @@ select c.relname
  where c.relnamespace = 'holdfast'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
  order by exists (select from pg_constraint f where f.contype = 'f' and f.confrelid = c.oid), c.relname
 """
-SEQUENCES = "select s.seqrelid::regclass::text, s.seqstart from pg_sequence s"
+SEQUENCES = """
+select s.seqrelid::regclass::text, coalesce(pg_sequence_last_value(s.seqrelid), s.seqstart), pg_sequence_last_value(s.seqrelid) is not null
+  from pg_sequence s
+"""
 OTHERS = """
 select (select count(*) from pg_stat_activity a where a.datname = current_database() and a.pid <> all (%s) and a.backend_type = 'client backend'),
        (select sum(pg_relation_size(c.oid)) from pg_class c where c.relnamespace = 'holdfast'::regnamespace and c.relkind = 'r'),
@@ -71,8 +74,8 @@ def define_emptying(owner: psycopg.Connection) -> None:
             deletes=sql.SQL(" ").join(sql.SQL("delete from {};").format(table) for table in tables),
             inserts=sql.SQL(" ").join(_insert(owner, table) for table in reversed(tables)),
             restarts=sql.SQL(" ").join(
-                sql.SQL("perform setval({}, {}, false);").format(sql.Literal(name), sql.Literal(start))
-                for name, start in sequences
+                sql.SQL("perform setval({}, {}, {});").format(*map(sql.Literal, sequence))
+                for sequence in sequences
             ),
         )
     )
