@@ -133,13 +133,16 @@ def test_who_admits_while_another_does_takes_no_slot_that_it_cannot_see(
     connect: Callable[[], psycopg.Connection[Any]],
 ) -> None:
     one, other = (Racer(connect(), limits=[{"key": "shared", "max": 1}]) for _ in range(2))
+    taken = "select count(*) from holdfast.slot where n is not null"
     one.enqueue_with({}, {})
+    other.connection.execute("set lock_timeout = '2s'")  # nobody waits for who does not end
 
     with one.connection.transaction():
         one.connection.execute("select holdfast.admit_due(1)")
+        assert (one._one(taken), other._one(taken)) == (1, 0)
         other.admit()
 
-    assert one._one("select count(*) from holdfast.slot where n is not null") == 1
+    assert one._one(taken) == 1
     assert len(one.claim(limit=2)) == 1
 
 

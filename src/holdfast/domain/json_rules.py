@@ -282,15 +282,20 @@ def _decimal(text: str) -> object:
     if digits > MAX_DIGITS:
         return _Unfit(f"is a number of {digits:,} digits, more than the {MAX_DIGITS:,} allowed")
     value = float(text)
-    if value - value != 0 or (value == 0 and not _is_nothing(text)):
+    if value - value != 0 or (value == 0 and re.match(r"-?[0.]*[1-9]", text)):
         return _Unfit(f"is {shown(text)}, outside what a number can hold; pass it as text")
+    written = _digits_in_full(text)
+    if written > MAX_DIGITS:
+        return _Unfit(f"is a number of {written:,} digits, more than the {MAX_DIGITS:,} allowed")
     return value
 
 
-def _is_nothing(text: str) -> bool:
-    """Tell a zero that jsonb takes for one: it writes all places of 0e-9999, and has no room for 0e9999999."""
-    digits, _, exponent = text.lower().partition("e")
-    return not digits.strip("-0.") and abs(int(exponent or 0)) < MAX_DIGITS
+def _digits_in_full(text: str) -> int:
+    """Count the digits of a number without its exponent, as jsonb writes it: of 0e-999 it writes every nought."""
+    number, _, exponent = text.lower().partition("e")
+    whole, _, fraction = number.lstrip("-").partition(".")
+    power = int(exponent or 0)
+    return max(len(whole) + power, 1) + max(len(fraction) - power, 0)
 
 
 def _constant(text: str) -> object:

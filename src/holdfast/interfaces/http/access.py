@@ -103,22 +103,40 @@ class Access:
         self._rates = Rates(settings.number("rate_limit", 0) if settings else 0)
         self._guesses = Guesses()
 
-    async def principal(self, request: Request, *, is_request: bool = True) -> Principal | None:
-        """Say who makes this request; None is nobody.
+    async def caller(self, request: Request) -> Principal | None:
+        """Say who makes this request, and count it; None is nobody, and who makes too many is refused.
 
-        Looking again at a request that goes on, as streams do, is no request: it does not keep a session alive.
+        A secret that was right when it last came pays before it is looked up: others wait for the database too.
         """
-        found = await self._found(request, is_request=is_request)
-        return replace(found, says_why_first=True) if found is not None and self._hides_args else found
+        principal, paid = await self._by_host(request), None
+        if principal is None and self._asks and (secret := _secret_of(request)) is not None:
+            paid = self._guesses.whose(secret.digest)
+            if paid is not None:
+                _refuse_to_wait(self._rates.take(paid))
+            principal = await self._by_secret(request, secret)
+        if principal is not None and _caller(principal) != paid:
+            _refuse_to_wait(self._rates.take(_caller(principal)))
+        return self._bound_to_say_why(principal)
 
-    async def _found(self, request: Request, *, is_request: bool) -> Principal | None:
+    async def again(self, request: Request) -> Principal | None:
+        """Look again who makes a request that goes on, as streams do: it is not counted, and does not keep a session alive."""
+        principal = await self._by_host(request)
+        if principal is None and self._asks and (secret := _secret_of(request)) is not None:
+            principal = await self._by_secret(request, secret, is_request=False)
+        return self._bound_to_say_why(principal)
+
+    def _bound_to_say_why(self, principal: Principal | None) -> Principal | None:
+        return replace(principal, says_why_first=True) if principal and self._hides_args else principal
+
+    async def _by_host(self, request: Request) -> Principal | None:
         if not self._asks:
             return self._anybody(request)
-        if self._authenticate is not None and (found := await self._authenticate(request)) is not None:
-            return self._of_host(request, found)
-        secret = _secret_of(request)
-        if secret is None:
-            return None
+        found = await self._authenticate(request) if self._authenticate is not None else None
+        return self._of_host(request, found) if found is not None else None
+
+    async def _by_secret(
+        self, request: Request, secret: KeyParts | Cookie, *, is_request: bool = True
+    ) -> Principal | None:
         if is_request:
             self._guesses.refuse_too_many(request, secret.digest)
         if isinstance(secret, KeyParts):
@@ -129,23 +147,6 @@ class Access:
         if found is not None and isinstance(secret, Cookie) and request.method not in SAFE_METHODS:
             self.require_own_page(request)
         return found
-
-    async def caller(self, request: Request) -> Principal | None:
-        """Say who makes this request, and count it; who makes too many is refused."""
-        self._refuse_flood(request)
-        principal = await self.principal(request)
-        if principal is not None:
-            _refuse_to_wait(self._rates.take(_caller(principal)))
-        return principal
-
-    def _refuse_flood(self, request: Request) -> None:
-        """Refuse what needs no look at the database: others have to share it with whoever asks again and again."""
-        if not self._asks or self._authenticate is not None:
-            return
-        secret = _secret_of(request)
-        known = self._guesses.whose(secret.digest) if secret is not None else None
-        if known is not None:
-            _refuse_to_wait(self._rates.wait(known))
 
     def require_own_page(self, request: HTTPConnection) -> None:
         """Refuse what another site made a browser send with a person's cookie."""

@@ -32,7 +32,7 @@ MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 async def _read(app: "Holdfast", access: Access, request: Request) -> str:
-    principal = await access.principal(request)
+    principal = await access.caller(request)
     if principal is None:
         raise Refusal(UNAUTHORIZED, headers={"WWW-Authenticate": "Bearer"})
     if not principal.may(Scope.READ) or principal.tenant is not None:

@@ -85,7 +85,7 @@ class Stream:
         if time.monotonic() < self._check_at:
             return True
         self._check_at = time.monotonic() + RECHECK
-        now = await self._access.principal(self._request, is_request=False)
+        now = await self._access.again(self._request)
         return now is not None and now.may(Scope.READ) and now.tenant == self._principal.tenant
 
     async def _write(self, body: bytes, *, more: bool = True) -> None:

@@ -183,7 +183,7 @@ class Dashboard:
         """Tell a browser what changes."""
         request = Request(scope, receive)
         try:
-            principal = await self._access.principal(request)
+            principal = await self._access.caller(request)
         except Refusal as refusal:
             await refusal.response(scope, receive, send)
             return
@@ -224,9 +224,11 @@ class Dashboard:
         return Response(text, headers=_HEADERS, media_type="text/html")
 
     async def refused(self, request: Request, refusal: Refusal) -> Response:
-        """Say on a page what cannot be shown."""
+        """Say on a page what cannot be shown; who comes too often is not looked up for it."""
+        if refusal.type is problems.TOO_MANY:
+            return refusal.response
         try:
-            principal = await self._access.principal(request)
+            principal = await self._access.again(request)
         except Refusal:
             principal = None
         if principal is None:
