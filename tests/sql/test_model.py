@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import count
 from uuid import UUID, uuid4
 
 import psycopg
@@ -54,6 +55,7 @@ class Lives(RuleBasedStateMachine):
     """Two workers, some people, the clock, and whatever they do."""
 
     connection: Connection
+    began: "count[int]"  # how many have begun before
     jobs: dict[UUID, Job]
     workers: list[UUID]
 
@@ -62,6 +64,8 @@ class Lives(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
+        if next(self.began) % 30 == 0:
+            begin_anew(self.connection)
         self._undo = ExitStack()
         # A savepoint: the schema outlives the run, nothing else does.
         self._undo.enter_context(self.connection.transaction(force_rollback=True))
@@ -355,16 +359,23 @@ def _row(attempt: Attempt) -> dict[str, object]:
 
 @pytest.fixture
 def lives(connection: psycopg.Connection) -> Iterator[type[Lives]]:
-    connection.rollback()
     # The same is asked again and again, of so few rows that one plan is as good as another.
     threshold, connection.prepare_threshold = connection.prepare_threshold, 0
-    connection.execute("set plan_cache_mode = force_generic_plan")
-    connection.execute(CLOCK)
-    # Every life is a savepoint within one transaction; what guards refused before, in tests of their own, outlives a rollback.
-    connection.execute("alter sequence holdfast.refusal restart")
-    yield type("Lives", (Lives,), {"connection": connection})
+    yield type("Lives", (Lives,), {"connection": connection, "began": count()})
     connection.prepare_threshold = threshold
     connection.rollback()
+
+
+def begin_anew(connection: Connection) -> None:
+    """Begin the transaction in which every life is a savepoint, after what is left of those before is swept away."""
+    connection.rollback()
+    connection.autocommit = True
+    connection.execute("vacuum")
+    connection.autocommit = False
+    # What guards refused before, in tests of their own, outlives a rollback.
+    connection.execute("alter sequence holdfast.refusal restart")
+    connection.execute("set plan_cache_mode = force_generic_plan")
+    connection.execute(CLOCK)
 
 
 # A failure is cut down to the fewest calls that show it, which takes a while.
