@@ -163,7 +163,8 @@ class Audit:
             behind = f"event {place.id} of channel {place.channel}" if place.channel else "its beginning"
             part = f"the feed from {behind} on"
             following = self._one(part, audit.feed_slice(place, EVENTS))
-            yield from self._ask(part, [audit.feed(place, following)])
+            # Who publishes meanwhile makes a slice longer, by no more than as much again.
+            yield from self._ask(part, [audit.feed(place, following, 2 * EVENTS)])
             place = following
 
     def _figures(self) -> Iterator[Finding]:

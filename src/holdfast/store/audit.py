@@ -128,8 +128,8 @@ def feed_slice(place: Place, events: int) -> Call[Place | None]:
     )
 
 
-def feed(first: Place, last: Place | None) -> Call[list[Finding]]:
-    """Look at events from one place in the feed to another, or to its end."""
+def feed(first: Place, last: Place | None, most: int | None = None) -> Call[list[Finding]]:
+    """Look at events from one place in the feed to another, or to its end, and at no more than these."""
     channel, id_ = last or (None, None)
     return query(
         "audit_feed",
@@ -138,6 +138,7 @@ def feed(first: Place, last: Place | None) -> Call[list[Finding]]:
         from_id=first.id,
         to_channel=channel,
         to_id=id_,
+        most=most,
     )
 
 

@@ -8,10 +8,13 @@ with cursor as materialized (
 f as materialized (
   select x.channel, x.id, x.job_id, x.at, x.kind, x.data, lag(x.id) over w as before, lag(x.at) over w as before_at,
          x.job_id is not null and (x.kind = any (c.moves) or (x.data ? 'seq' and x.data ? 'attempt')) as is_move
-    from holdfast.feed x
+    from (select l.*
+            from holdfast.feed l
+           where (l.channel, l.id) >= (%(from_channel)s, %(from_id)s)
+             and (%(to_channel)s::text is null or (l.channel, l.id) <= (%(to_channel)s, %(to_id)s))
+           order by l.channel, l.id
+           limit %(most)s) as x   -- without a limit a plan would reckon with a third of the feed, and read all jobs for each slice
     cross join cursor c
-   where (x.channel, x.id) >= (%(from_channel)s, %(from_id)s)
-     and (%(to_channel)s::text is null or (x.channel, x.id) <= (%(to_channel)s, %(to_id)s))
   window w as (partition by x.channel order by x.id)),
 told as materialized (
   select f.channel, f.id, f.job_id, f.kind, f.data, f.is_move,
