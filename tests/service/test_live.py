@@ -282,6 +282,7 @@ async def test_connections_cut_at_random_lose_and_repeat_nothing(world: World) -
             strikes.strike()
             if numbers(told) != list(range(len(numbers(told)))):
                 strikes.saw_it()
+                break  # what is read again and again would take ever longer
         return told
 
     happening = asyncio.create_task(happen())
