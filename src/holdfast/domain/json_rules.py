@@ -270,24 +270,23 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(text: str) -> object:
-    if len(text.lstrip("-")) > MAX_DIGITS:
-        return _Unfit(
-            f"is a number of {len(text.lstrip('-')):,} digits, more than the {MAX_DIGITS:,} allowed"
-        )
-    return int(text)
+    digits = len(text.lstrip("-"))
+    return int(text) if digits <= MAX_DIGITS else _too_long(digits)
 
 
 def _decimal(text: str) -> object:
     digits = sum(map(str.isdigit, text))
     if digits > MAX_DIGITS:
-        return _Unfit(f"is a number of {digits:,} digits, more than the {MAX_DIGITS:,} allowed")
+        return _too_long(digits)
     value = float(text)
     if value - value != 0 or (value == 0 and re.match(r"-?[0.]*[1-9]", text)):
         return _Unfit(f"is {shown(text)}, outside what a number can hold; pass it as text")
-    written = _digits_in_full(text)
-    if written > MAX_DIGITS:
-        return _Unfit(f"is a number of {written:,} digits, more than the {MAX_DIGITS:,} allowed")
-    return value
+    in_full = _digits_in_full(text)
+    return value if in_full <= MAX_DIGITS else _too_long(in_full)
+
+
+def _too_long(digits: int) -> _Unfit:
+    return _Unfit(f"is a number of {digits:,} digits, more than the {MAX_DIGITS:,} allowed")
 
 
 def _digits_in_full(text: str) -> int:

@@ -44,7 +44,7 @@ class Guesses:
     def refuse_too_many(self, request: Request, digest: bytes) -> None:
         """Refuse to look a secret up when too many wrong ones came from there; it is looked up when it has been right."""
         if self._known.whose(digest) is None:
-            _refuse_to_wait(self._rates.wait(_home(request)))
+            _refuse_for(self._rates.wait(_home(request)))
 
     def count(self, request: Request, digest: bytes, found: Principal | None) -> None:
         """Learn whose a secret was; None is nobody."""
@@ -59,7 +59,7 @@ class Guesses:
         return self._known.whose(digest)
 
 
-def _refuse_to_wait(seconds: int | None) -> None:
+def _refuse_for(seconds: int | None) -> None:
     if seconds is not None:
         raise Refusal(TOO_MANY, headers={"Retry-After": str(seconds)})
 
@@ -104,28 +104,22 @@ class Access:
         self._guesses = Guesses()
 
     async def caller(self, request: Request) -> Principal | None:
-        """Say who makes this request, and count it; None is nobody, and who makes too many is refused.
-
-        A secret that was right when it last came pays before it is looked up: others wait for the database too.
-        """
-        principal, paid = await self._by_host(request), None
-        if principal is None and self._asks and (secret := _secret_of(request)) is not None:
-            paid = self._guesses.whose(secret.digest)
-            if paid is not None:
-                _refuse_to_wait(self._rates.take(paid))
-            principal = await self._by_secret(request, secret)
-        if principal is not None and _caller(principal) != paid:
-            _refuse_to_wait(self._rates.take(_caller(principal)))
-        return self._bound_to_say_why(principal)
+        """Say who makes this request, and count it; None is nobody, and who makes too many is refused."""
+        return await self._found(request, is_request=True)
 
     async def again(self, request: Request) -> Principal | None:
         """Look again who makes a request that goes on, as streams do: it is not counted, and does not keep a session alive."""
-        principal = await self._by_host(request)
-        if principal is None and self._asks and (secret := _secret_of(request)) is not None:
-            principal = await self._by_secret(request, secret, is_request=False)
-        return self._bound_to_say_why(principal)
+        return await self._found(request, is_request=False)
 
-    def _bound_to_say_why(self, principal: Principal | None) -> Principal | None:
+    async def _found(self, request: Request, *, is_request: bool) -> Principal | None:
+        principal, paid = await self._by_host(request), None
+        if principal is None and self._asks and (secret := _secret_of(request)) is not None:
+            if is_request and (paid := self._guesses.whose(secret.digest)) is not None:
+                # Before it is looked up: others wait for the database too.
+                _refuse_for(self._rates.take(paid))
+            principal = await self._by_secret(request, secret, is_request=is_request)
+        if is_request and principal is not None and _caller(principal) != paid:
+            _refuse_for(self._rates.take(_caller(principal)))
         return replace(principal, says_why_first=True) if principal and self._hides_args else principal
 
     async def _by_host(self, request: Request) -> Principal | None:
@@ -135,7 +129,7 @@ class Access:
         return self._of_host(request, found) if found is not None else None
 
     async def _by_secret(
-        self, request: Request, secret: KeyParts | Cookie, *, is_request: bool = True
+        self, request: Request, secret: KeyParts | Cookie, *, is_request: bool
     ) -> Principal | None:
         if is_request:
             self._guesses.refuse_too_many(request, secret.digest)
