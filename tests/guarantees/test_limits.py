@@ -25,7 +25,6 @@ from world.often import times
 
 RACERS = 16
 JOBS = times(250, 400)
-HELD = 0.002  # seconds that a job lasts: what others do meanwhile is what a limit is about
 
 
 class Racer(Hands):
@@ -94,7 +93,7 @@ def test_no_limit_is_exceeded_and_nobody_is_stranded_under_16_racing_claimers(
     racers[0].enqueue_with(*[{"user": n % 7, "region": n % 2} for n in range(JOBS)])
     running: Counter[str] = Counter()
     worst: Counter[str] = Counter()
-    watch = threading.Lock()
+    watch, all_hold = threading.Lock(), threading.Barrier(RACERS)
     deadline = time.monotonic() + PATIENCE * 2
 
     def count(payload: dict[str, int], step: int) -> None:
@@ -106,21 +105,31 @@ def test_no_limit_is_exceeded_and_nobody_is_stranded_under_16_racing_claimers(
                 if worst[kind] > limit:
                     strikes.saw_it()
 
+    def claim(racer: Racer, limit: int) -> list[dict[str, Any]]:
+        racer.admit()
+        claimed = racer.claim(limit=limit)
+        for job in claimed:
+            count(json.loads(job["payload"]), 1)
+        return claimed
+
+    def settle(racer: Racer, job: dict[str, Any], dice: random.Random) -> None:
+        count(json.loads(job["payload"]), -1)
+        if dice.random() < 0.2:
+            racer.settle(job, "released", reason="released: by a race")
+        else:
+            racer.complete(job)
+
     def work(racer: Racer) -> None:
         dice = random.Random(racer.id.int)
-        while left(racer):
+        claimed: list[dict[str, Any]] = []
+        while more := claim(racer, dice.randint(1, 4)):
+            claimed += more
+        all_hold.wait(PATIENCE)  # all that may run at the same time now does
+        while claimed or left(racer):
             assert time.monotonic() < deadline, "jobs are stranded"
-            racer.admit()
-            claimed = racer.claim(limit=dice.randint(1, 4))
             for job in claimed:
-                count(json.loads(job["payload"]), 1)
-            time.sleep(HELD)
-            for job in claimed:
-                count(json.loads(job["payload"]), -1)
-                if dice.random() < 0.2:
-                    racer.settle(job, "released", reason="released: by a race")
-                else:
-                    racer.complete(job)
+                settle(racer, job, dice)
+            claimed = claim(racer, dice.randint(1, 4))
 
     race(racers, work)
 
