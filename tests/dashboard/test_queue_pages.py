@@ -1,6 +1,10 @@
 """Queues and schedules: what stands there, who may turn what, and where a form leads."""
 
+import re
+import shlex
 from datetime import timedelta
+from html import unescape
+from urllib.parse import quote
 
 import pytest
 from psycopg.types.json import Jsonb
@@ -32,6 +36,22 @@ async def test_a_declared_queue_without_jobs_is_listed_and_shown(looking: Lookin
     assert "/queues/billing" in listed.text
     assert "Nothing waits" in shown.text
     assert "<title>Queue billing" in shown.text
+
+
+async def test_a_name_that_looks_escaped_leads_to_itself(machine: Machine, looking: Looking) -> None:
+    name = "50%25 <off>?#"
+    machine.register("t", queue=name)
+    address = f"/queues/{quote(name)}"
+
+    async with looking() as browser:
+        page = (await browser.get(address)).text
+        panels = [await browser.get(each) for each in re.findall(r'hx-get="([^"]+panel=queue_[^"]+)"', page)]
+    async with looking(Role.VIEWER) as browser:
+        refused = await browser.post(f"{address}/pause", data={"reason": "x"})
+
+    assert [each.status_code for each in panels] == [200, 200, 200]
+    assert all(shlex.quote(name) in unescape(each.text) for each in panels[2:])
+    assert refused.headers["location"] == address
 
 
 async def test_a_queue_without_a_worker_says_how_to_start_one(machine: Machine, looking: Looking) -> None:

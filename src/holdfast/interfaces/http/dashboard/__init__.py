@@ -106,7 +106,7 @@ class Dashboard:
             **request.path_params,
         }
         query = {key: value for key, value in _query(request).items() if key != "panel"}
-        frame["address"] = panel_address(request.url.path, query, panel)
+        frame["address"] = panel_address(_prefix(request) + _here(request), query, panel)
         try:
             async with self._window.looking(request, principal) as look:
                 values = await panel.read(look, asked, request.path_params)
@@ -217,7 +217,7 @@ class Dashboard:
             "is_narrowed": is_narrowed(request),
             "waiting": None,
             "buttons": [button for button in self._buttons if principal.may(button.scope)],
-            "here": request.url.path.removeprefix(prefix) or "/",
+            "here": _here(request),
         }
 
     def _html(self, text: str) -> Response:
@@ -267,13 +267,19 @@ def _prefix(request: Request) -> str:
     return str(request.scope.get("root_path", "")).rstrip("/")
 
 
+def _here(request: Request) -> str:
+    """Write the path within the dashboard as an address has it: what looks escaped in a name is escaped once more."""
+    return quote(str(request.scope["path"]).removeprefix(_prefix(request))) or "/"
+
+
 def _back(request: Request) -> str:
     """Give the page that a form stands on: its own path without its last part."""
-    return request.url.path.removeprefix(_prefix(request)).rpartition("/")[0] or "/"
+    return _here(request).rpartition("/")[0] or "/"
 
 
 def _to_login(request: Request) -> Response:
-    there = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    query = request.url.query
+    there = _prefix(request) + _here(request) + (f"?{query}" if query else "")
     login = f"{_prefix(request)}/login?{urlencode({'next': there})}"
     if "hx-request" in request.headers:  # a panel: the whole page goes there
         return Response(status_code=HTTPStatus.UNAUTHORIZED, headers={"HX-Redirect": login})
