@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from apps._world.serving import served
 from dashboard.browser.scene import Place, open_place, shop
@@ -105,6 +105,35 @@ def test_a_change_is_seen_within_a_second_of_its_commit(chromium: Browser, place
                 break
 
     assert min(took) <= A_SECOND, took
+
+
+@pytest.mark.parametrize("late", ["htmx.min.js", "hx-sse.min.js", "holdfast.js"])
+def test_a_page_is_live_in_whatever_order_its_scripts_come(
+    chromium: Browser, place: Place, late: str
+) -> None:
+    held: list[Route] = []
+    asked: list[str] = []
+
+    with place.looking(chromium, "dan") as page:
+        page.on("request", lambda request: asked.append(request.url))
+        page.add_init_script(
+            "window.setInterval = () => 0"
+        )  # no poll makes good for a stream that did not begin
+        page.route(f"**/{late}", lambda route: held.append(route))
+        page.goto("/queues", wait_until="commit")
+        page.evaluate(_UNTIL_OTHERS_RAN)
+        held.pop().continue_()
+
+        until_live(page)
+
+    assert [address for address in asked if address.endswith("/live")] == [f"{place.address}/live"]
+
+
+# A stream that begins without all scripts says that it is ready, and nobody hears it.
+_UNTIL_OTHERS_RAN = """() => new Promise((ran) => {
+    document.addEventListener("ready", ran);
+    setTimeout(ran, 500);
+})"""
 
 
 def test_a_panel_is_read_once_for_all_names_that_come_together(chromium: Browser, place: Place) -> None:

@@ -102,10 +102,13 @@ function lose() {
   connected = false;
   showLive();
 }
+function connect() {
+  htmx.ajax("GET", document.body.dataset.live, { source: document.body });
+}
 function poll() {
   if (connected && Date.now() - heard > silenceAfter) lose();
   if (connected) return;
-  if (!streaming) htmx.ajax("GET", document.body.getAttribute("hx-sse:connect"), { source: document.body });
+  if (!streaming) connect();
   readAnew(panels());
 }
 if (live && window.htmx) {
@@ -137,6 +140,7 @@ if (live && window.htmx) {
     lose();
   });
   for (const name of new Set(panels().flatMap(namesOf))) document.body.addEventListener(name, hear);
+  connect(); // by itself hx-sse would before this script came to listen, or not at all if it comes late
   setInterval(poll, pollEvery);
   for (const name of ["toggle", "close", "change", "selectionchange", "visibilitychange"]) document.addEventListener(name, () => setTimeout(catchUp), true);
 }
