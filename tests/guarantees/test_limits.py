@@ -20,6 +20,7 @@ from guarantees.hands import TASK, Hands
 from guarantees.waiting import PATIENCE, until
 from holdfast import Holdfast
 from holdfast.testing import ScratchDatabase
+from sql.support import until_somebody_waits
 from world import strikes
 from world.often import times
 
@@ -84,36 +85,51 @@ def left(racer: Racer) -> int:
     return number
 
 
+class Watch:
+    """Counts what runs of each key, and what was the most of each kind."""
+
+    def __init__(self, most: dict[str, int]) -> None:
+        self.most, self.worst = most, Counter[str]()
+        self._running, self._lock = Counter[str](), threading.Lock()
+
+    def begins(self, job: dict[str, Any]) -> None:
+        with self._lock:
+            strikes.strike()
+            self._count(job, 1)
+
+    def ends(self, job: dict[str, Any]) -> None:
+        with self._lock:
+            self._count(job, -1)
+
+    def _count(self, job: dict[str, Any], step: int) -> None:
+        payload = json.loads(job["payload"])
+        for kind, limit in self.most.items():
+            key = f"{kind}:{payload[kind]}"
+            self._running[key] += step
+            self.worst[kind] = max(self.worst[kind], self._running[key])
+            if self.worst[kind] > limit:
+                strikes.saw_it()
+
+
 def test_no_limit_is_exceeded_and_nobody_is_stranded_under_16_racing_claimers(
     connect: Callable[[], psycopg.Connection[Any]],
 ) -> None:
     most = {"user": 2, "region": 5}
-    limits = [{"key": "user:{user}", "max": most["user"]}, {"key": "region:{region}", "max": most["region"]}]
+    limits = [{"key": f"{kind}:{{{kind}}}", "max": limit} for kind, limit in most.items()]
     racers = [Racer(connect(), limits=limits) for _ in range(RACERS)]
     racers[0].enqueue_with(*[{"user": n % 7, "region": n % 2} for n in range(JOBS)])
-    running: Counter[str] = Counter()
-    worst: Counter[str] = Counter()
-    watch, all_hold = threading.Lock(), threading.Barrier(RACERS)
+    watch, all_hold = Watch(most), threading.Barrier(RACERS)
     deadline = time.monotonic() + PATIENCE * 2
 
-    def count(payload: dict[str, int], step: int) -> None:
-        with watch:
-            strikes.strike(max(step, 0))
-            for kind, limit in most.items():
-                running[f"{kind}:{payload[kind]}"] += step
-                worst[kind] = max(worst[kind], running[f"{kind}:{payload[kind]}"])
-                if worst[kind] > limit:
-                    strikes.saw_it()
-
-    def claim(racer: Racer, limit: int) -> list[dict[str, Any]]:
+    def claim(racer: Racer, dice: random.Random) -> list[dict[str, Any]]:
         racer.admit()
-        claimed = racer.claim(limit=limit)
+        claimed = racer.claim(limit=dice.randint(1, 4))
         for job in claimed:
-            count(json.loads(job["payload"]), 1)
+            watch.begins(job)
         return claimed
 
     def settle(racer: Racer, job: dict[str, Any], dice: random.Random) -> None:
-        count(json.loads(job["payload"]), -1)
+        watch.ends(job)
         if dice.random() < 0.2:
             racer.settle(job, "released", reason="released: by a race")
         else:
@@ -121,19 +137,20 @@ def test_no_limit_is_exceeded_and_nobody_is_stranded_under_16_racing_claimers(
 
     def work(racer: Racer) -> None:
         dice = random.Random(racer.id.int)
-        claimed: list[dict[str, Any]] = []
-        while more := claim(racer, dice.randint(1, 4)):
-            claimed += more
+        held: list[dict[str, Any]] = []
+        while more := claim(racer, dice):
+            held += more
         all_hold.wait(PATIENCE)  # all that may run at the same time now does
-        while claimed or left(racer):
+        while held or left(racer):
             assert time.monotonic() < deadline, "jobs are stranded"
-            for job in claimed:
+            claimed = claim(racer, dice)  # what it held runs on meanwhile
+            for job in held:
                 settle(racer, job, dice)
-            claimed = claim(racer, dice.randint(1, 4))
+            held = claimed
 
     race(racers, work)
 
-    assert [kind for kind in most if worst[kind] > most[kind]] == []
+    assert [kind for kind, limit in most.items() if watch.worst[kind] > limit] == []
     assert racers[0]._one("select count(*) from holdfast.slot") == 0
     assert racers[0]._one("select count(*) from holdfast.job where status = 'COMPLETED'") == JOBS
 
@@ -203,6 +220,24 @@ def test_of_16_that_enqueue_under_a_rejecting_limit_exactly_one_wins(
 
     assert len(won) == 1
     assert in_the_way == [str(won[0])] * (RACERS - 1)
+
+
+def test_who_enqueues_under_a_rejecting_limit_waits_for_who_does(
+    connect: Callable[[], psycopg.Connection[Any]], holdfast_db: ScratchDatabase
+) -> None:
+    limits = [{"key": "one", "max": 1, "policy": "reject"}]
+    one, other = (Racer(connect(), limits=limits) for _ in range(2))
+
+    with ThreadPoolExecutor(1) as pool:
+        with one.connection.transaction():
+            (first,) = one.enqueue_with({})
+            second = pool.submit(other.enqueue_with, {})
+            until_somebody_waits(holdfast_db)
+        refused = second.exception(timeout=PATIENCE)
+
+    assert isinstance(refused, psycopg.Error)
+    assert refused.sqlstate == "HF012"
+    assert json.loads(refused.diag.message_detail or "{}")["job"] == str(first)
 
 
 @pytest.fixture

@@ -43,6 +43,17 @@ def test_hundreds_of_jobs_go_through_a_transaction_pooler(stage: Stage, shop: Ho
     stage.audit()
 
 
+@pytest.mark.parametrize("prepares", [True, False])
+def test_statements_are_prepared_unless_a_pooler_stands_between(stage: Stage, *, prepares: bool) -> None:
+    database = Database(stage.database.url, "test", prepare=prepares)
+    with psycopg.connect(**database.arguments("test")) as connection:
+        for _ in range(20):
+            connection.execute("select 1")
+        remembered = connection.execute("select count(*) > 0 from pg_prepared_statements").fetchone()
+
+    assert remembered == (prepares,)
+
+
 def test_nobody_behind_a_pooler_sees_whom_another_entered_for(shop: Holdfast, pooled: str) -> None:
     shop.connect_to(Database(pooled, "test", prepare=False))
     jobs = [tasks.note.using(tenant=tenant).enqueue(1) for tenant in ("acme", "globex")]

@@ -17,6 +17,7 @@ from holdfast.store.access import find_key
 from service.asking import problem
 from service.conftest import Calling
 from service.house import House
+from sql.support import until_somebody_waits
 
 NEW = {"name": "ci", "scopes": ["enqueue"]}
 
@@ -102,6 +103,19 @@ async def test_two_keys_of_a_name_count_at_most_also_when_asked_at_once(house: H
     assert at_once.status_code == 201
     assert problem(dead) == (409, "conflict")
     assert elsewhere.status_code == 201
+
+
+async def test_who_makes_a_key_waits_for_who_makes_one_of_its_name(house: House) -> None:
+    made = "select holdfast.create_key(%s, sha256('it'), 'crowded', null, '{read}', null, 'me')"
+    async with house.browser(headers=await admin(house)) as client:
+        with psycopg.connect(house.database.owner_url) as owner:
+            for _ in range(2):
+                owner.execute(made, (new_key().id,))
+            third = asyncio.create_task(client.post("/api/v1/keys", json=named("crowded")))
+            await asyncio.to_thread(until_somebody_waits, house.database)
+        answer = await third
+
+    assert problem(answer) == (409, "conflict")
 
 
 async def test_the_answer_that_is_kept_for_repeats_has_no_secret(house: House) -> None:

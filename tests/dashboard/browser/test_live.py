@@ -119,7 +119,7 @@ def test_a_page_is_live_in_whatever_order_its_scripts_come(
         page.add_init_script(
             "window.setInterval = () => 0"
         )  # no poll makes good for a stream that did not begin
-        page.route(f"**/{late}", lambda route: held.append(route))
+        page.route(f"**/{late}", held.append)
         page.goto("/queues", wait_until="commit")
         page.evaluate(_UNTIL_OTHERS_RAN)
         held.pop().continue_()
