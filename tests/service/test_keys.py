@@ -106,12 +106,12 @@ async def test_two_keys_of_a_name_count_at_most_also_when_asked_at_once(house: H
 
 
 async def test_who_makes_a_key_waits_for_who_makes_one_of_its_name(house: House) -> None:
-    made = "select holdfast.create_key(%s, sha256('it'), 'crowded', null, '{read}', null, 'me')"
+    made = "select holdfast.create_key(%s, sha256('it'), 'awaited', null, '{read}', null, 'me')"
     async with house.browser(headers=await admin(house)) as client:
         with psycopg.connect(house.database.owner_url) as owner:
             for _ in range(2):
                 owner.execute(made, (new_key().id,))
-            third = asyncio.create_task(client.post("/api/v1/keys", json=named("crowded")))
+            third = asyncio.create_task(client.post("/api/v1/keys", json=named("awaited")))
             await asyncio.to_thread(until_somebody_waits, house.database)
         answer = await third
 
