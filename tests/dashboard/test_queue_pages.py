@@ -54,6 +54,20 @@ async def test_a_name_that_looks_escaped_leads_to_itself(machine: Machine, looki
     assert refused.headers["location"] == address
 
 
+async def test_links_and_commands_of_a_name_with_spaces_mean_it(machine: Machine, looking: Looking) -> None:
+    name = 'night "mail"'
+    job = machine.enqueue("t", queue=name)
+
+    async with looking() as browser:
+        page = (await browser.get(f"/queues/{quote(name)}")).text
+        links = re.findall(r'href="(/jobs\?q=queue[^"]+)"', page)
+        lists = [(await browser.get(unescape(link))).text for link in links]
+
+    assert len(lists) == 2  # those in line, and all
+    assert all(str(job) in each for each in lists)
+    assert f"worker -q {shlex.quote(name)}" in unescape(page)
+
+
 async def test_a_queue_without_a_worker_says_how_to_start_one(machine: Machine, looking: Looking) -> None:
     machine.enqueue("t", queue="billing")
 

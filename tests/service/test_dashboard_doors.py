@@ -74,11 +74,19 @@ def filled(path: str, things: Things) -> str:
 
 async def test_who_nobody_knows_is_led_to_the_login_and_back(service: Service) -> None:
     async with coming(service, None) as nobody:
-        for address in [*addresses(there(service.things("globex"))), "/queues/50%2525%20off%3F?panel=x"]:
+        for address in [*addresses(there(service.things("globex"))), "/queues/50%2525%20off%3F?q=%FF"]:
             answer = await nobody.get(address)
 
             assert answer.status_code == 303, address
             assert answer.headers["location"] == f"/login?next={quote(address, safe='')}"
+
+
+async def test_who_nobody_knows_any_more_is_led_back_to_the_page_of_the_panel(service: Service) -> None:
+    async with coming(service, None) as nobody:
+        answer = await nobody.get("/jobs?q=a%26b&panel=job_list&page=2", headers={"HX-Request": "true"})
+
+    assert answer.status_code == 401
+    assert answer.headers["hx-redirect"] == f"/login?next={quote('/jobs?q=a%26b&page=2', safe='')}"
 
 
 @pytest.mark.parametrize("path", all_forms())

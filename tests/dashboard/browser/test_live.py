@@ -3,7 +3,7 @@
 import asyncio
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,15 @@ def later(page: Page, milliseconds: int) -> None:
     page.clock.fast_forward(milliseconds)
 
 
+def keeping(held: list[Route]) -> Callable[[Route], None]:
+    """Let what a page asks for wait until somebody lets it go on."""
+
+    def keep(route: Route) -> None:
+        held.append(route)
+
+    return keep
+
+
 def test_a_change_is_seen_within_a_second_of_its_commit(chromium: Browser, place: Place) -> None:
     jobs = [place.machine.enqueue("t") for _ in range(FEW)]
     took = []
@@ -119,9 +128,11 @@ def test_a_page_is_live_in_whatever_order_its_scripts_come(
         page.add_init_script(
             "window.setInterval = () => 0"
         )  # no poll makes good for a stream that did not begin
-        page.route(f"**/{late}", held.append)
+        page.route(f"**/{late}", keeping(held))
         page.goto("/queues", wait_until="commit")
         page.evaluate(_UNTIL_OTHERS_RAN)
+        while not held:  # asked for, if not yet
+            page.wait_for_timeout(20)
         held.pop().continue_()
 
         until_live(page)
@@ -312,6 +323,67 @@ def test_a_page_that_never_had_a_stream_says_so_polls_and_gets_one(chromium: Bro
         later(page, 11_000)
         until_live(page)
         window.faults = [fault for fault in window.faults if "/live" not in fault]
+
+
+BAD_GATEWAY = "<title>Bad gateway</title><p>Bad gateway</p>"
+
+
+def fail(route: Route) -> None:
+    route.fulfill(status=502, content_type="text/html", body=BAD_GATEWAY)
+
+
+def test_a_panel_that_cannot_be_read_stays_as_it_was_and_is_read_again(
+    chromium: Browser, place: Place
+) -> None:
+    with place.window(chromium, "dan") as window:
+        page = window.page
+        page.clock.install()
+        page.goto("/queues")
+        until_live(page)
+        headings = page.locator("#content h2").all_inner_texts()
+        title = page.title()
+        page.route(re.compile("panel="), fail)
+        page.evaluate("htmx.trigger(document.body, 'queues', { data: '' })")
+        later(page, 100)
+        expect(page.locator("#live")).to_have_attribute("data-state", "updates wait")
+
+        assert page.title() == title
+        assert page.locator("#content h2").all_inner_texts() == headings != []
+        page.unroute(re.compile("panel="))
+        later(page, 10_100)
+        until_live(page)
+        window.faults = [fault for fault in window.faults if "502" not in fault]
+
+
+def test_a_stream_that_is_slow_to_begin_is_asked_for_once(chromium: Browser, place: Place) -> None:
+    held: list[Route] = []
+
+    with place.looking(chromium, "dan") as page:
+        page.clock.install()
+        page.route("**/live", keeping(held))
+        page.goto("/queues", wait_until="commit")
+        expect(page.locator("#live")).to_have_attribute("data-state", "reconnecting")
+        for _ in range(3):
+            later(page, 10_100)
+        asked = len(held)
+        held[0].continue_()
+
+        until_live(page)
+
+    assert asked == 1
+
+
+def test_an_error_page_in_place_of_the_stream_does_not_name_the_page(chromium: Browser, place: Place) -> None:
+    with place.window(chromium, "dan") as window:
+        page = window.page
+        page.route("**/live", fail)
+        with page.expect_response("**/live"):
+            page.goto("/queues")
+        page.evaluate("new Promise((done) => setTimeout(done))")  # until the answer has been looked at
+
+        assert state(page) == "reconnecting"
+        assert "Queues" in page.title()
+        window.faults = [fault for fault in window.faults if "502" not in fault]
 
 
 def test_pages_are_live_where_no_notification_passes(

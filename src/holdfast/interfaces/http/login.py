@@ -11,6 +11,7 @@ from starlette.routing import BaseRoute, Route
 
 from holdfast.domain.access import DEVICE_PREFIX, SESSION_PREFIX
 from holdfast.interfaces.http.access import Access
+from holdfast.interfaces.http.address import prefix
 from holdfast.interfaces.http.cookies import find_cookie, forget_session, keep_cookie
 from holdfast.interfaces.http.forms import read_form
 from holdfast.interfaces.http.html import headers, pages
@@ -107,8 +108,8 @@ def next_path(asked: str | None) -> str:
 
 def _within(request: Request, path: str) -> str:
     """Put the prefix before a path, where the service is mounted under one."""
-    prefix = str(request.scope.get("root_path", "")).rstrip("/")
-    return path if prefix and path.startswith(f"{prefix}/") else prefix + path
+    before = prefix(request)
+    return path if before and path.startswith(f"{before}/") else before + path
 
 
 def _page(

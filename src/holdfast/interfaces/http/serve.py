@@ -111,7 +111,7 @@ class Kept:
             return None
         if not key.isprintable() or not 1 <= len(key) <= 255:  # noqa: PLR2004 - as the table says
             raise Refusal(problems.INVALID, "Idempotency-Key has 1 to 255 printable characters")
-        said = b"\n".join([request.method.encode(), str(request.url.path).encode(), raw])
+        said = b"\n".join([request.method.encode(), str(request.scope["path"]).encode(), raw])
         return cls(principal.tenant, key, hashlib.sha256(said).digest())
 
     async def before(self, transaction: "AsyncTransaction") -> Response | None:

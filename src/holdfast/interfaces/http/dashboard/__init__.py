@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute, Route
 from holdfast.domain.access import Principal
 from holdfast.interfaces.http import problem as problems
 from holdfast.interfaces.http.access import Access
+from holdfast.interfaces.http.address import here, prefix, query_without
 from holdfast.interfaces.http.button import Button
 from holdfast.interfaces.http.dashboard import statics
 from holdfast.interfaces.http.dashboard.approvals import number_waiting
@@ -91,7 +92,7 @@ class Dashboard:
             **frame, page=page, panels=panels, asked=asked, **request.path_params
         )
         answer = self._html(text)
-        answer.delete_cookie(_SAID, path=_prefix(request) + "/")
+        answer.delete_cookie(_SAID, path=prefix(request) + "/")
         return answer
 
     async def _panel(
@@ -106,7 +107,7 @@ class Dashboard:
             **request.path_params,
         }
         query = {key: value for key, value in _query(request).items() if key != "panel"}
-        frame["address"] = panel_address(_prefix(request) + _here(request), query, panel)
+        frame["address"] = panel_address(prefix(request) + here(request), query, panel)
         try:
             async with self._window.looking(request, principal) as look:
                 values = await panel.read(look, asked, request.path_params)
@@ -166,7 +167,7 @@ class Dashboard:
             done = Done(_said(refusal_of(error)), _back(request))
         if isinstance(done, Shown):
             return await self._shown(request, principal, done)
-        there = RedirectResponse(_prefix(request) + done.to, HTTPStatus.SEE_OTHER)
+        there = RedirectResponse(prefix(request) + done.to, HTTPStatus.SEE_OTHER)
         _keep(request, there, _SAID, done.says[:_LONGEST_SAID], 60)
         if done.keeps is not None:
             _keep(request, there, done.keeps.name, done.keeps.value or "", None if done.keeps.value else 0)
@@ -204,10 +205,10 @@ class Dashboard:
         return None if principal is None else narrowed(request, principal)
 
     def _frame(self, request: Request, principal: Principal) -> dict[str, Any]:
-        prefix = _prefix(request)
+        before = prefix(request)
         return {
-            "url": lambda path: prefix + path,
-            "static": lambda name: f"{prefix}/static/{statics.version()}/{name}",
+            "url": lambda path: before + path,
+            "static": lambda name: f"{before}/static/{statics.version()}/{name}",
             "entries": ENTRIES,
             "principal": principal,
             "query": _query(request),
@@ -217,7 +218,7 @@ class Dashboard:
             "is_narrowed": is_narrowed(request),
             "waiting": None,
             "buttons": [button for button in self._buttons if principal.may(button.scope)],
-            "here": _here(request),
+            "here": here(request),
         }
 
     def _html(self, text: str) -> Response:
@@ -255,7 +256,7 @@ def _query(request: Request) -> dict[str, str]:
 
 def _keep(request: Request, answer: Response, name: str, value: str, seconds: int | None) -> None:
     """Give a browser something to send again: for so long, or until it is closed."""
-    path = _prefix(request) + "/"
+    path = prefix(request) + "/"
     answer.set_cookie(name, quote(value), max_age=seconds, path=path, httponly=True, samesite="strict")
 
 
@@ -263,24 +264,15 @@ def _said(refusal: Refusal) -> str:
     return f"{refusal.type.title}: {refusal.detail}" if refusal.detail else refusal.type.title
 
 
-def _prefix(request: Request) -> str:
-    return str(request.scope.get("root_path", "")).rstrip("/")
-
-
-def _here(request: Request) -> str:
-    """Write the path within the dashboard as an address has it: what looks escaped in a name is escaped once more."""
-    return quote(str(request.scope["path"]).removeprefix(_prefix(request))) or "/"
-
-
 def _back(request: Request) -> str:
     """Give the page that a form stands on: its own path without its last part."""
-    return _here(request).rpartition("/")[0] or "/"
+    return here(request).rpartition("/")[0] or "/"
 
 
 def _to_login(request: Request) -> Response:
-    query = request.url.query
-    there = _prefix(request) + _here(request) + (f"?{query}" if query else "")
-    login = f"{_prefix(request)}/login?{urlencode({'next': there})}"
+    # Whoever was shown a panel goes on to the page that it is part of.
+    there = prefix(request) + here(request) + query_without(request, "panel")
+    login = f"{prefix(request)}/login?{urlencode({'next': there})}"
     if "hx-request" in request.headers:  # a panel: the whole page goes there
         return Response(status_code=HTTPStatus.UNAUTHORIZED, headers={"HX-Redirect": login})
     return RedirectResponse(login, HTTPStatus.SEE_OTHER)

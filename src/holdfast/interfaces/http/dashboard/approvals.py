@@ -8,6 +8,7 @@ from pydantic import Field
 
 from holdfast.domain.access import Principal, Scope
 from holdfast.domain.approval import EXPIRED
+from holdfast.interfaces.http.address import here, prefix
 from holdfast.interfaces.http.api.approvals import (
     ApprovalsQuery,
     ApprovalView,
@@ -83,7 +84,7 @@ async def first_card(look: Look, asked: InboxAsked) -> dict[str, Any]:
     chosen = _read_id(asked.card) if asked.card else await _first(look)
     if chosen is None:
         return {"approval": None}
-    stays = f"{look.request.url.path}?panel=first_card&card={chosen}"
+    stays = f"{prefix(look.request)}{here(look.request)}?panel=first_card&card={chosen}"
     return {**await _card(look, chosen), "address": stays}
 
 

@@ -12,7 +12,7 @@ from holdfast.interfaces.http.api.queues import list_queues
 from holdfast.interfaces.http.api.schedules import list_schedules
 from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.rendering import count, span
-from holdfast.interfaces.http.dashboard.terms import jobs, term
+from holdfast.interfaces.http.dashboard.terms import jobs_with, term
 from holdfast.store.access import database_clock
 from holdfast.store.figures import Failures, open_approvals, silent_executors, usual_failures
 from holdfast.store.migrate import schema_state
@@ -51,7 +51,7 @@ async def _unserved(look: Look) -> list[Sentence]:
     said = [
         Sentence(
             f"Queue {queue.name} has {_some(queue.waiting, 'job')} and no worker.",
-            jobs(term("queue", queue.name), "status:pending,retry"),
+            jobs_with(term("queue", queue.name), "status:pending,retry"),
             "bad",
         )
         for queue in alone
@@ -65,7 +65,7 @@ async def _failures(look: Look) -> list[Sentence]:
     if found.lately < _FEW_FAILURES or found.lately <= 2 * (found.most or 0):
         return []
     said = f"{_some(found.lately, 'job')} failed within 15 minutes{_usually(found)}."
-    return [Sentence(said, jobs("status:failed", "since:1h"), "bad")]
+    return [Sentence(said, jobs_with("status:failed", "since:1h"), "bad")]
 
 
 def _usually(found: Failures) -> str:
@@ -138,9 +138,9 @@ def _about(about: str) -> str:
     kind, _, name = about.partition(":")
     match kind:
         case "task":
-            return jobs("status:failed", term("task", name))
+            return jobs_with("status:failed", term("task", name))
         case "queue":
-            return jobs(term("queue", name))
+            return jobs_with(term("queue", name))
         case "schedule":
             return f"/schedules/{quote(name, safe='')}"
         case _:

@@ -2,13 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
-from urllib.parse import urlencode
 from uuid import UUID
 
 from pydantic import Field
 
 from holdfast.domain.access import Scope
 from holdfast.domain.states import Status
+from holdfast.interfaces.http.address import prefix
 from holdfast.interfaces.http.api.alerts import AuditQuery, list_actions
 from holdfast.interfaces.http.api.job_story import (
     FlowJobView,
@@ -35,6 +35,7 @@ from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.page import Asked, Done, File, Section
 from holdfast.interfaces.http.dashboard.rendering import as_json, short_id
 from holdfast.interfaces.http.dashboard.state_picture import state_picture
+from holdfast.interfaces.http.dashboard.terms import jobs_with, term
 from holdfast.interfaces.http.dashboard.timeline import FILTERS, Filter, Told, folded, timeline
 from holdfast.interfaces.http.dashboard.waterfall import Bar, waterfall
 from holdfast.interfaces.http.hooks import JobFacts
@@ -156,8 +157,7 @@ async def _payload(look: Look, _asked: JobAsked, job_id: UUID) -> Values:
     shown = await look.at(show_job, job_id)
     if shown.hidden is not None:
         return {"is_hidden": True}
-    prefix = str(look.request.scope.get("root_path", "")).rstrip("/")
-    address = f"{look.request.url.scheme}://{look.request.url.netloc}{prefix}/api/v1/jobs"
+    address = f"{look.request.url.scheme}://{look.request.url.netloc}{prefix(look.request)}/api/v1/jobs"
     return {
         "is_hidden": False,
         "parts": {"Payload": shown.payload, "Result": shown.result, "Metadata": shown.metadata},
@@ -174,7 +174,7 @@ async def _payload(look: Look, _asked: JobAsked, job_id: UUID) -> Values:
 async def _graph(look: Look, asked: JobAsked, job_id: UUID) -> Values:
     flow = await look.at(show_flow, job_id)
     nodes, edges = flow_parts(flow.jobs)
-    prefix = str(look.request.scope.get("root_path", "")).rstrip("/")
+    before = prefix(look.request)
     is_grouped = len(nodes) > MOST_DRAWN or len(edges) > MOST_EDGES
     current: Any = job_id
     if is_grouped:
@@ -183,8 +183,8 @@ async def _graph(look: Look, asked: JobAsked, job_id: UUID) -> Values:
 
     def address(node: Node) -> str:
         # A job's graph, or where the list of jobs finds a task's.
-        own = f"jobs/{node.key}?{asked.graph}"
-        return f"{prefix}/{own if isinstance(node.key, UUID) else 'jobs?' + urlencode({'q': f'task:{node.key}'})}"
+        own = isinstance(node.key, UUID)
+        return before + (f"/jobs/{node.key}?{asked.graph}" if own else jobs_with(term("task", str(node.key))))
 
     lines = outline(nodes, edges)
     return {

@@ -280,7 +280,7 @@ async def search_words(look: Look) -> dict[str, Any]:
         await look.require(list_tasks)
         names = await look.call.ask(search_names())
     words = [f"status:{status.lower()}" for status in Status]
-    words += [f"{field}:{_quoted(name)}" for field, name in names if field != "schedule"]
+    words += [terms.term(field, name) for field, name in names if field != "schedule"]
     fields = [example.partition(":")[0] + ":" for example, _ in searching.FIELDS]
     return {
         "known": words,
@@ -292,12 +292,5 @@ async def search_words(look: Look) -> dict[str, Any]:
 def _place(kind: str, name: str) -> str:
     """Give the page of what has this name."""
     if kind == "task":
-        return terms.jobs(terms.term("task", name))
+        return terms.jobs_with(terms.term("task", name))
     return f"/{_PLACES[kind]}/{quote(name)}"
-
-
-def _quoted(name: str) -> str:
-    if any(letter.isspace() or letter in '"*\\' for letter in name):
-        escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{escaped}"'
-    return name

@@ -16,7 +16,7 @@ from holdfast.interfaces.http.dashboard.drawing import area, gathered, line
 from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.page import Section
 from holdfast.interfaces.http.dashboard.stretch import WINDOWS, Stretch, Stretched, stretch_of
-from holdfast.interfaces.http.dashboard.terms import again, jobs, term
+from holdfast.interfaces.http.dashboard.terms import again, jobs_with, term
 from holdfast.store import figures
 from holdfast.store.access import database_clock
 
@@ -73,7 +73,9 @@ async def tiles(look: Look, asked: Stretched) -> dict[str, Any]:
     # Jobs that wait for an event, a time or others are shown once there are some.
     if waiting := there.get(Status.WAITING, 0):
         nothing = [0.0] * _POINTS
-        shown.insert(3, Tile(Status.WAITING, waiting, jobs("status:waiting"), line(nothing), area(nothing)))
+        shown.insert(
+            3, Tile(Status.WAITING, waiting, jobs_with("status:waiting"), line(nothing), area(nothing))
+        )
     return {"tiles": shown, "whole": True, "windows": WINDOWS, "is_new": not there}
 
 
@@ -85,7 +87,7 @@ def _tile(
     within = asked.within if status.is_terminal else []
     number = sum(came) if status.is_terminal else max(there.get(status, 0), 0)
     return Tile(
-        status, number, jobs(f"status:{status.lower()}", *within), line(drawn), area(drawn)
+        status, number, jobs_with(f"status:{status.lower()}", *within), line(drawn), area(drawn)
     )  # fmt: skip
 
 
@@ -98,7 +100,7 @@ async def _own_tiles(look: Look, asked: Stretched) -> list[Tile]:
     shown: list[Tile] = []
     for status in (Status.COMPLETED, Status.FAILED, Status.CANCELLED):
         came = [getattr(day, status.lower()) for day in days]
-        where = jobs(f"status:{status.lower()}", f"since:{'7d' if asked.window == '7d' else '24h'}")
+        where = jobs_with(f"status:{status.lower()}", f"since:{'7d' if asked.window == '7d' else '24h'}")
         shown.append(Tile(status, sum(came), where, line(came), area(came)))
     return shown
 
@@ -185,7 +187,9 @@ async def oldest(look: Look) -> dict[str, Any]:
         "now": now,
         "long": _LONG_WAIT,
         "none_at_all": timedelta(),
-        "leads": {queue.name: jobs(term("queue", queue.name), "status:pending,retry") for queue in waiting},
+        "leads": {
+            queue.name: jobs_with(term("queue", queue.name), "status:pending,retry") for queue in waiting
+        },
     }
 
 
@@ -222,7 +226,7 @@ async def failing(look: Look, asked: Stretched) -> dict[str, Any]:
         "groups": [
             {
                 "task": group.task, "type": group.type, "print": group.print, "number": group.number,
-                "last": group.last, "leads": jobs(*group.terms(asked.within)),
+                "last": group.last, "leads": jobs_with(*group.terms(asked.within)),
                 "again": again(*group.terms(asked.within)),
             }
             for group in groups[:_SHOWN_GROUPS]

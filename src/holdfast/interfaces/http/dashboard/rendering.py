@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -11,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from holdfast.domain.states import Status
+from holdfast.interfaces.http.dashboard.terms import jobs_with, term
 
 _SECONDS_OF_A_DAY = 86_400
 _UNIT = 1024
@@ -113,6 +115,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
-        moment=moment, exact=exact, span=span, count=count, size=size, state_class=state_class, state_word=state_word, short_id=short_id, linked=linked, type_name=type_name, as_json=as_json,
+        moment=moment, exact=exact, span=span, count=count, size=size, state_class=state_class, state_word=state_word, short_id=short_id, linked=linked, type_name=type_name, as_json=as_json, shell=shlex.quote, python=repr,
     )  # fmt: skip
+    made.globals.update(jobs_with=jobs_with, term=term)
     return made

@@ -13,7 +13,7 @@ def term(field: str, value: str) -> str:
     return f"{field}:{value}" if _PLAIN.fullmatch(value) else f'{field}:"{quoted}"'
 
 
-def jobs(*terms: str) -> str:
+def jobs_with(*terms: str) -> str:
     """Write the path of the list of jobs that fit all of these."""
     return "/jobs?" + urlencode({"q": " ".join(terms)})
 

@@ -30,7 +30,7 @@ from holdfast.interfaces.http.dashboard.drawing import stacked
 from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.page import Asked, Done, File, Form, Section
 from holdfast.interfaces.http.dashboard.tables import as_csv
-from holdfast.interfaces.http.dashboard.terms import jobs, term
+from holdfast.interfaces.http.dashboard.terms import jobs_with, term
 from holdfast.store import figures
 from holdfast.store.access import database_clock
 from holdfast.store.search import count_jobs
@@ -127,8 +127,8 @@ async def usage_tasks(look: Look, asked: Month, tenant: str) -> dict[str, Any]:
     found = await look.call.ask(figures.usage_by_task(first, last, whose, MOST_TASKS + 1))
     return {
         "tasks": [
-            {"used": each, "leads": jobs(term("tenant", tenant), term("task", each.of)),
-             "failures": jobs("status:failed", term("tenant", tenant), term("task", each.of))}
+            {"used": each, "leads": jobs_with(term("tenant", tenant), term("task", each.of)),
+             "failures": jobs_with("status:failed", term("tenant", tenant), term("task", each.of))}
             for each in found[:MOST_TASKS]
         ],
         "is_cut": len(found) > MOST_TASKS,
@@ -151,8 +151,8 @@ async def usage_limits(look: Look, tenant: str) -> dict[str, Any]:
         "quotas": [_mark(quota) for quota in quotas],
         "running": running.get(tenant, 0),
         "weight": weights.get(tenant, 1),
-        "leads": jobs(term("tenant", tenant)),
-        "runs": jobs("status:running", term("tenant", tenant)),
+        "leads": jobs_with(term("tenant", tenant)),
+        "runs": jobs_with("status:running", term("tenant", tenant)),
     }
 
 

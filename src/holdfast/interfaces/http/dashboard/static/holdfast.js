@@ -58,6 +58,7 @@ const pollEvery = 10000;
 const silenceAfter = 40000; // the server says something every quarter of a minute
 let paused = false;
 let connected = false;
+let connecting = false;
 let streaming = false; // or hx-sse has given up
 let heard = Date.now();
 const stale = new Set(); // ids of panels that changed while a person was busy
@@ -102,13 +103,19 @@ function lose() {
   connected = false;
   showLive();
 }
-function connect() {
-  htmx.ajax("GET", document.body.dataset.live, { source: document.body });
+async function connect() {
+  if (connecting || streaming) return; // an answer may take longer than a poll
+  connecting = true;
+  try {
+    await htmx.ajax("GET", document.body.dataset.live, { source: document.body });
+  } finally {
+    connecting = false;
+  }
 }
 function poll() {
   if (connected && Date.now() - heard > silenceAfter) lose();
-  if (connected) return;
-  if (!streaming) connect();
+  if (connected) return catchUp();
+  connect();
   readAnew(panels());
 }
 if (live && window.htmx) {
@@ -159,10 +166,12 @@ document.addEventListener("htmx:before:request", (event) => {
   if (isBusy()) putOff(event, panel);
   else panel.setAttribute("aria-busy", "true");
 });
-// Somebody may have begun after the panel was asked for: what comes then is as stale as what is not asked for.
+// An old panel says more than somebody's error page; and what comes after somebody has begun is as stale as what is not asked for.
 document.addEventListener("htmx:before:swap", (event) => {
   const panel = panelOf(event);
-  if (panel && isBusy()) putOff(event, panel);
+  const hasFailed = event.detail?.ctx?.response?.status >= 400;
+  if (panel && (hasFailed || isBusy())) putOff(event, panel);
+  else if (hasFailed) event.preventDefault();
 });
 document.addEventListener("htmx:finally:request", (event) => event.detail?.ctx?.sourceElement?.removeAttribute?.("aria-busy"));
 document.addEventListener("htmx:after:swap", tellTimes);

@@ -1,0 +1,28 @@
+"""Where a request came to, written as an address has it: what looks escaped in a name is escaped once more."""
+
+from urllib.parse import quote
+
+from starlette.requests import Request
+
+
+def prefix(request: Request) -> str:
+    """Write what stands before every path, where the service is mounted under one."""
+    return quote(_mounted_at(request))
+
+
+def here(request: Request) -> str:
+    """Write the path within the service."""
+    path, mounted_at = str(request.scope["path"]), _mounted_at(request)
+    is_below = f"{path}/".startswith(f"{mounted_at}/")
+    return quote(path.removeprefix(mounted_at) if is_below else path) or "/"
+
+
+def query_without(request: Request, name: str) -> str:
+    """Write what stands behind the question mark, with it and without this one; each byte as it came."""
+    given = bytes(request.scope["query_string"]).decode("latin-1")
+    kept = [part for part in given.split("&") if part and part.partition("=")[0] != name]
+    return f"?{'&'.join(kept)}" if kept else ""
+
+
+def _mounted_at(request: Request) -> str:
+    return str(request.scope.get("root_path", "")).rstrip("/")
