@@ -115,7 +115,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
-        moment=moment, exact=exact, span=span, count=count, size=size, state_class=state_class, state_word=state_word, short_id=short_id, linked=linked, type_name=type_name, as_json=as_json, shell=shlex.quote, python=repr,
+        moment=moment, exact=exact, span=span, count=count, size=size, state_class=state_class, state_word=state_word, short_id=short_id, linked=linked, type_name=type_name, as_json=as_json, shell_word=shlex.quote, python=repr,
     )  # fmt: skip
     made.globals.update(jobs_with=jobs_with, term=term)
     return made
