@@ -1,5 +1,6 @@
 """What is struck: a server, workers and customers, each behind a proxy of its own, and the files in which they write down what they did."""
 
+import json
 import math
 import os
 import shutil
@@ -262,6 +263,14 @@ class World:
             self.customers.wait()
 
     # -- what is there ---------------------------------------------------------------------------------------------------
+
+    def enqueue(self, task: str, payload: dict[str, float]) -> str:
+        """Enqueue a job of the nemesis, which no customer has asked for."""
+        return str(
+            self.value(
+                "select holdfast.enqueue(%s, %s::jsonb, p_label => 'nemesis')", task, json.dumps(payload)
+            )
+        )
 
     def attempts_in(self, worker: WorkerProcess) -> dict[str, int]:
         """Give the jobs that the books say run in a worker, with their attempts."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import psycopg
 
 from chaos.cluster import Cluster
-from chaos.strikes.strike import Landed, Strike, wait
+from chaos.strikes.strike import Landed, Strike, wait, while_busy
 from chaos.world import DATABASE, DISK, World, until_world
 from guarantees.waiting import until
 
@@ -287,7 +287,9 @@ def _is_lost(connection: psycopg.Connection[Any]) -> bool:
 
 
 def _running(world: World) -> int:
-    return int(world.value("select count(*) from holdfast.job where status = 'RUNNING'"))
+    """Count the jobs that run, as soon as there are any."""
+    running = "select count(*) from holdfast.job where status = 'RUNNING'"
+    return int(while_busy(world, lambda: world.value(running)))
 
 
 def ended_statements(cluster: Cluster, why: str) -> list[str]:

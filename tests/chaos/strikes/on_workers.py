@@ -1,6 +1,5 @@
 """Strikes on workers: killed, frozen, blocked, poisoned, drained, with a wrong clock, of another release, behind a pooler."""
 
-import json
 import os
 import random
 import shutil
@@ -14,7 +13,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import ClassVar
 
-from chaos.strikes.strike import PATIENCE, Landed, Strike, wait
+from chaos.strikes.strike import BUSY_WITHIN, PATIENCE, Landed, Strike, wait, while_busy
 from chaos.world import Seat, World, until_world
 from guarantees.workers import TESTS, WorkerProcess
 from world import pooler
@@ -30,15 +29,13 @@ class KillWorker(Strike):
     weight: ClassVar[int] = 6
 
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
-        seats = chance.sample(world.unlucky, min(world.plan.at_once, len(world.unlucky)))
+        killed: list[tuple[Seat, float, dict[str, int]]] = []
         wait(chance.uniform(0.0, 0.5))
-        # Held still for a moment, so that what they hold when they die is known and not guessed.
-        for seat in seats:
-            seat.worker.freeze()
-        for seat in seats:
-            held = world.attempts_in(seat.worker)
-            at = time.time()
+        for _ in range(min(world.plan.at_once, len(world.unlucky))):
+            seat, held = _caught(world, chance, besides=[one for one, _, _ in killed])
+            killed.append((seat, time.time(), held))
             seat.worker.kill()
+        for seat, at, held in killed:
             world.replace(seat)
             yield Landed(len(held), f"it held {len(held)} jobs", list(held), at)
 
@@ -51,16 +48,17 @@ class FreezeWorker(Strike):
 
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         frozen: list[tuple[Seat, float, dict[str, int]]] = []
+        # Otherwise they wake into the middle of it. Drawn first: how much chance the rest takes depends on time.
+        until_lost = chance.random() < 0.7
         try:
             for _ in range(
                 min(world.plan.at_once, len(world.unlucky), len(world.seats) - 1)
             ):  # somebody has to notice
-                seat = _busy(world, chance, besides=[one for one, _, _ in frozen])
-                seat.worker.freeze()
-                frozen.append((seat, time.time(), world.attempts_in(seat.worker)))
+                seat, held = _caught(world, chance, besides=[one for one, _, _ in frozen])
+                frozen.append((seat, time.time(), held))
             self._until_dead(world, [seat for seat, _, _ in frozen])
             held = {job: attempt for _, _, jobs in frozen for job, attempt in jobs.items()}
-            if chance.random() < 0.7:  # otherwise they wake into the middle of it
+            if until_lost:
                 theirs = [jobs.keys() for _, _, jobs in frozen if jobs]
                 until_world("each has lost a job to another", lambda: _gone_on(world, held, theirs))
             taken = _taken(world, held)
@@ -105,7 +103,7 @@ class BlockLoop(Strike):
 
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         seconds = world.plan.lease * chance.uniform(1.1, 1.5)
-        job = enqueue(world, "blocks", {"seconds": seconds})
+        job = world.enqueue("blocks", {"seconds": seconds})
         until_world(
             "the block has ended",
             lambda: world.value("select finished_at is not null from holdfast.job where id = %s", job),
@@ -123,7 +121,7 @@ class PoisonPill(Strike):
 
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         wait(chance.uniform(0.0, 0.5))
-        job = enqueue(world, "pill", {})
+        job = world.enqueue("pill", {})
 
         def ended() -> bool:
             world.heal()
@@ -235,25 +233,30 @@ def _guest_left(world: World, worker: WorkerProcess) -> Landed:
     return Landed(int(ended), f"it ended {ended} attempts")
 
 
+def _caught(world: World, chance: random.Random, besides: Sequence[Seat] = ()) -> tuple[Seat, dict[str, int]]:
+    """Freeze a worker in which a job runs: what it holds is known then, and not guessed."""
+    until = time.monotonic() + BUSY_WITHIN
+    while True:
+        seat = _busy(world, chance, besides)
+        seat.worker.freeze()
+        try:
+            held = world.attempts_in(seat.worker)
+        except BaseException:
+            seat.worker.thaw()
+            raise
+        if held or time.monotonic() > until:
+            return seat, held
+        seat.worker.thaw()  # its job had ended meanwhile
+
+
 def _busy(world: World, chance: random.Random, besides: Sequence[Seat] = ()) -> Seat:
-    """Pick a worker in which a job runs; where customers keep none busy, the nemesis brings work of its own."""
+    """Pick a worker in which a job runs."""
     others = [seat for seat in world.unlucky if seat not in besides]
     seats = chance.sample(others, len(others))
-    until = time.monotonic() + 2
-    while time.monotonic() < until:
-        for seat in seats:
-            if world.attempts_in(seat.worker):
-                return seat
-        enqueue(world, chance.choice(("plain", "writes")), {"seconds": world.plan.lease})
-        wait(0.1)
-    return seats[0]
-
-
-def enqueue(world: World, task: str, payload: dict[str, float]) -> str:
-    """Enqueue a job of the nemesis, which no customer has asked for."""
-    return str(
-        world.value("select holdfast.enqueue(%s, %s::jsonb, p_label => 'nemesis')", task, json.dumps(payload))
+    found: Seat | None = while_busy(
+        world, lambda: next((seat for seat in seats if world.attempts_in(seat.worker)), None)
     )
+    return found or seats[0]
 
 
 def _faketime() -> Path | None:

@@ -3,13 +3,15 @@
 import random
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from chaos.world import PATIENCE, World
 
-__all__ = ["PATIENCE", "Landed", "Record", "Strike", "wait"]
+__all__ = ["BUSY_WITHIN", "PATIENCE", "Landed", "Record", "Strike", "wait", "while_busy"]
+
+BUSY_WITHIN = 2.0
 
 
 @dataclass
@@ -73,3 +75,13 @@ class Strike(ABC):
 def wait(seconds: float) -> None:
     """Let time go by while load goes on: what lasts is what strikes."""
     time.sleep(seconds)
+
+
+def while_busy(world: World, look: Callable[[], Any]) -> Any:
+    """Look until something is found; where customers keep nobody busy, the nemesis brings work of its own."""
+    until = time.monotonic() + BUSY_WITHIN
+    while not (found := look()) and time.monotonic() < until:
+        for task in ("plain", "writes"):
+            world.enqueue(task, {"seconds": world.plan.lease})
+        wait(0.1)
+    return found
