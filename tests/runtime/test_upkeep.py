@@ -89,3 +89,27 @@ async def test_who_finds_another_at_upkeep_looks_again_soon(
             other.rollback()  # as if it had died
 
             await all_removed(holdfast_db)
+
+
+async def test_what_is_kept_briefly_goes_soon_after_its_time(
+    app: Holdfast, holdfast_db: ScratchDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeper, "UPKEEP_AGAIN", 0.05)
+
+    @app.task(retention=0.05)
+    async def ping() -> None: ...
+
+    async with working(app):
+        for _ in range(2):  # one may meet the pass that a worker begins with
+            await app.aenqueue_many([ping.job()])
+            await all_removed(holdfast_db)
+
+
+@pytest.mark.parametrize(
+    ("retentions", "every"),
+    [([], 600), ([None], 600), ([None, 7200, 90], 90), ([1], 60), ([7200], 600)],
+)
+def test_upkeep_comes_as_often_as_the_shortest_retention_wants(
+    retentions: list[float | None], every: float
+) -> None:
+    assert sweeper.upkeep_every(retentions) == every

@@ -3,7 +3,7 @@
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
@@ -22,7 +22,7 @@ from holdfast.store.connection import AsyncSession, Database
 
 ADMIT_BATCH = 1000
 UPKEEP_EVERY = 600.0
-# Another is at it, who may die before the end.
+# Another is at it, who may die before the end; or what a task keeps is to go as soon as that.
 UPKEEP_AGAIN = 60.0
 UPKEEP_BATCH = 5000
 # How soon admission looks again after it let somebody in.
@@ -31,6 +31,12 @@ FOLLOWED_SECONDS = 0.05
 REFUSED_PAUSE = 5.0
 # A statement whose connection was given up can still commit: when the network comes back, TCP delivers what it kept.
 DOUBT_SECONDS = 900.0
+
+
+def upkeep_every(retentions: Iterable[float | None]) -> float:
+    """Say how often to look what may go: what is kept for a minute must not lie about for ten."""
+    shortest = min((kept for kept in retentions if kept is not None), default=UPKEEP_EVERY)
+    return min(max(shortest, UPKEEP_AGAIN), UPKEEP_EVERY)
 
 
 class Sweeper:
@@ -42,6 +48,7 @@ class Sweeper:
         session: AsyncSession,
         lease: float,
         poll: float,
+        keep_up_every: float,
         wake_lanes: Callable[[], None],
         give_back: Callable[[list[ClaimedJob]], None],
     ) -> None:
@@ -50,6 +57,7 @@ class Sweeper:
         self.projector = Projector(database)
         self._lease = lease
         self._poll = poll
+        self._keep_up_every = keep_up_every
         self._wake_lanes = wake_lanes
         self._woken = asyncio.Event()
         self._give_back = give_back
@@ -128,14 +136,14 @@ class Sweeper:
             return outage.failed(error)  # what was under way was taken back, and is still to be done
         except HoldfastError as error:
             events.error("upkeep:refused", extra={"error": str(error)})
-            return UPKEEP_EVERY
+            return self._keep_up_every
         outage.ended()
         if any(kept):
             events.info("upkeep", extra=kept._asdict())
         if kept.more:
             return 0.0
         await self._rarely.close()
-        return (UPKEEP_AGAIN if kept.more is None else UPKEEP_EVERY) * chance.between(0.7, 1.3)
+        return (UPKEEP_AGAIN if kept.more is None else self._keep_up_every) * chance.between(0.7, 1.3)
 
     async def sweep(self) -> None:
         """Take back what silent workers hold, unless the silence may be ours."""

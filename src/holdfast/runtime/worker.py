@@ -29,7 +29,7 @@ from holdfast.runtime.logs import capture, events, logged_as
 from holdfast.runtime.loop import Beside, cancelled, dump_stacks, tell, unless, until_one_ends
 from holdfast.runtime.runner import Runner
 from holdfast.runtime.schedule import Scheduler
-from holdfast.runtime.sweeper import Sweeper
+from holdfast.runtime.sweeper import Sweeper, upkeep_every
 from holdfast.runtime.wakeup import Wakeup
 from holdfast.runtime.watch import Watch
 from holdfast.runtime.wishes import Wishes
@@ -110,7 +110,15 @@ class Worker:
             app.all_tasks, self._lanes, self._finisher, self._processes, concurrency, app.hooks
         )
         self._log_saver = LogSaver(app.link, lambda: self._identity.id, self._runner.under_way)
-        self._sweeper = Sweeper(self._database, sweeping, lease, poll, self._wake_lanes, self._give_back_late)
+        self._sweeper = Sweeper(
+            self._database,
+            sweeping,
+            lease,
+            poll,
+            upkeep_every(task.settings.retention for task in app.all_tasks.values()),
+            self._wake_lanes,
+            self._give_back_late,
+        )
         self._scheduler = Scheduler(app.declarations.by_name, self._sweeper.insist, poll)
         self._dispatcher = Dispatcher(app, self._database, lambda: self._identity.id, poll)
         self._wakeup = Wakeup(self._database, self._wake, self._ask_about, self._dispatcher.kick)
