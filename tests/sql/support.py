@@ -2,7 +2,8 @@
 
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from time import monotonic
 from typing import Any
@@ -234,6 +235,29 @@ def until_somebody_waits(database: ScratchDatabase, number: int = 1) -> None:
     with machine_on(database.owner_url) as observer:
         while observer.value(_WAITING) < number:
             assert monotonic() < until, "nobody waits for a lock"
+
+
+@contextmanager
+def meanwhile(database: ScratchDatabase) -> Iterator[tuple[psycopg.Connection, Callable[..., Future[str]]]]:
+    """Give a connection whose transaction ends with the block, and what asks beside it and says what it was told."""
+
+    def ask(statement: str, *parameters: object) -> str:
+        with machine_on(database.owner_url) as machine:
+            try:
+                return str([tuple(row.values()) for row in machine.rows(statement, *parameters)])
+            except psycopg.Error as refused:
+                return str(refused.sqlstate)
+
+    with ThreadPoolExecutor(4) as threads, psycopg.connect(database.owner_url) as held:
+        yield held, lambda *said: threads.submit(ask, *said)
+
+
+def until_it_waits(database: ScratchDatabase, asked: Future[str]) -> None:
+    """Look until what was asked waits for a lock, or is answered because it waits for none: what it is told says which."""
+    until = monotonic() + PATIENCE
+    with machine_on(database.owner_url) as observer:
+        while not asked.done() and observer.value(_WAITING) < 1:
+            assert monotonic() < until, "it neither waits for a lock nor is answered"
 
 
 def rows_read(machine: Machine) -> int:

@@ -4,10 +4,12 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from holdfast.domain.states import Status
+from holdfast.testing import ScratchDatabase
 from sql.gates import admit, held, in_line, limited
-from sql.support import Machine
+from sql.support import Machine, meanwhile, until_it_waits
 
 
 def after(machine: Machine, *needed: UUID, **options: Any) -> UUID:
@@ -214,3 +216,24 @@ def test_thousands_of_parents_of_one_job_work(machine: Machine) -> None:
         machine.complete(worker, *claimed)
 
     assert in_line(machine) == {child}
+
+
+@pytest.mark.parametrize("followed", [True, False], ids=["again", "for the first time"])
+def test_a_job_that_ends_while_it_is_followed_starts_its_follower(
+    lasting: Machine, holdfast_db: ScratchDatabase, followed: bool
+) -> None:
+    worker, needed = lasting.worker(), lasting.enqueue()
+    (claimed,) = lasting.claim(worker)
+    first = {after(lasting, needed)} if followed else set()
+    child = lasting.value("select holdfast.new_id()")
+    job = {"id": str(child), "task": "t", "payload": {}, "after": [str(needed)]}
+
+    with meanwhile(holdfast_db) as (ends, ask):
+        Machine(ends).complete(worker, claimed)
+        asked = ask("select created from holdfast.enqueue_many(%s)", Jsonb([job]))
+        until_it_waits(holdfast_db, asked)
+        ends.commit()
+
+        assert asked.result() == "[(True,)]"
+
+    assert in_line(lasting) == {child, *first}

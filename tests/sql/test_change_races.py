@@ -1,11 +1,8 @@
 """Changes of jobs while others claim, end and change them: nobody gets two of one, none is lost, and nobody waits for ever."""
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Iterator
 from uuid import UUID, uuid4
 
-import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
@@ -14,7 +11,7 @@ from holdfast.testing import ScratchDatabase, TestServer
 from sql.asking import ask as ask_of
 from sql.gates import admit, held, limited, slots
 from sql.racing import Side, copy_of, prepared, race
-from sql.support import Machine, Row, machine_on, until_somebody_waits
+from sql.support import Machine, Row, machine_on, meanwhile, until_somebody_waits
 
 MANY = 300
 ALL = "select j.id::uuid as job_id, j.seq from holdfast.job j"
@@ -25,21 +22,6 @@ CLAIMS = "select string_agg(c.id::text, '') from holdfast.claim((select w.id fro
 def two(lasting: Machine) -> Machine:
     lasting.register("other", queue="slow")
     return lasting
-
-
-@contextmanager
-def meanwhile(database: ScratchDatabase) -> Iterator[tuple[psycopg.Connection, Callable[..., Future[str]]]]:
-    """Give a connection whose transaction ends with the block, and what asks beside it and says what it was told."""
-
-    def ask(statement: str, *parameters: object) -> str:
-        with machine_on(database.owner_url) as machine:
-            try:
-                return str([tuple(row.values()) for row in machine.rows(statement, *parameters)])
-            except psycopg.Error as refused:
-                return str(refused.sqlstate)
-
-    with ThreadPoolExecutor(4) as threads, psycopg.connect(database.owner_url) as held:
-        yield held, lambda *said: threads.submit(ask, *said)
 
 
 Question = tuple[str, *tuple[object, ...]]  # with its parameters
