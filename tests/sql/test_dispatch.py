@@ -8,7 +8,10 @@ import pytest
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
 from sql.runs import callback, dispatch, failed_call, handed_over, notes, sent, take
-from sql.support import Machine, machine_on, until_somebody_waits
+from sql.support import Machine, machine_on, meanwhile, refused, until_it_waits, until_somebody_waits
+
+TAKES = "select wanted from holdfast.take_dispatches(gen_random_uuid(), '{ci}', 10, 90)"
+FAILS = """select holdfast.dispatch_failed(%s, 1, '{"type": "DispatchFailed", "message": "no"}', true, false, 1, 8)"""
 
 
 def test_a_job_that_is_handed_over_stays_running_and_leaves_its_worker(each_machine: Machine) -> None:
@@ -107,6 +110,52 @@ def test_a_call_is_taken_once_and_again_when_its_lease_has_ended(each_machine: M
     each_machine.advance(91)
     (second,) = take(each_machine)
     assert (second["wanted"], second["try"]) == ("find", 2)
+
+
+def test_of_two_that_take_a_call_at_once_one_makes_it(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+    handed_over(lasting)
+
+    with meanwhile(holdfast_db) as (first, ask):
+        assert [row["wanted"] for row in take(Machine(first))] == ["start"]
+        asked = ask(TAKES)
+        until_it_waits(holdfast_db, asked)
+        first.commit()
+
+        assert asked.result() == "[]"
+
+
+def test_a_call_that_another_worker_takes_meanwhile_is_superseded(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    job = handed_over(lasting)
+    take(lasting)
+    holdfast_db.clock.advance(91)
+
+    with meanwhile(holdfast_db) as (other, ask):
+        assert [row["try"] for row in take(Machine(other))] == [2]
+        asked = ask(FAILS, job["dispatch"])
+        until_it_waits(holdfast_db, asked)
+        other.commit()
+
+        assert asked.result() == "[('superseded',)]"
+
+    assert dispatch(lasting, job)["state"] == "calling"
+
+
+def test_a_call_that_fails_and_a_cancel_at_once_do_not_deadlock(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    job = handed_over(lasting)
+    take(lasting)
+
+    with meanwhile(holdfast_db) as (holder, ask):
+        holder.execute("select from holdfast.job where id = %s for no key update", [job["id"]])
+        failed = ask(FAILS, job["dispatch"])
+        until_it_waits(holdfast_db, failed)
+        cancelled = refused(Machine(holder), "select holdfast.cancel(%s)", job["id"])  # and takes it back
+        holder.commit()
+
+        assert (cancelled, failed.result()) == (None, "[('failed',)]")
 
 
 def test_a_worker_takes_only_calls_of_executors_it_knows(machine: Machine) -> None:
