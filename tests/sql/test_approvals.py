@@ -87,6 +87,18 @@ def test_asking_again_after_a_lost_answer_asks_once(machine: Machine) -> None:
     assert machine.count("holdfast.approval") == 1
 
 
+@pytest.mark.parametrize("stale", [{}, {"attempt": 2}], ids=["an earlier attempt", "another claim"])
+def test_only_the_attempt_that_asked_is_told_so_again(machine: Machine, stale: dict[str, int]) -> None:
+    gate = asked(machine)
+    decide(machine, gate.approval_id, "ann")
+    (again,) = machine.claim(machine.worker("other"))
+    ask(machine, again)
+    ask(machine, again, name="more")
+
+    with machine.refused("HF011", "no longer owns"):
+        ask(machine, {**gate.claimed, **stale}, name="more" if stale else "refund")
+
+
 @pytest.mark.parametrize(
     ("gate", "word"),
     [
