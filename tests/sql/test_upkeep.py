@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
-from sql.support import TERMINAL, Machine, machine_on
+from sql.support import TERMINAL, Machine, machine_on, meanwhile, until_it_waits
 
 DAY = timedelta(days=1)
 
@@ -423,6 +423,25 @@ def test_retention_keeps_what_a_job_that_goes_on_wants_to_read(
     lasting.move(late, Status.CANCELLED)
 
     assert upkeep(lasting)["removed"] == 2
+
+
+def test_retention_leaves_alone_what_is_retried_meanwhile(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    lasting.register("t", retention=86400)
+    failed = lasting.job_in(Status.FAILED)
+    project(lasting)
+    holdfast_db.clock.advance(5 * DAY)
+
+    with meanwhile(holdfast_db) as (retrier, ask):
+        retrier.execute("select holdfast.retry(%s)", [failed])
+        removed = ask("select holdfast.apply_retention(100)")
+        until_it_waits(holdfast_db, removed)
+        retrier.commit()
+
+        assert removed.result() == "[(0,)]"
+
+    assert lasting.status(failed) is Status.FAILED
 
 
 def test_retention_works_in_bounded_steps(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
