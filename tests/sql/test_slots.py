@@ -6,7 +6,7 @@ import pytest
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
 from sql.gates import admit, held, in_line, limited, slots
-from sql.support import Machine, rows_read
+from sql.support import Machine, meanwhile, rows_read, until_it_waits
 
 
 def test_a_limited_job_enters_the_line_only_through_admission(each_machine: Machine) -> None:
@@ -431,3 +431,57 @@ def test_a_queue_whose_limit_is_taken_away_lets_everything_in(machine: Machine) 
 def test_a_queue_limit_out_of_range_is_refused(machine: Machine, most: int) -> None:
     with machine.refused("HF005", str(most)):
         machine.value("select holdfast.limit_queue('default', %s)", most)
+
+
+def test_two_that_count_what_runs_in_a_queue_at_once_give_each_a_slot_of_its_own(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    worker = lasting.worker()
+    one, other = lasting.enqueue(), lasting.enqueue()
+    lasting.claim(worker, 1)
+    count = "select holdfast.count_running('default')"
+
+    with meanwhile(holdfast_db) as (first, ask):
+        first.execute(count)
+        lasting.claim(worker, 1)
+        asked = ask(count)
+        until_it_waits(holdfast_db, asked)
+        first.commit()
+
+        assert asked.result() == "[('',)]"
+
+    assert slots(lasting, "queue:default") == {1: one, 2: other}
+
+
+def test_a_job_that_is_claimed_while_its_queue_is_limited_keeps_its_slots(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    limited(lasting)
+    job, worker = lasting.enqueue(payload={"user_id": 1}), lasting.worker()
+    admit(lasting)
+
+    with meanwhile(holdfast_db) as (claimer, ask):
+        assert Machine(claimer).claim(worker)
+        asked = ask("select holdfast.limit_queue('default', 5)")
+        until_it_waits(holdfast_db, asked)
+        claimer.commit()
+
+        assert asked.result() == "[('',)]"
+
+    assert slots(lasting, "user:1") == {1: job}
+
+
+def test_a_job_that_is_claimed_while_its_task_is_paused_runs(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    lasting.enqueue()
+    worker = lasting.worker()
+
+    with meanwhile(holdfast_db) as (claimer, ask):
+        assert Machine(claimer).claim(worker)
+        lasting.run("select holdfast.pause_task('t')")
+        asked = ask("select overdue from holdfast.sweep()")
+        until_it_waits(holdfast_db, asked)
+        claimer.commit()
+
+        assert asked.result() == "[(0,)]"
