@@ -348,6 +348,22 @@ def test_a_goodbye_gives_everything_back_uncounted(machine: Machine, worker: UUI
     assert [row["id"] for row in machine.claim(machine.worker())] == [claimed["id"]]
 
 
+def test_who_was_declared_dead_says_no_goodbye(machine: Machine, worker: UUID, claimed: Row) -> None:
+    machine.run("update holdfast.worker set died_at = holdfast.clock() where id = %s", worker)
+    machine.value("select holdfast.retire_worker(%s)", worker)
+    machine.sweep()
+
+    job = machine.job(claimed["id"])
+    assert (job["status"], job["suspect"]) == ("RETRY", True)
+
+
+def test_who_was_declared_dead_is_not_asleep(machine: Machine, worker: UUID) -> None:
+    machine.run("update holdfast.worker set died_at = holdfast.clock() where id = %s", worker)
+    machine.value("select holdfast.fall_asleep(%s, '{default}')", worker)
+
+    assert machine.count("holdfast.sleeper") == 0
+
+
 # -- plans -------------------------------------------------------------------------------------------------------------------
 
 
