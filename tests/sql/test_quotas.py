@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from holdfast.testing import ScratchDatabase
-from sql.support import Machine
+from sql.support import Machine, meanwhile, until_it_waits
 from sql.test_project import kinds, project_all
 
 
@@ -105,3 +105,23 @@ def test_quotas_measure_runs_and_time_as_well(
 
     with lasting.refused("HF013", measure):
         lasting.enqueue(tenant="acme")
+
+
+def test_of_two_that_find_a_mark_passed_at_once_one_tells_it(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    enqueue(lasting, 2)
+    lasting.run(
+        "insert into holdfast.quota (tenant, period, measure, soft) values ('acme', 'day', 'enqueued', 2)"
+    )
+    judge = "select holdfast.judge_quotas('{acme}')"
+
+    with meanwhile(holdfast_db) as (first, ask):
+        first.execute(judge)
+        asked = ask(judge)
+        until_it_waits(holdfast_db, asked)
+        first.commit()
+        asked.result()
+    project_all(lasting)
+
+    assert kinds(lasting, "tenant:acme") == ["quota.soft"]
