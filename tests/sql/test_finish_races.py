@@ -8,6 +8,7 @@ from holdfast.domain.states import Status
 from holdfast.testing import TestServer
 from sql.racing import JOBS, Side, claim_many, copy_of, prepared, race
 from sql.support import Machine, machine_on
+from world import strikes
 
 MANY = 300
 # Two jobs an entry, which both sides name, each in its own order.
@@ -72,6 +73,13 @@ def test_a_suspect_is_taken_by_one(holdfast_server: TestServer) -> None:
         with machine_on(url) as machine:
             often = machine.rows("select attempt, count(*) as n from holdfast.job group by 1")
 
+    seen = set[str]()
+    for nth, end in enumerate(told.in_order, 1):
+        took = [each for each in end[:2] if each != "none"]
+        if len(took) != len({*took} - seen):
+            strikes.saw_it(after=nth)
+            break
+        seen |= {*took}
     taken = [each for end in told.elements() for each in end[:2] if each != "none"]
     assert len(taken) == len(set(taken)) == MANY
     assert often == [{"attempt": 1, "n": MANY}]
