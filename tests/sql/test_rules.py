@@ -501,3 +501,24 @@ def test_a_claimed_job_keeps_its_fence_when_it_ends(machine: Machine) -> None:
     machine.move(job_id, Status.FAILED, error=Jsonb({"type": "X"}))
 
     assert machine.job(job_id)["claim_id"] == claim_id
+
+
+# What a table has once, and a second row that says the same.
+ONCE = {
+    "job_pkey": "insert into holdfast.job (id, task, queue, payload) select id, task, queue, payload from holdfast.job",
+    "job_retried_once": "insert into holdfast.job (id, task, queue, payload, retry_of) select holdfast.new_id(), task, queue, payload, %(job)s"
+    " from holdfast.job, generate_series(1, 2)",
+    "attempt_pkey": "insert into holdfast.attempt (job_id, attempt, worker, outcome) select %(job)s, 1, 'w', 'failed' from generate_series(1, 2)",
+    "step_pkey": "insert into holdfast.step (job_id, name, kind, attempt, started_at, finished_at)"
+    " select %(job)s, 's', 'step', 1, now(), now() from generate_series(1, 2)",
+    "slot_has_one_holder": "insert into holdfast.slot (job_id, key, n) select holdfast.new_id(), 'k', 1 from generate_series(1, 2)",
+    "rate_slot_pkey": "insert into holdfast.rate_slot (key, n, job_id, period) select 'k', 1, holdfast.new_id(), '1 s' from generate_series(1, 2)",
+}
+
+
+@pytest.mark.parametrize("what", ONCE)
+def test_what_there_is_once_is_there_once_whoever_writes(machine: Machine, what: str) -> None:
+    job = machine.enqueue()
+
+    with machine.refused("23505", what):
+        machine.connection.execute(ONCE[what], {"job": job})
