@@ -7,10 +7,10 @@ from functools import partial
 import pytest
 from psycopg.types.json import Jsonb
 
-from holdfast.testing import TestServer
-from sql.asking import GATE
+from holdfast.testing import ScratchDatabase, TestServer
+from sql.asking import GATE, asked
 from sql.racing import CANCELS, JOBS, TRIES, Side, claim_many, copy_of, prepared, race
-from sql.support import Machine, machine_on
+from sql.support import Machine, machine_on, meanwhile, refused, until_it_waits
 
 
 def decides(who: str, decision: str = "'approve'", gate: str = "e.approval_id") -> Side:
@@ -218,3 +218,36 @@ def test_of_a_cancel_and_the_clock_exactly_one_counts(askers: str) -> None:
     }
     assert told.total() == TRIES
     assert swept == told[expired]
+
+
+def test_the_clock_passes_over_a_job_that_somebody_is_at(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    gate = asked(lasting, expires_in=60)
+    holdfast_db.clock.advance(61)
+
+    with meanwhile(holdfast_db) as (holder, ask):
+        holder.execute("select from holdfast.job where id = %s for no key update", [gate.job_id])
+        expired = ask("select holdfast.expire_approvals(100)")
+        until_it_waits(holdfast_db, expired)
+        cancelled = refused(Machine(holder), "select holdfast.cancel(%s)", gate.job_id)
+        holder.commit()
+
+        assert (cancelled, expired.result()) == (None, "[(0,)]")
+
+
+def test_the_clock_leaves_alone_what_is_decided_while_it_settles_another(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    asked(lasting, expires_in=60, on_expiry="deny")  # the older job comes first
+    gate = asked(lasting, expires_in=60)
+    holdfast_db.clock.advance(61)
+
+    with meanwhile(holdfast_db) as (holder, ask):
+        holder.execute("lock table holdfast.approval_decision in exclusive mode")
+        expired = ask("select holdfast.expire_approvals(100)")
+        until_it_waits(holdfast_db, expired)
+        lasting.run("select holdfast.cancel(%s)", gate.job_id)
+        holder.commit()
+
+        assert expired.result() == "[(1,)]"
