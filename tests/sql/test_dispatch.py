@@ -79,6 +79,7 @@ def test_a_hand_over_that_waits_for_its_own_first_try_is_the_same_one(
             again = threads.submit(hand_over, other)
             until_somebody_waits(holdfast_db)
 
+        assert again.exception() is None
         assert again.result() == first
 
 

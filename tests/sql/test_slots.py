@@ -485,3 +485,28 @@ def test_a_job_that_is_claimed_while_its_task_is_paused_runs(
         claimer.commit()
 
         assert asked.result() == "[(0,)]"
+
+
+def test_a_slot_is_not_offered_to_who_is_cancelled_meanwhile(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    limited(lasting)
+    worker = lasting.worker()
+    lasting.enqueue(payload={"user_id": 1})
+    admit(lasting)
+    (first,) = lasting.claim(worker)
+    parked, other = (lasting.enqueue(payload={"user_id": 1}) for _ in range(2))
+    admit(lasting)
+
+    with meanwhile(holdfast_db) as (canceller, ask):
+        canceller.execute("select holdfast.cancel(%s)", [parked])
+        ended = ask(
+            "select * from holdfast.complete(%s, %s, '{1}', %s, '{null}')",
+            worker, [first["id"]], [first["claim_id"]],
+        )  # fmt: skip
+        until_it_waits(holdfast_db, ended)
+        canceller.commit()
+
+        assert ended.result() == "[]"
+
+    assert slots(lasting, "user:1") == {1: other}
