@@ -4,6 +4,7 @@ import asyncio
 import random
 import ssl
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from ipaddress import ip_address, ip_network
 
 import pytest
@@ -92,6 +93,24 @@ def test_no_connection_is_made_to_what_is_forbidden() -> None:
                 send(chance.choice(SPELLINGS), *given)
 
     assert len(tried) >= times(100, 500)
+    assert reached == []
+
+
+@pytest.mark.parametrize(
+    "addresses", [("127.0.0.2",), ("127.0.0.3", "127.0.0.2")], ids=["alone", "behind one that is open"]
+)
+def test_nobody_inside_is_reached_who_was_not_named(addresses: tuple[str, ...]) -> None:
+    """The networks that are open are looked at address by address: one of them opens no other."""
+    with connected_to() as reached, suppress(DispatchRefused, DispatchFailed):
+        send("https://ci.example:9/x", *addresses, allow=("127.0.0.3/32",))
+
+    assert reached == []
+
+
+def test_nobody_is_reached_without_tls_who_was_not_named() -> None:
+    with connected_to() as reached, suppress(DispatchRefused, DispatchFailed):
+        send("http://ci.example:9/x", "127.0.0.3", "8.8.8.8", allow=("127.0.0.3/32",))
+
     assert reached == []
 
 
