@@ -130,6 +130,17 @@ def test_a_crash_that_never_came_fails_the_test(app: Holdfast, mail: AnyTask) ->
         drain(app)
 
 
+def test_nobody_is_made_to_crash_who_is_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOLDFAST_TESTING", raising=False)
+    monkeypatch.setenv("HOLDFAST_CRASH_AT", "claimed")
+
+    with pytest.raises(Configuration, match="set HOLDFAST_TESTING=1"):
+        failpoints.arm("claimed")
+    failpoints.arm_from_environment()
+
+    assert failpoints._armed is None
+
+
 def test_a_point_that_does_not_exist_is_refused() -> None:
     with pytest.raises(Configuration, match="'lunch' is no crash point; there are"), crash_at("lunch"):  # type: ignore[arg-type]
         pass

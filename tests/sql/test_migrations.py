@@ -24,7 +24,7 @@ from holdfast.store.migrate import (
     steps,
 )
 from holdfast.testing import ScratchDatabase, TestServer, snapshot
-from sql.support import Connection, Machine, database_for, machine_on
+from sql.support import Connection, Machine, database_for, machine_on, until_it_waits
 
 
 def state_of(url: str) -> SchemaState:
@@ -175,6 +175,17 @@ def test_four_migrators_of_one_database_apply_each_step_once(each_empty: Scratch
 
     assert sorted(name for names in applied for name in names) == sorted(step.name for step in steps())
     assert state_of(each_empty.owner_url).is_current
+
+
+def test_a_migrator_waits_for_another(holdfast_db: ScratchDatabase) -> None:
+    with psycopg.connect(holdfast_db.owner_url) as other, ThreadPoolExecutor(1) as threads:
+        other.execute("select pg_advisory_xact_lock(hashtextextended('holdfast:migrate', 0))")
+        migrating = threads.submit(lambda: str(migrate(Database(holdfast_db.owner_url, "test"))))
+        until_it_waits(holdfast_db, migrating)
+        waits = not migrating.done()
+        other.commit()
+
+        assert (waits, migrating.result()) == (True, "[]")
 
 
 def test_two_databases_of_a_fresh_server_are_migrated_at_once(fresh_server: str) -> None:
