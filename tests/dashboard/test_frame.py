@@ -1,6 +1,7 @@
 """The frame of all pages: the environment's name, and one tenant for somebody who reaches all of them."""
 
 import re
+from collections.abc import Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
@@ -14,6 +15,7 @@ from holdfast import Holdfast
 from holdfast.domain.access import Principal, Role
 from holdfast.interfaces.http.asgi import asgi
 from holdfast.interfaces.http.dashboard.narrowing import label_of
+from holdfast.interfaces.http.dashboard.rendering import environment
 from service.house import MANY, OWN_PAGE, settings
 from sql.support import Machine
 
@@ -150,3 +152,18 @@ async def test_the_settings_offer_how_pages_look(looking: Looking) -> None:
 
     for words in ("As the system", "Compact", "Of this browser", "UTC", "Single keys"):
         assert words in page
+
+
+def test_templates_write_names_into_paths_in_the_one_way() -> None:
+    escaped = re.compile(r"[^}\s]\s*\| *urlencode")  # what stands in braces is a question's
+
+    found = [name for name, text in _templates() if escaped.search(text)]
+
+    assert found == []
+
+
+def _templates() -> Iterator[tuple[str, str]]:
+    loader = environment().loader
+    assert loader is not None
+    for name in environment().list_templates():
+        yield name, loader.get_source(environment(), name)[0]

@@ -2,15 +2,23 @@
 
 import re
 import shlex
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from html import unescape
 from urllib.parse import quote
 
+import httpx
 import pytest
 from psycopg.types.json import Jsonb
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from dashboard.conftest import Looking
-from holdfast.domain.access import Role
+from holdfast import Holdfast
+from holdfast.domain.access import Principal, Role
+from holdfast.interfaces.http.asgi import asgi
+from service.house import MANY, OWN_PAGE, settings
 from sql.support import Machine
 
 # What a browser sends for a form without fields.
@@ -52,6 +60,62 @@ async def test_a_name_that_looks_escaped_leads_to_itself(machine: Machine, looki
     assert [each.status_code for each in panels] == [200, 200, 200]
     assert all(shlex.quote(name) in unescape(each.text) for each in panels[2:])
     assert refused.headers["location"] == address
+
+
+@pytest.mark.parametrize("prefix", ["", "/ops"])
+@pytest.mark.parametrize("name", ["../queues/mail", "..", "mail/.", "~..", "%2e%2e/mail", "//mail"])
+async def test_a_name_that_looks_like_a_way_leads_to_itself(
+    machine: Machine, app: Holdfast, prefix: str, name: str
+) -> None:
+    for queue in (name, "mail"):
+        machine.register("t", queue=queue)
+
+    async with mounted(app, prefix) as browser:
+        listed = (await browser.get(f"{prefix}/queues")).text
+        link = re.findall(f'<a href="([^"]+)">{re.escape(name)}</a>', listed)[-1]
+        page = await browser.get(unescape(link))
+        form = re.findall(r'action="([^"]+/pause)"', page.text)[0]
+        done = await browser.post(unescape(form), data={"reason": "x", "here": "queue"})
+
+    paused = "select array_agg(name::text) from holdfast.queue where paused_at is not null"
+    assert f"<title>Queue {name} " in page.text
+    assert done.headers["location"] == unescape(link) == unescape(form).removesuffix("/pause")
+    assert machine.value(paused) == [name]
+
+
+@asynccontextmanager
+async def mounted(app: Holdfast, prefix: str) -> AsyncIterator[httpx.AsyncClient]:
+    """Come as an operator to a service that may be below another one's path."""
+
+    async def authenticate(_request: object) -> Principal:
+        return Principal.of_role("ben", Role.OPERATOR)
+
+    served = Starlette(
+        routes=[Mount(prefix, asgi(app, authenticate=authenticate, settings=settings(**MANY)))]
+    )
+    transport = httpx.ASGITransport(served)
+    async with httpx.AsyncClient(
+        transport=transport, base_url="https://jobs.test", headers=OWN_PAGE
+    ) as browser:
+        yield browser
+    await app.link.aclose()
+
+
+async def test_a_schedule_that_is_called_like_the_form_of_another_has_its_own_page(
+    machine: Machine, looking: Looking
+) -> None:
+    for name in ("nightly", "nightly/edit"):
+        scheduled(machine, name)
+
+    async with looking() as browser:
+        listed = (await browser.get("/schedules")).text
+        links = [unescape(link) for link in re.findall(r'href="(/schedules/[^"]+)"', listed)]
+        pages = {link: (await browser.get(link)).text for link in links}
+        form = (await browser.get("/schedules/nightly/edit")).text
+
+    assert all("<title>Schedule nightly" in page for page in pages.values())
+    assert any("<h1>nightly/edit" in page for page in pages.values())
+    assert "<title>Edit schedule nightly " in form
 
 
 async def test_links_and_commands_of_a_name_with_spaces_mean_it(machine: Machine, looking: Looking) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 
-from holdfast.interfaces.http.address import here, prefix, query_without
+from holdfast.interfaces.http.address import here, parts, prefix, query_without
 
 
 def came(path: str, root_path: str = "", query_string: bytes = b"") -> Request:
@@ -25,12 +25,23 @@ def came(path: str, root_path: str = "", query_string: bytes = b"") -> Request:
         # A server may leave out of the path what it is mounted at.
         ("/queues/a", "/ops", "/ops", "/queues/a"),
         ("/queues/a", "/q", "/q", "/queues/a"),
+        # A browser, and a proxy that looks at paths, would go up there.
+        ("/queues/../queues/a", "", "", "/queues/~../queues/a"),
+        ("/ops/queues/..", "/ops", "/ops", "/queues/~.."),
+        ("/queues/~../a/./b", "", "", "/queues/~../a/~./b"),
     ],
 )
 def test_a_path_is_written_as_an_address_has_it(path: str, root_path: str, before: str, within: str) -> None:
     request = came(path, root_path)
 
     assert (prefix(request), here(request)) == (before, within)
+
+
+def test_names_are_read_as_they_were_written_and_ids_as_they_are() -> None:
+    request = came("/x")
+    request.scope["path_params"] = {"name": "~../a", "number": 7}
+
+    assert parts(request) == {"name": "../a", "number": 7}
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,16 @@ def client(shop: Holdfast, address: str) -> Iterator[Client]:
         yield client
 
 
+def test_an_id_that_somebody_made_up_leads_nowhere_else(client: Client, shop: Holdfast) -> None:
+    made = client.enqueue("greet", {"name": "Ann"})
+
+    for strange in (f"../jobs/{made.job_id}", f"{made.job_id}/cancel?", "..", ".", f"x/../{made.job_id}"):
+        with pytest.raises((JobNotFound, BadInput)):
+            client.cancel(strange)
+
+    assert client.job(made.job_id).status == "PENDING"
+
+
 def test_a_job_is_enqueued_found_cancelled_and_waited_for(client: Client, shop: Holdfast) -> None:
     made = client.enqueue("greet", {"name": "Ann"}, subject="order:1", priority=3)
     again = client.enqueue_many([{"task": "greet", "payload": {"name": name}} for name in ("Bob", "Cid")])

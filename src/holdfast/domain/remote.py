@@ -9,6 +9,7 @@ from uuid import UUID
 
 from holdfast.domain import errors
 from holdfast.domain.job import Enqueued
+from holdfast.domain.segments import segment_of
 from holdfast.domain.states import Status
 
 T = TypeVar("T")
@@ -123,14 +124,19 @@ def _enqueued(told: Any) -> Enqueued:
     return Enqueued(UUID(told["id"]), told["created"])
 
 
+def _job(job_id: UUID | str) -> str:
+    # An id may be what somebody else has sent: it stays one segment, whatever it is.
+    return f"/jobs/{segment_of(str(job_id))}"
+
+
 def show(job_id: UUID | str) -> Ask[RemoteJob]:
     """Show a job."""
-    return Ask("GET", f"/jobs/{job_id}", RemoteJob.read)
+    return Ask("GET", _job(job_id), RemoteJob.read)
 
 
 def wait(job_id: UUID | str, seconds: float) -> Ask[RemoteJob]:
     """Wait for a job's end, as long as the service lets one wait at a time."""
-    return Ask("GET", f"/jobs/{job_id}/wait", RemoteJob.read, query={"timeout": seconds}, patience=seconds)
+    return Ask("GET", f"{_job(job_id)}/wait", RemoteJob.read, query={"timeout": seconds}, patience=seconds)
 
 
 def search(words: str, after: str | None, limit: int) -> Ask[JobsPart]:
@@ -146,12 +152,12 @@ def _part(told: Any) -> JobsPart:
 def steer(job_id: UUID | str, verb: str, reason: str | None, **said: Any) -> Ask[RemoteJob]:
     """Cancel, retry or change a job."""
     body = {**said, **({"reason": reason} if reason else {})}
-    return Ask("POST", f"/jobs/{job_id}/{verb}", RemoteJob.read, body=body)
+    return Ask("POST", f"{_job(job_id)}/{verb}", RemoteJob.read, body=body)
 
 
 def delete(job_id: UUID | str, reason: str | None) -> Ask[None]:
     """Delete a job that has ended."""
-    return Ask("POST", f"/jobs/{job_id}/delete", _nothing, body={"reason": reason} if reason else {})
+    return Ask("POST", f"{_job(job_id)}/delete", _nothing, body={"reason": reason} if reason else {})
 
 
 def _nothing(_told: Any) -> None:
@@ -164,7 +170,7 @@ def decide(
     """Decide an approval; with a version only if it still asks what was seen."""
     headers = {"If-Match": f'"{version}"'} if version else {}
     body = {"decision": decision, **({"reason": reason} if reason else {})}
-    return Ask("POST", f"/approvals/{approval_id}/decide", dict, body=body, headers=headers)
+    return Ask("POST", f"/approvals/{segment_of(str(approval_id))}/decide", dict, body=body, headers=headers)
 
 
 def refusal(status: int, text: bytes) -> errors.HoldfastError:

@@ -19,3 +19,7 @@ PLACES = (
     "</template>", "\\\"'};taken();//", "{{ taken() }}{% raw %}", "${taken()}", "&lt;b&gt;&#x3c;", "%3Cb%3E", "javascript:taken()//",
 )  # fmt: skip
 STRINGS = tuple(place + attempt for place in PLACES for attempt in TRIES)
+# And names that would like to be a way to somewhere else.
+CLIMBING = (
+    ".", "..", "a/..", "../queues/mail", "../usage/a/./b", "%2e%2e/%2E", "..\\..\\queues", "~../..", "//evil.test/edit",
+)  # fmt: skip

@@ -7,12 +7,13 @@ from urllib.parse import quote
 from uuid import UUID
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 from psycopg.types.json import Jsonb
 
-from dashboard.browser.hostile import CALLED, STRINGS, TRIES
+from dashboard.browser.hostile import CALLED, CLIMBING, STRINGS, TRIES
 from dashboard.browser.scene import Place, open_place
 from holdfast import Holdfast
+from holdfast.domain.segments import segment_of
 from holdfast.domain.states import Status
 from holdfast.testing import TestServer
 from sql.asking import asked
@@ -24,11 +25,12 @@ from world.often import LONG
 TABS = ("timeline", "steps", "attempts", "payload", "graph", "audit")
 COLUMNS = "state,id,label,tenant,queue,now,subject,key,tags,requested_by,payload.a,meta.a"
 # Ever another try out of ever another place; with every run of the tests fewer than in the long mode.
-LISTED = STRINGS if LONG else STRINGS[::3]
+_TRIED = STRINGS[len(CLIMBING) :] if LONG else STRINGS[::3]
+LISTED = CLIMBING + _TRIED
 SOME = LISTED[:: len(TRIES) + 1 if LONG else 7]
-FEW = LISTED[:: 2 * len(TRIES) + 3 if LONG else 14]
+FEW = _TRIED[:: 2 * len(TRIES) + 3 if LONG else 14]
 # Whose the other jobs are: pages list as many tenants as there are strings, and none more.
-TENANT = LISTED[0]
+TENANT = LISTED[-1]
 
 
 @pytest.fixture(scope="module")
@@ -143,10 +145,37 @@ def test_the_pages_of_a_job_show_its_text_as_it_is(page: Page, taken: list[str],
 def test_pages_about_one_show_its_name_as_it_is(page: Page, taken: list[str], jobs: list[UUID]) -> None:
     assert jobs
 
-    for text in FEW:
+    for text in CLIMBING + FEW:
         for kind in ("queues", "usage"):
-            looked_at(page, taken, f"/{kind}/{quote(text, safe='')}")
+            looked_at(page, taken, f"/{kind}/{segment_of(text)}")
             expect(page.locator("h1")).to_have_text(text)
+
+
+def asked_for(page: Page, button: Locator) -> None:
+    button.click()
+    form = page.locator("details[open] form")
+    form.get_by_label("Reason").fill("named so")
+    form.locator("button[type=submit]").click()
+
+
+def test_a_link_and_a_form_mean_what_they_stand_beside(
+    place: Place, page: Page, taken: list[str], jobs: list[UUID]
+) -> None:
+    assert jobs
+
+    for text in CLIMBING:
+        looked_at(page, taken, "/queues")
+        row = page.locator("#queue-list tr", has=page.get_by_role("link", name=text, exact=True))
+        asked_for(page, row.locator("summary", has_text="Pause"))
+        expect(page.get_by_role("status")).to_contain_text("is paused")
+        paused = "select array_agg(name::text) from holdfast.queue where paused_at is not null"
+        assert place.machine.value(paused) == [text]
+
+        row.get_by_role("link", name=text, exact=True).click()
+        expect(page.locator("h1")).to_have_text(text)
+        asked_for(page, page.locator("summary", has_text="Resume").first)
+        expect(page.locator("h1")).to_have_text(text)
+        assert place.machine.value(paused) is None
 
 
 def test_a_payload_of_all_strings_is_shown_and_copied_as_it_is(

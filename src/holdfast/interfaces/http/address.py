@@ -1,8 +1,12 @@
 """Where a request came to, written as an address has it: what looks escaped in a name is escaped once more."""
 
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import quote
 
 from starlette.requests import Request
+
+from holdfast.domain.segments import leading_there, name_of
 
 
 def prefix(request: Request) -> str:
@@ -14,7 +18,13 @@ def here(request: Request) -> str:
     """Write the path within the service."""
     path, mounted_at = str(request.scope["path"]), _mounted_at(request)
     is_below = f"{path}/".startswith(f"{mounted_at}/")
-    return quote(path.removeprefix(mounted_at) if is_below else path) or "/"
+    return quote(leading_there(path.removeprefix(mounted_at) if is_below else path)) or "/"
+
+
+def parts(request: Request) -> Mapping[str, Any]:
+    """Read what stands in the path in place of names and ids."""
+    found = request.path_params.items()
+    return {key: name_of(value) if isinstance(value, str) else value for key, value in found}
 
 
 def query_without(request: Request, name: str) -> str:

@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Route
 from holdfast.domain.access import Principal
 from holdfast.interfaces.http import problem as problems
 from holdfast.interfaces.http.access import Access
-from holdfast.interfaces.http.address import here, prefix, query_without
+from holdfast.interfaces.http.address import here, parts, prefix, query_without
 from holdfast.interfaces.http.button import Button
 from holdfast.interfaces.http.dashboard import statics
 from holdfast.interfaces.http.dashboard.approvals import number_waiting
@@ -89,7 +89,7 @@ class Dashboard:
         )
         frame = {**self._frame(request, principal), "waiting": waiting}
         text = self._templates.get_template(f"{page.name}.html").render(
-            **frame, page=page, panels=panels, asked=asked, **request.path_params
+            **frame, page=page, panels=panels, asked=asked, **parts(request)
         )
         answer = self._html(text)
         answer.delete_cookie(_SAID, path=prefix(request) + "/")
@@ -104,13 +104,13 @@ class Dashboard:
             "page": page,
             "panel": panel,
             "asked": asked,
-            **request.path_params,
+            **parts(request),
         }
         query = {key: value for key, value in _query(request).items() if key != "panel"}
         frame["address"] = panel_address(prefix(request) + here(request), query, panel)
         try:
             async with self._window.looking(request, principal) as look:
-                values = await panel.read(look, asked, request.path_params)
+                values = await panel.read(look, asked, parts(request))
             return self._templates.get_template(panel.template).render({**frame, **values})
         except Exception as error:  # noqa: BLE001 - one panel fails alone
             refusal = error if isinstance(error, Refusal) else refusal_of(error)
@@ -137,7 +137,7 @@ class Dashboard:
             return _to_login(request)
         asked = _read(download.asked, dict(request.query_params))
         async with self._window.looking(request, principal) as look:
-            made = await download.makes(look=look, asked=asked, **request.path_params)
+            made = await download.makes(look=look, asked=asked, **parts(request))
         return Response(
             made.text,
             headers={
@@ -158,7 +158,7 @@ class Dashboard:
         form = _read(action.form, await read_form(request, set(action.form.model_fields)))
         try:
             async with self._window.acting(request, principal) as look:
-                done: Done | Shown = await action.acts(look=look, form=form, **request.path_params)
+                done: Done | Shown = await action.acts(look=look, form=form, **parts(request))
         except NothingDone as nothing:
             done = nothing.done
         except Refusal as refusal:

@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Literal, NamedTuple
-from urllib.parse import quote
 
+from holdfast.domain.segments import segment_of
 from holdfast.interfaces.http.api.alerts import AlertsQuery, list_alerts
 from holdfast.interfaces.http.api.approvals import list_approvals
 from holdfast.interfaces.http.api.figures import show_statistics
@@ -79,7 +79,7 @@ async def _schedules(look: Look) -> list[Sentence]:
     now = await look.call.ask(database_clock())
     said: list[Sentence] = []
     for schedule in (await look.at(list_schedules)).items:
-        where = f"/schedules/{quote(schedule.name, safe='')}"
+        where = f"/schedules/{segment_of(schedule.name)}"
         if schedule.status != "active":
             continue
         if schedule.next_at is not None and schedule.next_at < now - _LATE:
@@ -142,7 +142,7 @@ def _about(about: str) -> str:
         case "queue":
             return jobs_with(term("queue", name))
         case "schedule":
-            return f"/schedules/{quote(name, safe='')}"
+            return f"/schedules/{segment_of(name)}"
         case _:
             return "/settings"
 

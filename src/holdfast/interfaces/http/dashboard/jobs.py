@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any, NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 from uuid import UUID
 
 from pydantic import Field, field_validator
@@ -11,6 +11,7 @@ from pydantic import Field, field_validator
 from holdfast.domain.access import Scope
 from holdfast.domain.job import Progress
 from holdfast.domain.search import BadSearch, IdTerm, Search, StatusTerm, TimeTerm, parse
+from holdfast.domain.segments import segment_of
 from holdfast.domain.sentence import error_name
 from holdfast.domain.states import Status
 from holdfast.interfaces.http.api.job_views import JobPage, ListedJobView
@@ -293,4 +294,4 @@ def _place(kind: str, name: str) -> str:
     """Give the page of what has this name."""
     if kind == "task":
         return terms.jobs_with(terms.term("task", name))
-    return f"/{_PLACES[kind]}/{quote(name)}"
+    return f"/{_PLACES[kind]}/{segment_of(name)}"

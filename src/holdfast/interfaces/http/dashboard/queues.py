@@ -4,13 +4,13 @@ import shlex
 from collections import defaultdict
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
-from urllib.parse import quote
 from uuid import UUID
 
 from pydantic import Field
 
 from holdfast.domain.access import Scope
 from holdfast.domain.health import LIVING, MUCH_SKEW, WorkerState
+from holdfast.domain.segments import segment_of
 from holdfast.interfaces.http.api.queues import (
     LimitBody,
     WorkerView,
@@ -181,7 +181,7 @@ class TaskForm(ReasonForm):
 
 
 def _there(form: ReasonForm, name: str) -> str:
-    return "/queues" if form.here == "list" else f"/queues/{quote(name)}"
+    return "/queues" if form.here == "list" else f"/queues/{segment_of(name)}"
 
 
 @queues.action("/queues/{name:path}/pause")
@@ -209,14 +209,14 @@ async def limit(look: Look, form: LimitForm, name: str) -> Done:
 async def pause_one(look: Look, form: TaskPauseForm, name: str) -> Done:
     """Pause a task of a queue."""
     await look.at(pause_task, form.task, PauseBody(reason=form.reason, resume_in=form.span))
-    return Done(f"Task {form.task} is paused; what runs goes on.", f"/queues/{quote(name)}")
+    return Done(f"Task {form.task} is paused; what runs goes on.", f"/queues/{segment_of(name)}")
 
 
 @queues.action("/queues/{name:path}/resume-task")
 async def resume_one(look: Look, form: TaskForm, name: str) -> Done:
     """Let a task's jobs run again."""
     await look.at(resume_task, form.task, ReasonBody(reason=form.reason))
-    return Done(f"Task {form.task} runs again.", f"/queues/{quote(name)}")
+    return Done(f"Task {form.task} runs again.", f"/queues/{segment_of(name)}")
 
 
 class WorkerForm(Form):

@@ -2,12 +2,13 @@
 
 import json
 from typing import Annotated, Any, Literal
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from pydantic import Field
 
 from holdfast.domain.errors import BadInput
 from holdfast.domain.redaction import HIDDEN
+from holdfast.domain.segments import segment_of
 from holdfast.domain.spans import read_span
 from holdfast.interfaces.http.api.schedules import (
     EditScheduleBody,
@@ -148,7 +149,7 @@ class EditForm(Form):
 async def edit(look: Look, form: EditForm, name: str) -> Done:
     """Change a schedule; what makes no sense stays in the form."""
     schedule = await _editable(look, name)
-    here = f"/schedules/{quote(name)}"
+    here = f"/schedules/{segment_of(name)}"
     try:
         every = _every(form.every)
         timing_of(form.cron, every, form.tz)

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from datetime import datetime
 from typing import Annotated, Any, NamedTuple
-from urllib.parse import quote
 from uuid import UUID
 
 from pydantic import Field
@@ -11,6 +10,7 @@ from pydantic import Field
 from holdfast.domain.access import Scope
 from holdfast.domain.errors import ScheduleNotFound
 from holdfast.domain.schedule import Schedule
+from holdfast.domain.segments import segment_of
 from holdfast.domain.states import Status
 from holdfast.interfaces.http.api.queues import list_queues, list_tasks
 from holdfast.interfaces.http.api.schedules import (
@@ -166,7 +166,7 @@ class ReasonForm(Form):
 
 
 def _page(name: str) -> str:
-    return f"/schedules/{quote(name)}"
+    return f"/schedules/{segment_of(name)}"
 
 
 @schedules.action("/schedules/{name:path}/pause")

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Literal
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from pydantic import Field
 
 from holdfast.domain.access import Scope
+from holdfast.domain.segments import segment_of
 from holdfast.interfaces.http.api.figures import (
     QuotaBody,
     QuotaQuery,
@@ -110,7 +111,7 @@ async def usage_tenants(look: Look, asked: Month) -> dict[str, Any]:
             {
                 "name": each.of, "used": each, "running": running.get(each.of, 0), "weight": weights.get(each.of, 1),
                 "stored": by_tenant.get(each.of), "share": round(100 * each.runs / most, 1), "quotas": [_mark(quota) for quota in quotas if quota.tenant == each.of],
-                "leads": None if each.of is None else f"/usage/{quote(each.of, safe='')}?{urlencode({'month': f'{first:%Y-%m}'})}",
+                "leads": None if each.of is None else f"/usage/{segment_of(each.of)}?{urlencode({'month': f'{first:%Y-%m}'})}",
             }
             for each in found[:MOST_TENANTS]
         ],
@@ -200,7 +201,7 @@ async def change_quota(look: Look, form: QuotaForm, tenant: str) -> Done:
         if mark is not None
     ]
     said = f"{what}: {' and '.join(marks)}" if marks else f"no quota of {what}"
-    return Done(f"{tenant} has {said}.", f"/usage/{quote(tenant, safe='')}")
+    return Done(f"{tenant} has {said}.", f"/usage/{segment_of(tenant)}")
 
 
 class WeightForm(Form):
@@ -215,7 +216,7 @@ async def change_weight(look: Look, form: WeightForm, tenant: str) -> Done:
     """Say how many jobs a tenant gets in its turn."""
     await look.at(set_weight, tenant, WeightBody(weight=form.weight, reason=form.reason))
     jobs_a_turn = "1 job" if form.weight == 1 else f"{form.weight} jobs"
-    return Done(f"{tenant} gets {jobs_a_turn} in its turn.", f"/usage/{quote(tenant, safe='')}")
+    return Done(f"{tenant} gets {jobs_a_turn} in its turn.", f"/usage/{segment_of(tenant)}")
 
 
 @usage.download("/usage.csv")
