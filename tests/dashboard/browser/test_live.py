@@ -13,9 +13,11 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from apps._world.serving import served
 from dashboard.browser.scene import Place, open_place, shop
+from guarantees.waiting import until
 from holdfast import Holdfast
 from holdfast.domain.states import Status
 from holdfast.interfaces.http.asgi import asgi
+from holdfast.interfaces.http.dashboard import pulse
 from holdfast.store.connection import Database
 from holdfast.testing import TestServer
 from service.house import MANY, settings
@@ -97,6 +99,11 @@ def keeping(held: list[Route]) -> Callable[[Route], None]:
     return keep
 
 
+def until_held(page: Page, held: list[Route]) -> None:
+    """Wait until a page has asked for what is kept from it."""
+    until("it is asked for", lambda: held or page.evaluate("0"))  # routes are heard while something is asked
+
+
 def test_a_change_is_seen_within_a_second_of_its_commit(chromium: Browser, place: Place) -> None:
     jobs = [place.machine.enqueue("t") for _ in range(FEW)]
     took = []
@@ -131,13 +138,36 @@ def test_a_page_is_live_in_whatever_order_its_scripts_come(
         page.route(f"**/{late}", keeping(held))
         page.goto("/queues", wait_until="commit")
         page.evaluate(_UNTIL_OTHERS_RAN)
-        while not held:  # asked for, if not yet
-            page.wait_for_timeout(20)
+        until_held(page, held)
         held.pop().continue_()
 
         until_live(page)
 
     assert [address for address in asked if address.endswith("/live")] == [f"{place.address}/live"]
+
+
+@pytest.mark.parametrize("late", ["holdfast.js", "live"])
+def test_a_change_is_shown_that_came_long_before_the_stream_did(
+    chromium: Browser, place: Place, monkeypatch: pytest.MonkeyPatch, late: str
+) -> None:
+    monkeypatch.setattr(
+        pulse, "LOADING", 0.0
+    )  # whatever was told is told so long ago that it is not repeated
+    job = place.machine.enqueue("t")
+    held: list[Route] = []
+
+    with place.looking(chromium, "dan") as other, place.looking(chromium, "dan") as page:
+        other.goto(f"/jobs/{job}")
+        until_live(other)
+        page.route(f"**/{late}", keeping(held))
+        page.goto(f"/jobs/{job}", wait_until="commit")
+        page.locator("h1 .state-pending").wait_for()
+        until_held(page, held)
+        place.machine.move(job, Status.RUNNING)
+        other.locator("h1 .state-running").wait_for()
+        held.pop().continue_()
+
+        page.locator("h1 .state-running").wait_for()
 
 
 # A stream that begins without all scripts says that it is ready, and nobody hears it.

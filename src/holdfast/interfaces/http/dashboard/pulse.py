@@ -15,7 +15,9 @@ from holdfast.store.pulse import read_pulse
 
 # Changes within this time are told at once; a page shows what was committed within a second.
 LOOK_EVERY = 0.5
-LOADING = 5.0  # what was told while a page was on its way is told to it again
+LOADING = (
+    5.0  # what was told while a page was on its way is told to it again; one that took longer is told so
+)
 
 
 class PulseReader:
@@ -38,8 +40,8 @@ class PulseReader:
         self.woken.set()
 
     def beginning(self) -> bytes:
-        """Say that what follows is live, and what the page may have missed on its way."""
-        return _event("ready") + self._told()
+        """Say that what follows is live, and what the page may have missed on its way: of the last so many milliseconds."""
+        return _event("ready", f"{LOADING * 1000:.0f}") + self._told()
 
     async def next(self, patience: float) -> bytes:
         """Name what has changed; a sign of life when nothing did in so many seconds: silence is not trusted for long."""
@@ -115,5 +117,5 @@ class Pulse:
         return {name for name, at in self._told_at.items() if at > since}
 
 
-def _event(name: str) -> bytes:
-    return f"event: {name}\ndata:\n\n".encode()
+def _event(name: str, data: str = "") -> bytes:
+    return f"event: {name}\ndata:{data}\n\n".encode()

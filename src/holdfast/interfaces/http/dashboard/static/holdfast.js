@@ -128,10 +128,11 @@ if (live && window.htmx) {
     catchUp();
   });
   let before = false;
-  document.body.addEventListener("ready", () => {
+  document.body.addEventListener("ready", (event) => {
     [connected, heard] = [true, Date.now()];
     showLive();
-    if (before) readAnew(panels()); // whatever happened meanwhile was not told
+    // What happened meanwhile was not told, or so long ago that it is not told again to a page that was late.
+    if (before || performance.now() > Number(event.detail.data)) readAnew(panels());
     before = true;
   });
   document.body.addEventListener("htmx:sse:after:message", () => {
