@@ -22,7 +22,14 @@ APPROVAL = (
     " values (%s, 1, 'n', 'q', '{}', %s, 1, false, 'h', now(), 'fail') returning id"
 )
 
-NO_JOB, NO_APPROVAL, NO_SCHEDULE, NOT_YOURS, NOT_APART = "HF009", "HF020", "HF061", "HF015", "HF016"
+NO_JOB, NO_APPROVAL, NO_SCHEDULE, NO_KEY, NOT_YOURS, NOT_APART = (
+    "HF009",
+    "HF020",
+    "HF061",
+    "HF071",
+    "HF015",
+    "HF016",
+)
 
 # Functions that look at no tenant, because something else says who may: nobody has entered for a tenant when they are called.
 UNGUARDED = {
@@ -359,6 +366,43 @@ def test_a_list_of_keys_does_not_go_on_behind_anothers(lasting: Machine, bound: 
     for said in ("acme", None):  # whom the caller says it is bound to, and what the database knows
         assert refused(bound, behind, said, "ours") is None
         assert refused(bound, behind, said, "theirs") == refused(bound, behind, said, "nobodys") == "HF005"
+
+
+def test_a_bound_caller_finds_no_keys_but_its_own(lasting: Machine, bound: Machine) -> None:
+    for tenant in ("acme", "globex"):
+        lasting.run(
+            "select holdfast.create_key(%s, sha256('x'), 'n', %s, '{read}', null, 'a')", tenant, tenant
+        )
+
+    listed = bound.rows("select id from holdfast.list_keys(null, null, null, 10)")
+    revoked = [
+        refused(bound, "select holdfast.revoke_key(%s, null)", tenant) for tenant in ("acme", "globex")
+    ]
+
+    assert [row["id"] for row in listed] == ["acme"]
+    assert revoked == [None, NO_KEY]
+
+
+def test_a_bound_caller_learns_nothing_of_what_holds_anothers_job_back(
+    lasting: Machine, bound: Machine
+) -> None:
+    jobs = {tenant: lasting.enqueue(tenant=tenant) for tenant in ("acme", "globex")}
+    facts = "select holdfast.hold_facts(%s, 'limit:one') ->> 'taken'"
+
+    assert {tenant: bound.value(facts, job) for tenant, job in jobs.items()} == {"acme": "0", "globex": None}
+
+
+def test_a_bound_caller_waits_for_nobody_when_it_is_to_run_after_anothers_job(
+    lasting: Machine, bound: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    theirs = lasting.enqueue(tenant="globex")
+    job = Jsonb([{"task": "t", "payload": {}, "after": [str(theirs)]}])
+
+    with machine_on(holdfast_db.owner_url) as holder, holder.connection.transaction():
+        holder.run("select from holdfast.job where id = %s for update", theirs)
+        bound.run("set local lock_timeout = '1s'")
+
+        assert refused(bound, "select * from holdfast.enqueue_many(%s)", job) == "HF005"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,3 @@
+-- guard: a bound caller mutes no rules
+-- dies: tests/sql/test_bounds.py::test_a_bound_caller_changes_nothing_that_is_everybodys_or_anothers
+select pg_temp.without('holdfast.mute_rule', $guard$holdfast.require_unbound($guard$, $guard$concat($guard$);

@@ -1,0 +1,3 @@
+-- guard: a bound caller writes the audit of its own tenant only
+-- dies: tests/sql/test_bounds.py::test_a_bound_caller_changes_nothing_that_is_everybodys_or_anothers
+select pg_temp.without('holdfast.record_action', $guard$holdfast.require_own($guard$, $guard$concat($guard$);
