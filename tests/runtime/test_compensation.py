@@ -8,6 +8,7 @@ import pytest
 from guarantees.waiting import until
 from holdfast import Context, Delays, Fail, Holdfast, NotRetryable, Status, SyncContext
 from holdfast.domain.job import Job
+from holdfast.store.upkeep import keep_up
 from holdfast.testing import ScratchDatabase
 from world.draining import drain
 
@@ -384,3 +385,38 @@ def test_a_branch_beside_one_that_failed_is_undone(app: Holdfast) -> None:
     drain(app)
 
     assert log == ["hotel"]
+
+
+def test_a_compensation_that_is_retried_late_finds_what_the_job_had_found(
+    app: Holdfast, holdfast_db: ScratchDatabase, owner: psycopg.Connection[Any]
+) -> None:
+    log: list[str] = []
+    bugs = ["the bank is down"]
+
+    def undo_last() -> None:
+        if bugs:
+            raise Fail(bugs.pop())
+        log.append("undo last")
+
+    @app.task(retention=3600)
+    async def square(n: int) -> int:
+        return n * n
+
+    @app.task(retries=0, compensation_retries=0)
+    async def parent(ctx: Context, other: str) -> None:
+        await ctx.step("first", lambda: None, compensate=lambda: log.append("undo first"))
+        (nine,) = await ctx.wait_for(await ctx.enqueue("child", [square.job(3)]))
+        (four,) = await ctx.wait_for([other])
+        await ctx.step("last", lambda: nine + four, compensate=undo_last)
+        raise Fail("no")
+
+    parent.enqueue(str(square.enqueue(2).id))
+    drain(app, projector=True)  # retention leaves what is not projected
+    (undoing,) = compensations(holdfast_db, owner)
+    assert undoing.status is Status.FAILED
+    holdfast_db.clock.advance(7200)
+    app.link.perform(keep_up(5000))
+    again = app.retry(undoing.id)
+    drain(app)
+
+    assert (again.status(), log) == (Status.COMPLETED, ["undo last", "undo first"])

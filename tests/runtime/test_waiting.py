@@ -6,6 +6,7 @@ from typing import Any
 import psycopg
 
 from holdfast import Context, Delays, EventTimedOut, Holdfast, JobFailed, Status, SyncContext
+from holdfast.store.upkeep import keep_up
 from holdfast.testing import ScratchDatabase
 from world.draining import drain
 
@@ -281,3 +282,26 @@ def test_a_task_cannot_catch_its_own_wait(app: Holdfast, holdfast_db: ScratchDat
     drain(app)
 
     assert handle.result(timeout=5) == "went on"
+
+
+def test_what_a_job_has_waited_for_is_there_when_it_reads_it_again(
+    app: Holdfast, holdfast_db: ScratchDatabase
+) -> None:
+    @app.task(retention=timedelta(hours=1))
+    async def other() -> int:
+        return 7
+
+    @app.task(retries=0)
+    async def waits(ctx: Context, job: str) -> int:
+        (seven,) = await ctx.wait_for([job])
+        await ctx.sleep(timedelta(hours=2))
+        return int(seven)
+
+    first = other.enqueue()
+    handle = waits.enqueue(str(first.id))
+    drain(app, projector=True)  # retention leaves what is not projected
+    holdfast_db.clock.advance(7201)
+    app.link.perform(keep_up(5000))
+    drain(app)
+
+    assert handle.result(timeout=5) == 7

@@ -382,6 +382,22 @@ def test_what_another_job_still_needs_is_not_deleted(lasting: Machine) -> None:
         delete(lasting, failed)
 
 
+def test_a_failed_compensation_that_a_retry_waits_for_is_not_deleted(lasting: Machine) -> None:
+    lasting.register("t", options={"compensate": True})
+    failed = lasting.job_in(Status.FAILED)
+    undoing = lasting.value("select id from holdfast.job where compensates = %s", failed)
+    retry = lasting.value("select holdfast.retry(%s)", failed)
+    for status in (Status.RUNNING, Status.FAILED):
+        lasting.move(undoing, status)
+    project(lasting)
+
+    with lasting.refused("HF001", "needs it"):
+        delete(lasting, undoing)
+    lasting.value("select holdfast.cancel(%s)", retry)
+    project(lasting)
+    delete(lasting, undoing)
+
+
 def test_a_deletion_leaves_the_door_closed_behind_it(lasting: Machine) -> None:
     first, second = lasting.job_in(Status.FAILED), lasting.job_in(Status.FAILED)
     project(lasting)

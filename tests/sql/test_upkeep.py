@@ -9,7 +9,8 @@ import pytest
 
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
-from sql.support import TERMINAL, Machine, machine_on, meanwhile, until_it_waits
+from sql.gates import admit, in_line
+from sql.support import TERMINAL, Machine, Row, machine_on, meanwhile, until_it_waits
 
 DAY = timedelta(days=1)
 
@@ -442,6 +443,123 @@ def test_retention_leaves_alone_what_is_retried_meanwhile(
         assert removed.result() == "[(0,)]"
 
     assert lasting.status(failed) is Status.FAILED
+
+
+def compensation_of(machine: Machine, job_id: UUID) -> UUID:
+    undoing: UUID = machine.value(
+        "select id from holdfast.job where compensates = %s and finished_at is null", job_id
+    )
+    return undoing
+
+
+def run_to(machine: Machine, job_id: UUID, status: Status) -> None:
+    machine.move(job_id, Status.RUNNING)
+    machine.move(job_id, status)
+
+
+def test_retention_keeps_a_failed_compensation_while_a_retry_by_hand_waits_for_it(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    lasting.register("t", retention=86400, options={"compensate": True})
+    failed = lasting.job_in(Status.FAILED)
+    undoing = compensation_of(lasting, failed)
+    retry = lasting.value("select holdfast.retry(%s)", failed)
+    run_to(lasting, undoing, Status.FAILED)
+    holdfast_db.clock.advance(5 * DAY)
+    assert upkeep(lasting)["removed"] == 0
+
+    again = lasting.value("select holdfast.retry(%s)", undoing)
+    run_to(lasting, again, Status.COMPLETED)
+
+    assert in_line(lasting) == {retry}
+
+
+@pytest.mark.parametrize("tied_as", ["child", "awaited", "needed"])
+def test_retention_keeps_what_a_compensation_that_can_be_retried_finds_again(
+    lasting: Machine, holdfast_db: ScratchDatabase, tied_as: str
+) -> None:
+    lasting.register("t", options={"compensate": True})
+    lasting.register("short", retention=86400)
+    found = lasting.job_in(Status.COMPLETED, "short") if tied_as != "child" else None
+    after = {"after": [str(found)]} if tied_as == "needed" else {}
+    (born,) = lasting.enqueue_many([{"task": "t", "payload": {}, **after}])
+    (claimed,) = lasting.claim(lasting.worker())
+    if found is None:
+        lasting.enqueue_many([{"task": "short", "payload": {}, "parent": str(born["job_id"])}])
+        found = lasting.value("select id from holdfast.job where task = 'short'")
+        run_to(lasting, found, Status.COMPLETED)
+    elif tied_as == "awaited":
+        lasting.ask("wait_for_jobs", claimed, "wait_for", "", [found], None, None)
+    lasting.move(born["job_id"], Status.FAILED)
+
+    undoing = compensation_of(lasting, born["job_id"])
+    removed = []
+    for status in (Status.FAILED, Status.COMPLETED):
+        holdfast_db.clock.advance(5 * DAY)
+        removed.append(upkeep(lasting)["removed"])
+        run_to(lasting, undoing, status)
+        holdfast_db.clock.advance(5 * DAY)
+        removed.append(upkeep(lasting)["removed"])
+        if status is Status.FAILED:
+            undoing = lasting.value("select holdfast.retry(%s)", undoing)
+
+    assert removed == [0, 0, 0, 1]
+
+
+def awaited(machine: Machine) -> tuple[UUID, UUID, Row]:
+    """Let an attempt wait for a job that has ended and one that has not, of a task that keeps nothing for long."""
+    machine.register("short", retention=86400)
+    done, late = machine.job_in(Status.COMPLETED, "short"), machine.enqueue("short")
+    machine.enqueue()
+    (claimed,) = machine.claim(machine.worker(lease=10**8))
+    machine.ask("wait_for_jobs", claimed, "wait_for", "", [done, late], 86400.0 * 9, None)
+    return done, late, claimed
+
+
+def test_retention_keeps_what_a_job_waits_for_though_it_ended_before_the_wait(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    done, late, _ = awaited(lasting)
+    holdfast_db.clock.advance(5 * DAY)
+    assert upkeep(lasting)["removed"] == 0
+
+    run_to(lasting, late, Status.COMPLETED)
+    (again,) = lasting.claim(lasting.worker())
+
+    told = lasting.ask("wait_for_jobs", again, "wait_for", "", [done, late], None, None)
+    assert (told["waits"], told["timed_out"]) == (False, False)
+
+
+def test_retention_keeps_what_a_job_has_waited_for_as_long_as_it_may_read_it_again(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    done, late, _ = awaited(lasting)
+    run_to(lasting, late, Status.COMPLETED)
+    (again,) = lasting.claim(lasting.worker(lease=10**8))
+    lasting.ask("wait_for_jobs", again, "wait_for", "", [done, late], None, None)
+    lasting.ask("sleep_until", again, "sleep", "wait_for", 86400.0 * 7, None, None)
+    holdfast_db.clock.advance(5 * DAY)
+    assert upkeep(lasting)["removed"] == 0
+
+    run_to(lasting, again["id"], Status.COMPLETED)
+
+    assert upkeep(lasting)["removed"] == 2
+
+
+def test_what_a_job_has_given_up_to_wait_for_is_not_kept_for_it(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    _, late, _ = awaited(lasting)
+    holdfast_db.clock.advance(10 * DAY)
+    admit(lasting)
+    (again,) = lasting.claim(lasting.worker(lease=10**8))
+    assert lasting.ask("wait_for_jobs", again, "wait_for", "", [late], None, None)["timed_out"]
+    run_to(lasting, late, Status.COMPLETED)
+    holdfast_db.clock.advance(5 * DAY)
+
+    upkeep(lasting)
+
+    assert not lasting.rows("select from holdfast.job where id = %s", late)
 
 
 def test_retention_works_in_bounded_steps(lasting: Machine, holdfast_db: ScratchDatabase) -> None:

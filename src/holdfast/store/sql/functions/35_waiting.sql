@@ -163,6 +163,15 @@ language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
   select exists (select from chain c where c.id = p_job)
 $$;
 
+-- Every replay of a job reads again what came of those it has waited for: they are kept for it. Its children are so anyway.
+-- At position 0 stand those that count for no wait: what has ended ends no more, and nobody is told of it.
+create or replace function holdfast.keep_readable(p_job uuid, p_ids uuid[]) returns void
+language sql set search_path = pg_catalog, holdfast, pg_temp as $$
+  insert into holdfast.dependency (needs, job_id, position, policy)
+  select distinct i.id, p_job, 0, 'run' from unnest(p_ids) as i (id)
+  on conflict do nothing
+$$;
+
 -- The jobs before the waiting one, in the order of their ids: their ends lock them first and then whoever waits.
 create or replace function holdfast.wait_for_jobs(
   p_job uuid, p_attempt int, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout float8, p_logs jsonb, p_importance text default null,
@@ -175,12 +184,14 @@ declare
   v_until timestamptz;
   v_known bigint;
   v_open uuid[];
+  v_others uuid[];
 begin
   if p_job = any (p_ids) then
     raise exception 'job % cannot wait for itself', p_job using errcode = 'HF005';
   end if;
-  select count(*), array_agg(l.id) filter (where l.finished_at is null) into v_known, v_open
-    from (select j.id, j.finished_at from holdfast.job j where j.id = any (p_ids) order by j.id for no key update) as l;
+  select count(*), array_agg(l.id) filter (where l.finished_at is null), array_agg(l.id) filter (where l.parent_id is distinct from p_job)
+    into v_known, v_open, v_others
+    from (select j.id, j.finished_at, j.parent_id from holdfast.job j where j.id = any (p_ids) order by j.id for no key update) as l;
   if v_known < (select count(distinct i) from unnest(p_ids) as i) then
     raise exception 'job % cannot wait for jobs that do not exist', p_job using errcode = 'HF009';
   end if;
@@ -210,6 +221,7 @@ begin
       from unnest(p_ids) with ordinality as o (id, n)
      where o.id = any (v_open)
     on conflict do nothing;
+    perform holdfast.keep_readable(p_job, v_others);
     insert into holdfast.wait (job_id, step, after, remaining, until, since)
     values (p_job, p_name, p_after, cardinality(v_open), v_until, v_since)
     on conflict (job_id) do update set step = excluded.step, after = excluded.after, event = null, remaining = excluded.remaining,
@@ -219,6 +231,9 @@ begin
   else
     delete from holdfast.wait w where w.job_id = p_job;
     delete from holdfast.dependency d where d.job_id = p_job and d.position < 0;
+    if not timed_out then   -- or nobody reads what came of them
+      perform holdfast.keep_readable(p_job, v_others);
+    end if;
     insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value, importance)
     values (p_job, p_name, 'jobs', p_after, p_attempt, v_since, v_now, jsonb_build_object('timed_out', timed_out), p_importance);
   end if;

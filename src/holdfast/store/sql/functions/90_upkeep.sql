@@ -201,14 +201,29 @@ begin
   return v_dropped;
 end $$;
 
+-- Whether what a job did is still to be undone: by a compensation that has not ended, or by a retry of one that failed. The job is
+-- replayed for that, and finds again what it had found: its children, what it ran after and what it waited for.
+create or replace function holdfast.is_to_be_undone(p_job uuid) returns boolean
+language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
+  select exists (select from holdfast.job c
+                  where c.compensates = p_job
+                    and (c.finished_at is null
+                         or (c.status = 'FAILED' and not exists (select from holdfast.job r where r.retry_of = c.id))))
+$$;
+
 -- Whether a job that has not ended, or can still be retried, needs to find this one: its results, its steps, or itself. Or
 -- whether a run of it is still to be told to stop; an executor that nobody has called for a month is called by nobody.
+-- A retry that waits for a compensation goes on when that is done: one that failed is there to be retried.
 create or replace function holdfast.is_needed(p_job uuid, p_parent uuid) returns boolean
 language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
   select exists (select from holdfast.job r where r.retry_of = p_job and r.finished_at is null)
       or exists (select from holdfast.job c where c.compensates = p_job and c.status not in ('COMPLETED', 'CANCELLED'))
-      or exists (select from holdfast.dependency d join holdfast.job f on f.id = any (array[d.job_id]) where d.needs = p_job and f.finished_at is null)
-      or exists (select from holdfast.job p where p.id = p_parent and p.finished_at is null)
+      or exists (select from holdfast.job c join holdfast.job r on r.retry_of = any (array[c.compensates])
+                  where c.id = p_job and c.status = 'FAILED' and r.finished_at is null)
+      or exists (select from holdfast.dependency d join holdfast.job f on f.id = any (array[d.job_id])
+                  where d.needs = p_job and (f.finished_at is null or (f.status <> 'COMPLETED' and holdfast.is_to_be_undone(f.id))))
+      or exists (select from holdfast.job p
+                  where p.id = p_parent and (p.finished_at is null or (p.status <> 'COMPLETED' and holdfast.is_to_be_undone(p.id))))
       or exists (select from holdfast.dispatch d
                   where d.job_id = p_job and d.next_try_at is not null and d.cancel_wanted_at > holdfast.clock() - interval '30 days')
 $$;

@@ -5,9 +5,9 @@ with recursive part (id) as (
   select tied.id
     from part p
     cross join lateral (
-      select d.job_id as id from holdfast.dependency d where d.needs = p.id
+      select d.job_id as id from holdfast.dependency d where d.needs = p.id and d.position <> 0   -- 0: it has waited for it, and does so no more
       union all
-      select d.needs from holdfast.dependency d where d.job_id = p.id
+      select d.needs from holdfast.dependency d where d.job_id = p.id and d.position <> 0
       union all
       select j.id from holdfast.job j where j.parent_id = p.id
       union all
@@ -22,7 +22,7 @@ with recursive part (id) as (
 chosen as materialized (
   select p.id from part p limit %(most)s)
 select j.id, j.task, j.label, j.status, j.parent_id, j.compensates, j.retry_of,
-       coalesce((select array_agg(d.needs order by d.position) from holdfast.dependency d where d.job_id = j.id), '{}'),
+       coalesce((select array_agg(d.needs order by d.position) from holdfast.dependency d where d.job_id = j.id and d.position <> 0), '{}'),
        case when j.label is not null then
          (select jsonb_build_object('paths', t.options -> 'redact', 'payload', j.payload) from holdfast.task t where t.name = j.task and t.options ? 'redact') end
   from chosen c
