@@ -7,7 +7,8 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from holdfast.domain.states import Status
-from sql.support import Machine
+from sql.gates import held, in_line
+from sql.support import Machine, refused
 
 
 def retry(machine: Machine, job_id: UUID, actor: str | None = "ann", new_id: UUID | None = None) -> UUID:
@@ -165,6 +166,26 @@ def test_a_clean_up_that_is_retried_neither_uses_up_nor_needs_the_cap_of_its_sub
 
     with machine.refused("HF008", "retried by hand 1 times"):
         retry(machine, second)
+
+
+def test_a_clean_up_that_was_retried_on_a_machine_whose_clock_is_behind_counts_as_the_newest(
+    machine: Machine,
+) -> None:
+    first = machine.job_in(Status.FAILED)
+    failed_one = undone(machine, first)
+    behind = machine.value(
+        "select (left(holdfast.uuid_at(holdfast.clock() - interval '1 hour')::text, 14) || '7001-8000-000000000001')::uuid"
+    )
+    cleaning = retry(machine, failed_one, new_id=behind)
+    assert cleaning < failed_one
+    assert not refused(machine, "select holdfast.retry(%s)", first)
+    waiting = retry(machine, first)
+    assert held(machine, waiting) == f"compensation {cleaning}"
+
+    machine.move(cleaning, Status.RUNNING)
+    machine.move(cleaning, Status.COMPLETED)
+
+    assert waiting in in_line(machine)
 
 
 def test_a_retry_takes_the_key_over_from_the_old_job(machine: Machine) -> None:

@@ -241,7 +241,13 @@ begin
     raise exception 'job % was already retried as %', p_id, v_other using errcode = 'HF008', hint = 'If that one failed too, retry it instead.';
   end if;
   -- What its failure left behind is undone first: the new job waits, or is refused when nobody is at it any more.
-  select * into v_undo from holdfast.job j where j.compensates = p_id order by j.id desc limit 1 for no key update;
+  -- Of compensations the one that nobody has retried: ids come from more than one clock, and a retry's may be the smaller.
+  select * into v_undo
+    from holdfast.job j
+   where j.compensates = p_id and not exists (select from holdfast.job r where r.retry_of = j.id)
+   order by j.id desc
+   limit 1
+     for no key update;
   if v_undo.status = 'FAILED' then
     raise exception 'job % cannot be retried: its compensation % failed', p_id, v_undo.id
       using errcode = 'HF008', detail = v_undo.id::text, hint = 'Retry the compensation first.';

@@ -9,7 +9,11 @@ select j.id, j.task, j.queue, j.status::text, j.priority, j.attempt, j.retry_cou
        exists (select from holdfast.worker w
                 where w.died_at is null and w.wish is null and w.queues ? j.queue and j.task = any (w.tasks) and w.seen_at + w.lease >= holdfast.clock()),
        holder.seen_at, coalesce(holder.died_at is not null or holder.seen_at + holder.lease < holdfast.clock(), false),
-       j.parent_id, j.compensates, (select c.id from holdfast.job c where c.compensates = j.id order by c.id desc limit 1),
+       j.parent_id, j.compensates, (select c.id
+          from holdfast.job c
+         where c.compensates = j.id and not exists (select from holdfast.job r where r.retry_of = c.id)
+         order by c.id desc
+         limit 1),
        case when j.held_by is not null then holdfast.hold_facts(j.id, j.held_by) end,
        holdfast.clock(),
        (select jsonb_build_object('id', a.id, 'name', a.name, 'question', a.question, 'approvers', a.approvers, 'quorum', a.quorum,
