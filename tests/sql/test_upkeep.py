@@ -562,6 +562,26 @@ def test_what_a_job_has_given_up_to_wait_for_is_not_kept_for_it(
     assert not lasting.rows("select from holdfast.job where id = %s", late)
 
 
+def test_an_event_is_kept_until_the_job_that_it_woke_has_taken_it(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    lasting.enqueue(tenant="acme")
+    (waiting,) = lasting.claim(lasting.worker())
+    lasting.ask("wait_for_event", waiting, "event go", "", "go", None, None)
+    for tenant, payload in (("globex", "9"), ("acme", "1"), ("acme", "2")):
+        lasting.value("select holdfast.emit('go', %s, %s)", payload, tenant)
+    holdfast_db.clock.advance(31 * DAY)
+    upkeep(lasting)
+
+    (woken,) = lasting.claim(lasting.worker())
+    told = lasting.ask("wait_for_event", woken, "event go", "", "go", None, None)
+
+    assert (told["waits"], told["payload"]) == (False, "1")
+    assert [row["tenant"] for row in lasting.rows("select tenant from holdfast.event")] == ["acme", "acme"]
+    upkeep(lasting)
+    assert lasting.count("holdfast.event") == 0
+
+
 def test_retention_works_in_bounded_steps(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
     lasting.register("t", retention=1)
     for _ in range(5):

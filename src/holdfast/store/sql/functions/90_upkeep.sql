@@ -299,7 +299,12 @@ begin
   if more and v_ran_at > holdfast.clock() - interval '10 minutes' then
     return;
   end if;
-  delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
+  -- A wait's row stays until an attempt has read it: what came since then is what the attempt was woken for.
+  delete from holdfast.event e
+   where e.emitted_at < holdfast.clock() - interval '30 days'
+     and not exists (select from holdfast.wait w
+                      where w.event = e.name and w.since <= e.emitted_at
+                        and (e.tenant is null or e.tenant = (select j.tenant from holdfast.job j where j.id = w.job_id)));
   delete from holdfast.request r where r.at < holdfast.clock() - interval '24 hours';
   perform holdfast.forget_sessions();
   perform holdfast.drop_empty_history_partitions();
