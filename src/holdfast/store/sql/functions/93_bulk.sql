@@ -57,7 +57,7 @@ begin
     begin
       perform holdfast.retry(p_job, p_operation.actor, v_reason);
       return null;
-    exception when sqlstate 'HF008' then
+    exception when sqlstate 'HF008' or sqlstate 'HF012' then   -- also what a limit rejects
       return sqlerrm;
     end;
   end if;

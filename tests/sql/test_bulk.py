@@ -1,0 +1,53 @@
+"""Operations on many jobs: what one job is refused stops none of the others."""
+
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from holdfast.domain.states import Status
+from sql.gates import admit, limited
+from sql.support import Machine, Row, refused
+
+
+def retried(machine: Machine, *jobs: UUID) -> Row:
+    """Retry jobs with an operation of one chunk."""
+    made = machine.value("select holdfast.new_id()")
+    machine.value(
+        "select holdfast.begin_operation(%s, null, 'retry', null, null, 'x', 'ana', null, %s, %s)",
+        made, list(jobs), Jsonb([{"name": "holdfast.bulk"}]),
+    )  # fmt: skip
+    assert not refused(machine, "select holdfast.run_chunk(%s, 1)", made)
+    machine.one("select * from holdfast.run_chunk(%s, 1)", made)
+    return machine.one("select * from holdfast.operation_chunk where operation_id = %s", made)
+
+
+def failed(machine: Machine, task: str, **options: Any) -> UUID:
+    job_id = machine.enqueue(task, **options)
+    admit(machine)
+    machine.move(job_id, Status.RUNNING)
+    machine.move(job_id, Status.FAILED)
+    return job_id
+
+
+def test_a_retry_that_a_limit_rejects_is_counted_as_refused(machine: Machine) -> None:
+    limited(machine, "one", key="user:{u}", policy="reject")
+    first, second = (failed(machine, "one", payload={"u": 1}) for _ in range(2))
+    other = failed(machine, "t")
+
+    chunk = retried(machine, first, second, other)
+
+    assert (chunk["done"], chunk["skipped"]) == (2, 1)
+    (refusal,) = chunk["refusals"]
+    assert refusal["job"] == str(second)
+    assert "user:1" in refusal["why"]
+    assert not machine.rows("select from holdfast.job where retry_of = %s", second)
+
+
+def test_of_two_failed_jobs_of_one_key_one_is_retried(machine: Machine) -> None:
+    first, second = (failed(machine, "t", key="k") for _ in range(2))
+
+    chunk = retried(machine, first, second)
+
+    assert (chunk["done"], chunk["skipped"]) == (1, 1)
+    assert "holds its key" in chunk["refusals"][0]["why"]
