@@ -1,7 +1,7 @@
 """Pauses of tasks, flags and rollout: jobs are held back, never failed, and run when the reason is gone."""
 
 import hashlib
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 
 from holdfast.domain.rollout import rollout_bucket, rollout_position
 from holdfast.domain.states import Status
-from sql.gates import admit, held, in_line
+from sql.gates import admit, held, in_line, slots
 from sql.support import Machine
 
 
@@ -143,6 +143,79 @@ def test_a_paused_job_that_never_started_gives_its_slot_to_others(machine: Machi
     assert in_line(machine) == {second}
     resume(machine)
     assert held(machine, first) == "limit:shared"
+
+
+@pytest.mark.parametrize("off", ["task", "flag"])
+def test_a_retry_that_is_kept_back_gives_its_slot_of_a_limited_queue_to_others(
+    machine: Machine, off: str
+) -> None:
+    machine.register("t", options={"flag": "NEW"})
+    machine.register("other")
+    machine.value("select holdfast.limit_queue('default', 1)")
+    job = retry_in_line(machine)
+    other = machine.enqueue("other")
+    admit(machine)
+    assert held(machine, other) == "limit:queue:default"
+
+    pause(machine) if off == "task" else switch(machine, enabled=False)
+    admit(machine)
+
+    assert (in_line(machine), slots(machine, "queue:default")) == ({other}, {1: other})
+    resume(machine) if off == "task" else switch(machine, enabled=True)
+    assert held(machine, job) == "limit:queue:default"
+    machine.move(other, Status.CANCELLED)
+    assert in_line(machine) == {job}
+
+
+@pytest.mark.parametrize(("released", "others"), [(True, 1), (False, 0)])
+def test_a_retry_that_is_kept_back_keeps_the_slots_that_its_limit_keeps_over_a_wait(
+    machine: Machine, *, released: bool, others: int
+) -> None:
+    limits = {"limits": [{"key": "shared", "max": 1, "release_while_waiting": released}]}
+    machine.register("t", "other", options=limits)
+    job = retry_in_line(machine)
+    other = machine.enqueue("other")
+    admit(machine)
+
+    pause(machine)
+    admit(machine)
+
+    assert held(machine, job) == "task:t"
+    assert len(in_line(machine) & {other}) == others
+
+
+def test_a_paused_suspect_gives_its_slot_of_a_limited_queue_to_others(machine: Machine) -> None:
+    machine.register("t", "other")
+    machine.value("select holdfast.limit_queue('default', 1)")
+    job = machine.enqueue()
+    admit(machine)
+    worker = machine.worker()
+    machine.claim(worker)
+    machine.fall_silent(worker)
+    machine.sweep()
+    admit(machine)
+    assert in_line(machine) == {job}
+    other = machine.enqueue("other")
+
+    pause(machine)
+    admit(machine)
+
+    assert in_line(machine) == {other}
+    resume(machine)
+    machine.move(other, Status.CANCELLED)
+    assert [row["id"] for row in machine.claim_suspect(machine.worker())] == [job]
+
+
+def retry_in_line(machine: Machine) -> UUID:
+    """Make a job that failed once and stands in line again."""
+    job = machine.enqueue()
+    admit(machine)
+    worker = machine.worker()
+    (claimed,) = machine.claim(worker)
+    machine.settle(worker, claimed, outcome="failed", error={"type": "Boom"}, delay=0)
+    admit(machine)
+    assert in_line(machine) == {job}
+    return job
 
 
 def test_a_long_line_of_a_paused_task_leaves_in_batches(machine: Machine) -> None:

@@ -53,7 +53,8 @@ begin
   end loop;
 end $$;
 
--- Takes a job out of the line again. What has not started gives back what it holds; p_held null: admission decides anew.
+-- Takes a job out of the line again. What has not started gives back what it holds, what has started gives back what it would while it
+-- waits: it stood in line with what it had got anew. p_held null: admission decides anew.
 create or replace function holdfast.leave_line(p_job holdfast.job, p_held text) returns void
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
@@ -64,9 +65,14 @@ begin
          due_at = coalesce(j.due_at, holdfast.due_of(j.claim_order, j.priority))
    where j.id = p_job.id;
   update holdfast.rate_slot r set used_at = '-infinity' where r.job_id = p_job.id and r.used_at is null;
-  if p_job.status = 'PENDING' and p_job.ties & 4 > 0 then
+  if p_job.ties & 4 > 0 then
     with given as (
-      update holdfast.slot s set n = null where s.job_id = p_job.id and s.n is not null returning s.key)
+      update holdfast.slot s
+         set n = null
+       where s.job_id = p_job.id and s.n is not null
+         and (p_job.status = 'PENDING'
+              or s.key in (select l.key from holdfast.limits_of(p_job) as l where l.release_while_waiting))
+      returning s.key)
     select array_agg(g.key) into v_freed from given g;
     if v_freed is not null then
       perform holdfast.offer_slots(v_freed);
@@ -95,10 +101,15 @@ begin
     select h.*
       from holdfast.queue q
       cross join lateral (
-        select j.*
-          from holdfast.job j
-         where j.queue = q.name and j.claim_order is not null and not j.suspect
-         limit 10000) as h
+        (select j.*
+           from holdfast.job j
+          where j.queue = q.name and j.claim_order is not null and not j.suspect
+          limit 10000)
+        union all
+        (select j.*
+           from holdfast.job j
+          where j.queue = q.name and j.claim_order is not null and j.suspect
+          limit 10000)) as h
      where h.task = any (v_closed)
      limit p_limit
   loop
