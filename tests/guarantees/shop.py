@@ -130,6 +130,13 @@ def end_and_go_on(ctx: SyncContext) -> None:
 
 
 @app.task(retries=0)
+async def ignore_everything_in_a_step(ctx: Context) -> None:
+    """Run a step in a thread for ever, whatever it is told."""
+    write("start", ctx)
+    await ctx.step("for ever", threading.Event().wait)
+
+
+@app.task(retries=0)
 async def ignore_cancels(ctx: Context) -> None:
     """Run in the loop for ever, whatever it is told."""
     write("start", ctx)

@@ -2,6 +2,9 @@
 
 import signal
 import time
+from typing import Any
+
+import pytest
 
 from guarantees import shop as tasks
 from guarantees.conftest import Stage
@@ -51,9 +54,14 @@ def test_long_jobs_are_given_back_at_the_drain_timeout_and_taken_by_others_at_on
     stage.audit()
 
 
-def test_a_thread_that_never_ends_does_not_keep_the_process(stage: Stage, shop: Holdfast) -> None:
+@pytest.mark.parametrize(
+    "stubborn", [tasks.ignore_everything, tasks.ignore_everything_in_a_step], ids=lambda task: task.name
+)
+def test_a_thread_that_never_ends_does_not_keep_the_process(
+    stage: Stage, shop: Holdfast, stubborn: Any
+) -> None:
     worker = stage.worker(lease=60.0, drain_timeout=0.2)
-    job = tasks.ignore_everything.enqueue()
+    job = stubborn.enqueue()
     stage.until_started(job.id)
 
     worker.signal(signal.SIGTERM)

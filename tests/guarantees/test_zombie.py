@@ -106,7 +106,9 @@ def declare_dead(stage: Stage, which: str = "true") -> None:
 
 
 @pytest.mark.parametrize(
-    "stubborn", [tasks.ignore_everything, tasks.ignore_cancels], ids=lambda task: task.name
+    "stubborn",
+    [tasks.ignore_everything, tasks.ignore_everything_in_a_step, tasks.ignore_cancels],
+    ids=lambda task: task.name,
 )
 def test_a_suspect_is_not_blamed_where_something_of_a_former_name_runs_on(
     stage: Stage, shop: Holdfast, stubborn: Any

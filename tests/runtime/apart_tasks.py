@@ -1,7 +1,11 @@
 """The tasks of apart_app."""
 
 import os
+import threading
+import time
+from pathlib import Path
 
+from holdfast import Context
 from runtime.apart_app import app
 
 
@@ -9,3 +13,24 @@ from runtime.apart_app import app
 def whose_child() -> int:
     """Say which process started this one."""
     return os.getppid()
+
+
+def look(folder: str) -> None:
+    """Write down whether a step that went on had ended when it was undone."""
+    Path(folder, "undone").write_text(f"ended: {Path(folder, 'ended').exists()}", "utf-8")
+
+
+@app.task(executor="process", retries=0, compensate=look)
+async def outlasted(ctx: Context, folder: str) -> None:
+    """Give a step up, which goes on for a while in its thread."""
+    given_up = threading.Event()
+
+    def outlast() -> None:
+        given_up.wait()
+        time.sleep(0.5)  # whoever does not wait for it now is ahead of it
+        Path(folder, "ended").touch()
+
+    try:
+        await ctx.step("outlast", outlast, timeout=0.1)
+    finally:
+        given_up.set()

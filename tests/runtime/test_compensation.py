@@ -1,4 +1,6 @@
 import asyncio
+import threading
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -10,9 +12,16 @@ from holdfast import Context, Delays, Fail, Holdfast, NotRetryable, Status, Sync
 from holdfast.domain.job import Job
 from holdfast.store.upkeep import keep_up
 from holdfast.testing import ScratchDatabase
+from runtime import apart_app, apart_tasks
 from world.draining import drain
 
 AT_ONCE = Delays([0])
+
+
+def compensation_of(owner: psycopg.Connection[Any], job_id: UUID) -> tuple[Any, ...] | None:
+    """How the compensation of a job is, and whether it waits for the worker that ran the job."""
+    asked = "select status, held_by like 'worker:%%' from holdfast.job where compensates = %s"
+    return owner.execute(asked, (job_id,)).fetchone()
 
 
 def compensations(database: ScratchDatabase, owner: psycopg.Connection[Any]) -> list[Job]:
@@ -305,15 +314,11 @@ def test_what_timed_out_in_a_thread_is_undone_as_soon_as_the_thread_has_ended(
 ) -> None:
     log: list[str] = []
 
-    def compensation_of(job_id: UUID) -> tuple[Any, ...] | None:
-        asked = "select status, held_by like 'worker:%%' from holdfast.job where compensates = %s"
-        return owner.execute(asked, (job_id,)).fetchone()
-
     @app.task(retries=0, timeout=0.2)
     def trip(ctx: SyncContext) -> None:
         ctx.step("flight", lambda: 1, compensate=lambda: log.append("undo"))
-        until("it is compensated", lambda: compensation_of(ctx.job_id) is not None)
-        log.append(f"beside {compensation_of(ctx.job_id)}")
+        until("it is compensated", lambda: compensation_of(owner, ctx.job_id) is not None)
+        log.append(f"beside {compensation_of(owner, ctx.job_id)}")
 
     @app.task(retries=0, timeout=20)
     async def keep_the_worker() -> None:
@@ -326,6 +331,133 @@ def test_what_timed_out_in_a_thread_is_undone_as_soon_as_the_thread_has_ended(
 
     assert log == ["beside ('PENDING', True)", "undo"]
     assert handle.status() is Status.FAILED
+
+
+@pytest.mark.parametrize("ended_by", ["its timeout", "its step's timeout", "a cancel"])
+def test_a_step_in_a_thread_is_undone_as_soon_as_the_thread_has_ended(
+    app: Holdfast, owner: psycopg.Connection[Any], ended_by: str
+) -> None:
+    log: list[str] = []
+
+    @app.task()
+    async def other() -> None: ...
+
+    def charge(ctx: Context) -> None:
+        if ended_by == "a cancel":
+            app.cancel(ctx.job_id)
+        until("it is compensated", lambda: compensation_of(owner, ctx.job_id) is not None)
+        until("it is told to stop", lambda: ctx.stopped)
+        for _ in range(2):  # what the worker had to say before the second of them, it has said
+            handle = other.enqueue()
+            until("another job has ended", lambda handle=handle: handle.status() is Status.COMPLETED)
+        log.append(f"charged beside {compensation_of(owner, ctx.job_id)}")
+
+    timeouts = {"its timeout": (0.2, None), "its step's timeout": (None, 0.2), "a cancel": (None, None)}
+    of_task, of_step = timeouts[ended_by]
+
+    @app.task(
+        retries=0, timeout=of_task, compensate=lambda: log.append("refunded"), compensate_on_cancel=True
+    )
+    async def pay(ctx: Context) -> None:
+        await ctx.step("charge", charge, ctx, timeout=of_step)
+
+    @app.task(retries=0, timeout=60)
+    async def keep_the_worker() -> None:
+        while "refunded" not in log:  # noqa: ASYNC110 - a thread writes it
+            await asyncio.sleep(0.01)
+
+    handle = pay.enqueue()
+    keep_the_worker.enqueue()
+    drain(app)
+
+    assert log == ["charged beside ('PENDING', True)", "refunded"]
+    assert handle.status() is (Status.CANCELLED if ended_by == "a cancel" else Status.FAILED)
+
+
+def test_two_steps_in_threads_are_undone_when_both_have_ended(
+    app: Holdfast, owner: psycopg.Connection[Any]
+) -> None:
+    log: list[str] = []
+    first_has_ended = threading.Event()
+
+    @app.task()
+    async def other() -> None: ...
+
+    def one(ctx: Context) -> None:
+        until("it is compensated", lambda: compensation_of(owner, ctx.job_id) is not None)
+        log.append("one")
+        first_has_ended.set()
+
+    def two(ctx: Context) -> None:
+        first_has_ended.wait()
+        for _ in range(2):
+            handle = other.enqueue()
+            until("another job has ended", lambda handle=handle: handle.status() is Status.COMPLETED)
+        log.append(f"two beside {compensation_of(owner, ctx.job_id)}")
+
+    @app.task(retries=0, timeout=0.2, compensate=lambda: log.append("undo"))
+    async def trip(ctx: Context) -> None:
+        await asyncio.gather(ctx.step("one", one, ctx), ctx.step("two", two, ctx))
+
+    @app.task(retries=0, timeout=60)
+    async def keep_the_worker() -> None:
+        while "undo" not in log:  # noqa: ASYNC110 - a thread writes it
+            await asyncio.sleep(0.01)
+
+    trip.enqueue()
+    keep_the_worker.enqueue()
+    drain(app)
+
+    assert log == ["one", "two beside ('PENDING', True)", "undo"]
+
+
+def test_a_step_that_goes_on_in_a_child_process_is_undone_when_it_has_ended(
+    holdfast_db: ScratchDatabase, tmp_path: Path
+) -> None:
+    app = holdfast_db.use(apart_app.app)
+    try:
+        handle = apart_tasks.outlasted.enqueue(str(tmp_path))
+        drain(app)
+        assert handle.status() is Status.FAILED
+    finally:
+        app.close()
+
+    assert (tmp_path / "undone").read_text("utf-8") == "ended: True"
+
+
+@pytest.mark.parametrize("comes_to", ["a step", "another try"])
+def test_a_branch_that_is_left_behind_does_nothing_once_its_job_has_failed(
+    app: Holdfast, comes_to: str
+) -> None:
+    log: list[str] = []
+    left: list[asyncio.Task[None]] = []
+    tried = asyncio.Event()
+
+    async def book() -> None:
+        log.append("tried")
+        tried.set()
+        raise RuntimeError("full")
+
+    async def branch(ctx: Context) -> None:
+        if comes_to == "a step":
+            tried.set()
+            await asyncio.sleep(0)
+        await ctx.step("hotel", book, retries=1, backoff=AT_ONCE)
+
+    async def undo() -> None:
+        await asyncio.gather(*left, return_exceptions=True)
+        log.append("undone")
+
+    @app.task(retries=0, compensate=undo)
+    async def trip(ctx: Context) -> None:
+        left.append(asyncio.create_task(branch(ctx)))
+        await tried.wait()
+        raise Fail("no car left")
+
+    trip.enqueue()
+    drain(app)
+
+    assert log == ([] if comes_to == "a step" else ["tried"]) + ["undone"]
 
 
 def test_a_compensation_waits_ten_minutes_at_most(

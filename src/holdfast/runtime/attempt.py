@@ -1,10 +1,9 @@
 """One attempt's life: run the task where it belongs, and turn what happened into an outcome."""
 
 import asyncio
-import contextvars
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from holdfast.domain.encryption import is_sealed
 from holdfast.domain.errors import LeaseLost
@@ -21,9 +20,6 @@ from holdfast.runtime.sealing import aopened
 from holdfast.runtime.surrounding import Around, Hook
 from holdfast.runtime.threads import Threads
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
 
 class Attempt:
     """A claimed job on its way to an outcome."""
@@ -32,7 +28,6 @@ class Attempt:
         "_begun",
         "_release_reason",
         "_task",
-        "_thread",
         "alone",
         "context",
         "job",
@@ -53,11 +48,10 @@ class Attempt:
         self.started = time.monotonic()
         self.settlement: dict[str, Any] = {}  # how it was told to end, unless it completed
         self.runs_in: asyncio.Task[None] | None = None
-        self.runs_on = False  # it has failed, and a thread of it that nobody can end goes on
+        self.runs_on = False  # it has come to an outcome, and a thread of it that nobody can end goes on
         self._task = task
         self._release_reason: str | None = None
         self._begun = False
-        self._thread: Future[Any] | None = None
 
     async def run_watched(self, threads: Threads, processes: Processes, hooks: Sequence[Hook]) -> Outcome:
         """Run the task in a span of its own, inside what its app puts around attempts."""
@@ -87,6 +81,7 @@ class Attempt:
         self._begun = True
         if self.context.stopped:
             return self._after_cancel()
+        self.context.threads = threads
         current.set(self.context)
         try:
             if self.alone or self._task.settings.executor == "process":
@@ -94,7 +89,7 @@ class Attempt:
             payload = self.job.payload
             if is_sealed(payload):
                 payload = await aopened(self._task.app.encryption, self._task.link, self.job)
-            work = self._begin(threads, payload)
+            work = self._begin(payload)
             value = await work if self.job.timeout is None else await self._within(self.job.timeout, work)
             if self.context.must_close:
                 await execute.close(self.context, self._task)
@@ -117,6 +112,8 @@ class Attempt:
             raise  # the loop is closed: nobody waits for an outcome
         except BaseException as error:  # noqa: BLE001 - any code can stand in a task, sys.exit() too
             return self.context.recorded or self._failed(error, raised)
+        finally:
+            self.runs_on = self.thread_goes_on
 
     def _ended(self, error: BaseException, raised: list[BaseException] | None) -> Outcome:
         if not self._told_to_end():
@@ -126,14 +123,13 @@ class Attempt:
 
     def _failed(self, error: BaseException, raised: list[BaseException] | None) -> Outcome:
         _tell(raised, error)
+        self.context.stop()  # a branch that the task has left behind begins nothing any more
         return execute.failed(self.context, error)
 
-    def _begin(self, threads: Threads, payload: str) -> Any:
+    def _begin(self, payload: str) -> Any:
         if self._task.settings.executor == "loop":
             return execute.call(self._task, self.context, payload)
-        run = contextvars.copy_context().run
-        self._thread = threads.submit(run, execute.call, self._task, self.context, payload)
-        return asyncio.wrap_future(self._thread)
+        return self.context.in_threads.begin(execute.call, self._task, self.context, payload)
 
     async def _within(self, seconds: float, work: Awaitable[Any]) -> Any:
         try:
@@ -141,7 +137,6 @@ class Attempt:
                 return await work
         except TimeoutError:
             self.context.stop()
-            self.runs_on = self.thread_goes_on
             raise
 
     async def _in_child(self, processes: Processes) -> Outcome:
@@ -155,8 +150,8 @@ class Attempt:
 
     @property
     def thread_goes_on(self) -> bool:
-        """Whether a thread of it runs, which nobody can end."""
-        return self._thread is not None and not self._thread.done()
+        """Whether a thread of it runs, its own or a step's, which nobody can end."""
+        return self.context.thread_going_on is not None
 
     @property
     def goes_on_unseen(self) -> bool:
@@ -166,11 +161,12 @@ class Attempt:
 
     def when_stopped(self, then: Callable[[], None]) -> None:
         """Call back when nothing of the attempt runs any more; a thread goes on after we have turned away from it."""
-        if self._thread is None or not self.thread_goes_on:
+        thread = self.context.thread_going_on
+        if thread is None:
             then()
         else:
             loop = asyncio.get_running_loop()
-            self._thread.add_done_callback(lambda _done: tell(loop, then))
+            thread.add_done_callback(lambda _done: tell(loop, self.when_stopped, then))
 
     def _told_to_end(self) -> bool:
         return self.context.stopped

@@ -37,7 +37,7 @@ class Context(JobContext):
 
     def carry_out(self, plan: Plan[T]) -> Coroutine[Any, Any, T]:
         """Carry out a plan of the durable side."""
-        return drive(plan, self._task.link, self.durable.beside)
+        return drive(plan, self._task.link, self.durable.beside, self)
 
     @overload
     def step(

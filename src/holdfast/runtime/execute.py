@@ -27,6 +27,7 @@ from holdfast.runtime.logs import capture
 from holdfast.runtime.registry import AnyTask
 from holdfast.runtime.sealing import opened
 from holdfast.runtime.surrounding import Around
+from holdfast.runtime.threads import Threads
 
 
 def context_for(job: ClaimedJob, task: AnyTask) -> JobContext:
@@ -90,6 +91,7 @@ def run_in_child(
     job = _job_in(request)
     context = context_for(job, task)
     context.log_lines = _Told(tell)
+    context.threads = threads = Threads()
     current.set(context)
     around: Around | None = None
     raised: BaseException | None = None
@@ -103,6 +105,9 @@ def run_in_child(
     except BaseException as error:  # noqa: BLE001 - any code can stand in a task, sys.exit() too
         outcome = context.recorded or failed(context, error)
         raised = None if context.recorded else error
+    if context.thread_going_on is not None:
+        context.in_threads.wait()  # who hears of the outcome may undo it, or give this process another job
+    threads.close()
     if around is not None:
         around.leave(raised)
     del raised  # it holds this frame, which holds it

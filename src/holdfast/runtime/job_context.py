@@ -13,8 +13,11 @@ from holdfast.domain.outcome import Recorded
 from holdfast.domain.redaction import NOTHING, Hidden
 from holdfast.domain.task import backoff_rule
 from holdfast.runtime.durable import Durable
+from holdfast.runtime.threads import InThreads, Threads
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from holdfast.runtime.registry import AnyTask
 
 current: ContextVar["JobContext | None"] = ContextVar("holdfast_context", default=None)
@@ -34,6 +37,7 @@ class JobContext:
     __slots__ = (
         "_durable",
         "_hidden",
+        "_in_threads",
         "_job",
         "_payload_text",
         "_result",
@@ -41,6 +45,7 @@ class JobContext:
         "_task",
         "log_lines",
         "settings",
+        "threads",
     )
 
     def __init__(self, job: ClaimedJob, task: "AnyTask") -> None:
@@ -50,6 +55,8 @@ class JobContext:
         self.log_lines: list[dict[str, Any]] | None = None
         self._stopped: bool = False  # set by the loop, read by a thread: a plain flag is enough
         self._durable: Durable | None = None
+        self.threads: Threads | None = None  # given by who runs it
+        self._in_threads: InThreads | None = None
         self._result: str | None = None
         self._hidden: Hidden | None = None
         self._payload_text = job.payload
@@ -171,6 +178,19 @@ class JobContext:
         if self._durable is None:
             self._durable = Durable(self._job, self.settings, self.captured_logs, lambda: self._stopped)
         return self._durable
+
+    @property
+    def in_threads(self) -> InThreads:
+        """What the attempt runs in threads; made when first needed, as the durable side."""
+        if self._in_threads is None:
+            assert self.threads is not None, "nothing of a job runs in a thread but in an attempt"  # noqa: S101 - our own mistake
+            self._in_threads = InThreads(self.threads)
+        return self._in_threads
+
+    @property
+    def thread_going_on(self) -> "Future[Any] | None":
+        """A thread of the attempt that has not ended, if there is one: the task's own or a step's."""
+        return None if self._in_threads is None else self._in_threads.going_on
 
     def replay(self, durable: Durable) -> None:
         """Walk along what another job has done, and do nothing else."""

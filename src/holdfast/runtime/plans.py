@@ -11,9 +11,10 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Hashable,
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from holdfast.runtime.link import Link
+from holdfast.runtime.threads import InThreads
 from holdfast.store.call import Call
 
 T = TypeVar("T")
@@ -82,14 +83,25 @@ class Beside:
             self.begin()
 
 
-async def drive(plan: Plan[T], link: Link, beside: Beside) -> T:
+class RunsFunctions(Protocol):
+    """What a driver needs of the attempt that it runs functions for."""
+
+    @property
+    def in_threads(self) -> InThreads:
+        """Where those that are not async run."""
+
+    def raise_if_stopped(self) -> None:
+        """Let nothing begin that nobody waits for."""
+
+
+async def drive(plan: Plan[T], link: Link, beside: Beside, attempt: RunsFunctions) -> T:
     """Carry out a plan for an async task."""
     beside.begin()
     try:
         operation = next(plan)
         while True:
             try:
-                answer = await _do(operation, link, beside)
+                answer = await _do(operation, link, beside, attempt)
             except BaseException as error:  # noqa: BLE001 - the plan decides what any end of an operation means
                 operation = plan.throw(error)
             else:
@@ -101,17 +113,17 @@ async def drive(plan: Plan[T], link: Link, beside: Beside) -> T:
         beside.end()
 
 
-async def _do(operation: Operation, link: Link, beside: Beside) -> Any:
+async def _do(operation: Operation, link: Link, beside: Beside, attempt: RunsFunctions) -> Any:
     match operation:
         case Call():
             return await link.aperform(operation)
         case Run():
             with _inside(operation.name):
-                return await _run(operation)
+                return await _run(operation, attempt)
         case RunTogether():
             with _inside(operation.name):
                 return await link.atogether(
-                    lambda connection: _awaited(operation.function, connection, *operation.arguments),
+                    lambda connection: _called(operation.function, (connection, *operation.arguments), attempt),
                     operation.then,
                 )
         case Pause():
@@ -120,18 +132,36 @@ async def _do(operation: Operation, link: Link, beside: Beside) -> Any:
             return await beside.others()
 
 
-async def _run(operation: Run) -> Any:
-    if operation.timeout is None:
-        return await _awaited(operation.function, *operation.arguments)
-    async with asyncio.timeout(operation.timeout):
-        return await _awaited(operation.function, *operation.arguments)
+async def _run(operation: Run, attempt: RunsFunctions) -> Any:
+    return await _called(operation.function, operation.arguments, attempt, operation.timeout)
 
 
-async def _awaited(function: Callable[..., Any], *arguments: Any) -> Any:
+async def _called(
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    attempt: RunsFunctions,
+    timeout: float | None = None,  # noqa: ASYNC109 - the caller's own timeout would count the wait for a turn
+) -> Any:
     if inspect.iscoroutinefunction(function):
-        return await function(*arguments)
-    value = await asyncio.to_thread(function, *arguments)
+        attempt.raise_if_stopped()
+        return await _within(timeout, function(*arguments))
+    threads = attempt.in_threads
+    async with threads.turn:
+        # A branch that its task has left behind comes to its next try, or to its turn, when what undoes the job may have begun.
+        attempt.raise_if_stopped()
+        return await _within(timeout, _in_thread(threads, function, arguments))
+
+
+async def _in_thread(threads: InThreads, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    value = await threads.begin(function, *arguments)
     return await value if isinstance(value, Coroutine | Awaitable) else value
+
+
+async def _within(timeout: float | None, work: Awaitable[Any]) -> Any:  # noqa: ASYNC109 - None is none
+    if timeout is None:
+        return await work
+    async with asyncio.timeout(timeout):
+        return await work
 
 
 def drive_sync(plan: Plan[T], link: Link) -> T:

@@ -1,20 +1,26 @@
 """Threads for tasks: one for each that runs, used again when it ends; none of them keeps the process from exiting.
 
 A ThreadPoolExecutor joins its threads at exit, and a task that was told to stop and does not would hold it up for ever.
+An event loop's own has few threads besides: no function of an application runs there, or whatever else needs one waits for it.
 """
 
+import asyncio
+import contextvars
 import queue
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+# The steps of one attempt that run in threads at once; a task may gather thousands.
+MOST_OF_ONE = 32
 Work = tuple["Future[Any]", Callable[..., Any], tuple[Any, ...]]
 
 
 class Threads:
-    """What an event loop's run_in_executor needs; the caller limits how many run at once."""
+    """Runs functions in threads; the caller limits how many run at once."""
 
     def __init__(self) -> None:
         self._work: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
@@ -48,6 +54,33 @@ class Threads:
             for _ in range(self._idle):
                 self._work.put(None)
             self._idle = 0
+
+
+class InThreads:
+    """What one attempt runs in threads. Nobody can end a thread: it is known here until it ends, whoever has turned away from it."""
+
+    __slots__ = ("_begun", "_threads", "turn")
+
+    def __init__(self, threads: Threads) -> None:
+        self.turn = asyncio.Semaphore(MOST_OF_ONE)  # for steps, of which one attempt may have many
+        self._threads = threads
+        self._begun: list[Future[Any]] = []
+
+    def begin(self, function: Callable[..., T], /, *arguments: Any) -> "asyncio.Future[T]":
+        """Run it in a thread, with the caller's context variables; who gives up waiting leaves the thread as it is."""
+        begun = self._threads.submit(contextvars.copy_context().run, function, *arguments)
+        self._begun = [one for one in self._begun if not one.done()]
+        self._begun.append(begun)
+        return asyncio.wrap_future(begun)
+
+    @property
+    def going_on(self) -> "Future[Any] | None":
+        """One that has not ended yet."""
+        return next((one for one in self._begun if not one.done()), None)
+
+    def wait(self) -> None:
+        """Wait until all have ended."""
+        wait(self._begun)
 
 
 def _run(future: "Future[Any]", function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
