@@ -1405,10 +1405,15 @@ begin
     select h.*
       from holdfast.queue q
       cross join lateral (
-        select j.*
-          from holdfast.job j
-         where j.queue = q.name and j.claim_order is not null and not j.suspect
-         limit 10000) as h
+        (select j.*
+           from holdfast.job j
+          where j.queue = q.name and j.claim_order is not null and not j.suspect
+          limit 10000)
+        union all
+        (select j.*
+           from holdfast.job j
+          where j.queue = q.name and j.claim_order is not null and j.suspect
+          limit 10000)) as h
      where h.task = any (v_closed)
      limit p_limit
   loop
@@ -3967,8 +3972,12 @@ CREATE FUNCTION holdfast.is_needed(p_job uuid, p_parent uuid) RETURNS boolean
     AS $$
   select exists (select from holdfast.job r where r.retry_of = p_job and r.finished_at is null)
       or exists (select from holdfast.job c where c.compensates = p_job and c.status not in ('COMPLETED', 'CANCELLED'))
-      or exists (select from holdfast.dependency d join holdfast.job f on f.id = any (array[d.job_id]) where d.needs = p_job and f.finished_at is null)
-      or exists (select from holdfast.job p where p.id = p_parent and p.finished_at is null)
+      or exists (select from holdfast.job c join holdfast.job r on r.retry_of = any (array[c.compensates])
+                  where c.id = p_job and c.status = 'FAILED' and r.finished_at is null)
+      or exists (select from holdfast.dependency d join holdfast.job f on f.id = any (array[d.job_id])
+                  where d.needs = p_job and (f.finished_at is null or (f.status <> 'COMPLETED' and holdfast.is_to_be_undone(f.id))))
+      or exists (select from holdfast.job p
+                  where p.id = p_parent and (p.finished_at is null or (p.status <> 'COMPLETED' and holdfast.is_to_be_undone(p.id))))
       or exists (select from holdfast.dispatch d
                   where d.job_id = p_job and d.next_try_at is not null and d.cancel_wanted_at > holdfast.clock() - interval '30 days')
 $$;
@@ -3988,6 +3997,20 @@ CREATE FUNCTION holdfast.is_own_task(p_task text) RETURNS boolean
 CREATE FUNCTION holdfast.is_terminal(p_status holdfast.job_status) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (p_status = ANY (ARRAY['COMPLETED'::holdfast.job_status, 'FAILED'::holdfast.job_status, 'CANCELLED'::holdfast.job_status]));
+
+--
+-- Name: is_to_be_undone(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.is_to_be_undone(p_job uuid) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select exists (select from holdfast.job c
+                  where c.compensates = p_job
+                    and (c.finished_at is null
+                         or (c.status = 'FAILED' and not exists (select from holdfast.job r where r.retry_of = c.id))))
+$$;
 
 --
 -- Name: job_of_schedule(holdfast.schedule, uuid, timestamp with time zone, text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -4393,6 +4416,19 @@ begin
 end $$;
 
 --
+-- Name: keep_readable(uuid, uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.keep_readable(p_job uuid, p_ids uuid[]) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  insert into holdfast.dependency (needs, job_id, position, policy)
+  select distinct i.id, p_job, 0, 'run' from unnest(p_ids) as i (id)
+  on conflict do nothing
+$$;
+
+--
 -- Name: keep_ring(text, interval); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -4455,7 +4491,12 @@ begin
   if more and v_ran_at > holdfast.clock() - interval '10 minutes' then
     return;
   end if;
-  delete from holdfast.event e where e.emitted_at < holdfast.clock() - interval '30 days';
+  -- A wait's row stays until an attempt has read it: what came since then is what the attempt was woken for.
+  delete from holdfast.event e
+   where e.emitted_at < holdfast.clock() - interval '30 days'
+     and not exists (select from holdfast.wait w
+                      where w.event = e.name and w.since <= e.emitted_at
+                        and (e.tenant is null or e.tenant = (select j.tenant from holdfast.job j where j.id = w.job_id)));
   delete from holdfast.request r where r.at < holdfast.clock() - interval '24 hours';
   perform holdfast.forget_sessions();
   perform holdfast.drop_empty_history_partitions();
@@ -4567,9 +4608,14 @@ begin
          due_at = coalesce(j.due_at, holdfast.due_of(j.claim_order, j.priority))
    where j.id = p_job.id;
   update holdfast.rate_slot r set used_at = '-infinity' where r.job_id = p_job.id and r.used_at is null;
-  if p_job.status = 'PENDING' and p_job.ties & 4 > 0 then
+  if p_job.ties & 4 > 0 then
     with given as (
-      update holdfast.slot s set n = null where s.job_id = p_job.id and s.n is not null returning s.key)
+      update holdfast.slot s
+         set n = null
+       where s.job_id = p_job.id and s.n is not null
+         and (p_job.status = 'PENDING'
+              or s.key in (select l.key from holdfast.limits_of(p_job) as l where l.release_while_waiting))
+      returning s.key)
     select array_agg(g.key) into v_freed from given g;
     if v_freed is not null then
       perform holdfast.offer_slots(v_freed);
@@ -5512,7 +5558,7 @@ begin
     begin
       perform holdfast.retry(p_job, p_operation.actor, v_reason);
       return null;
-    exception when sqlstate 'HF008' then
+    exception when sqlstate 'HF008' or sqlstate 'HF012' then   -- also what a limit rejects
       return sqlerrm;
     end;
   end if;
@@ -7035,7 +7081,13 @@ begin
     raise exception 'job % was already retried as %', p_id, v_other using errcode = 'HF008', hint = 'If that one failed too, retry it instead.';
   end if;
   -- What its failure left behind is undone first: the new job waits, or is refused when nobody is at it any more.
-  select * into v_undo from holdfast.job j where j.compensates = p_id order by j.id desc limit 1 for no key update;
+  -- Of compensations the one that nobody has retried: ids come from more than one clock, and a retry's may be the smaller.
+  select * into v_undo
+    from holdfast.job j
+   where j.compensates = p_id and not exists (select from holdfast.job r where r.retry_of = j.id)
+   order by j.id desc
+   limit 1
+     for no key update;
   if v_undo.status = 'FAILED' then
     raise exception 'job % cannot be retried: its compensation % failed', p_id, v_undo.id
       using errcode = 'HF008', detail = v_undo.id::text, hint = 'Retry the compensation first.';
@@ -8506,12 +8558,14 @@ declare
   v_until timestamptz;
   v_known bigint;
   v_open uuid[];
+  v_others uuid[];
 begin
   if p_job = any (p_ids) then
     raise exception 'job % cannot wait for itself', p_job using errcode = 'HF005';
   end if;
-  select count(*), array_agg(l.id) filter (where l.finished_at is null) into v_known, v_open
-    from (select j.id, j.finished_at from holdfast.job j where j.id = any (p_ids) order by j.id for no key update) as l;
+  select count(*), array_agg(l.id) filter (where l.finished_at is null), array_agg(l.id) filter (where l.parent_id is distinct from p_job)
+    into v_known, v_open, v_others
+    from (select j.id, j.finished_at, j.parent_id from holdfast.job j where j.id = any (p_ids) order by j.id for no key update) as l;
   if v_known < (select count(distinct i) from unnest(p_ids) as i) then
     raise exception 'job % cannot wait for jobs that do not exist', p_job using errcode = 'HF009';
   end if;
@@ -8541,6 +8595,7 @@ begin
       from unnest(p_ids) with ordinality as o (id, n)
      where o.id = any (v_open)
     on conflict do nothing;
+    perform holdfast.keep_readable(p_job, v_others);
     insert into holdfast.wait (job_id, step, after, remaining, until, since)
     values (p_job, p_name, p_after, cardinality(v_open), v_until, v_since)
     on conflict (job_id) do update set step = excluded.step, after = excluded.after, event = null, remaining = excluded.remaining,
@@ -8550,6 +8605,9 @@ begin
   else
     delete from holdfast.wait w where w.job_id = p_job;
     delete from holdfast.dependency d where d.job_id = p_job and d.position < 0;
+    if not timed_out then   -- or nobody reads what came of them
+      perform holdfast.keep_readable(p_job, v_others);
+    end if;
     insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value, importance)
     values (p_job, p_name, 'jobs', p_after, p_attempt, v_since, v_now, jsonb_build_object('timed_out', timed_out), p_importance);
   end if;
@@ -8703,7 +8761,7 @@ begin
     when p_action <> 'delete' and holdfast.is_terminal(p_job.status) then format('it is %s', p_job.status)
     when p_action = 'move' and p_job.status = 'RUNNING' then 'it is RUNNING: stop it, or wait for the end of its attempt'
     when p_action = 'move' and holdfast.is_own_task(p_job.task) then 'it is Holdfast''s own, and stays in its queue'
-    when p_action = 'delete' and holdfast.is_needed(p_job.id, p_job.parent_id) then 'a job that has not ended needs it, or what undoes it has not ended'
+    when p_action = 'delete' and holdfast.is_needed(p_job.id, p_job.parent_id) then 'a job that has not ended or is still to be undone needs it, or what undoes it has not ended'
     when p_action = 'delete' and holdfast.awaits_projection(p_job.id) then 'its end has not been counted yet: try again in a moment'
   end;
 end $$;
@@ -13473,6 +13531,12 @@ GRANT ALL ON FUNCTION holdfast.is_terminal(p_status holdfast.job_status) TO hold
 GRANT ALL ON FUNCTION holdfast.is_terminal(p_status holdfast.job_status) TO holdfast_unbound;
 
 --
+-- Name: FUNCTION is_to_be_undone(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.is_to_be_undone(p_job uuid) FROM PUBLIC;
+
+--
 -- Name: FUNCTION job_of_schedule(p_schedule holdfast.schedule, p_id uuid, p_slot timestamp with time zone, p_by text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -13569,6 +13633,12 @@ REVOKE ALL ON FUNCTION holdfast.keep_attempt(p_run holdfast.dispatch, p_outcome 
 --
 
 REVOKE ALL ON FUNCTION holdfast.keep_logs(p_job holdfast.job, p_worker text, p_outcome text, p_logs jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION keep_readable(p_job uuid, p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.keep_readable(p_job uuid, p_ids uuid[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION keep_ring(p_queue text, p_took interval); Type: ACL; Schema: holdfast; Owner: -
