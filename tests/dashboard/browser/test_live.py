@@ -21,6 +21,7 @@ from holdfast.interfaces.http.dashboard import pulse
 from holdfast.store.connection import Database
 from holdfast.testing import TestServer
 from service.house import MANY, settings
+from sql.test_project import project_all
 from world.pooler import pooled
 
 A_SECOND = 1.0
@@ -380,9 +381,92 @@ def test_a_panel_that_cannot_be_read_stays_as_it_was_and_is_read_again(
         assert page.title() == title
         assert page.locator("#content h2").all_inner_texts() == headings != []
         page.unroute(re.compile("panel="))
-        later(page, 10_100)
+        with page.expect_response(lambda answer: "panel=queue_list" in answer.url and answer.ok):
+            later(page, 10_100)
         until_live(page)
         window.faults = [fault for fault in window.faults if "502" not in fault]
+
+
+def test_a_panel_that_cannot_be_read_is_not_asked_for_with_every_key(chromium: Browser, place: Place) -> None:
+    with place.window(chromium, "dan") as window:
+        page = window.page
+        page.clock.install()
+        page.goto("/queues")
+        until_live(page)
+        page.route(re.compile("panel="), fail)
+        page.evaluate("htmx.trigger(document.body, 'queues', { data: '' })")
+        later(page, 100)
+        expect(page.locator("#live")).to_have_attribute("data-state", "updates wait")
+        expect(page.locator("[aria-busy]")).to_have_count(0)
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.locator("#search").press_sequentially("status:failed task:charge")
+        later(page, 100)
+        expect(page.locator("[aria-busy]")).to_have_count(0)
+
+        assert asked == []
+        assert state(page) == "updates wait"
+        page.unroute(re.compile("panel="))
+        page.evaluate("htmx.trigger(document.body, 'queues', { data: '' })")
+        later(page, 100)
+        until_live(page)
+        window.faults = [fault for fault in window.faults if "502" not in fault]
+
+
+def test_a_panel_that_nobody_answers_is_read_again(chromium: Browser, place: Place) -> None:
+    with place.window(chromium, "dan") as window:
+        page = window.page
+        page.clock.install()
+        page.goto("/queues")
+        until_live(page)
+        page.route(re.compile("panel="), lambda route: route.abort())
+        page.evaluate("htmx.trigger(document.body, 'queues', { data: '' })")
+        later(page, 100)
+        expect(page.locator("#live")).to_have_attribute("data-state", "updates wait")
+        page.unroute(re.compile("panel="))
+        with page.expect_response(lambda answer: "panel=queue_list" in answer.url and answer.ok):
+            later(page, 10_100)
+        until_live(page)
+        window.faults = []  # that nobody answered was what is asked for
+
+
+def test_a_page_about_what_is_there_no_more_says_so(chromium: Browser, place: Place) -> None:
+    job = place.machine.job_in(Status.CANCELLED)
+    project_all(place.machine)
+
+    with place.window(chromium, "dan") as window:
+        page = window.page
+        page.goto(f"/jobs/{job}")
+        until_live(page)
+        place.machine.run("select holdfast.delete_job(%s)", job)
+
+        expect(page.locator("h1")).to_have_text("There is no such thing")
+        until_live(page)
+        window.faults = [fault for fault in window.faults if not fault.startswith("answer: 404 ")]
+
+
+def test_a_panel_that_is_not_there_has_its_page_asked_for_once(chromium: Browser, place: Place) -> None:
+    asked: list[str] = []
+
+    with place.window(chromium, "dan") as window:
+        page = window.page
+        page.route(re.compile("panel="), lambda route: route.fulfill(status=404))
+        page.on("request", lambda request: asked.append(request.resource_type))
+        page.clock.install()
+        page.goto("/queues")
+        until_live(page)
+        with page.expect_navigation():
+            page.evaluate("htmx.trigger(document.body, 'queues', { data: '' })")
+            later(page, 100)
+        until_live(page)
+        page.evaluate("htmx.trigger(document.body, 'queues', { data: '' })")
+        later(page, 100)
+        expect(page.locator("#live")).to_have_attribute("data-state", "updates wait")
+        later(page, 10_100)
+        expect(page.locator("[aria-busy]")).to_have_count(0)
+
+        assert asked.count("document") == 2
+        window.faults = [fault for fault in window.faults if not fault.startswith("answer: 404 ")]
 
 
 def test_a_stream_that_is_slow_to_begin_is_asked_for_once(chromium: Browser, place: Place) -> None:

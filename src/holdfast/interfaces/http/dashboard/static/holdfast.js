@@ -62,8 +62,9 @@ let connecting = false;
 let streaming = false; // or hx-sse has given up
 let heard = Date.now();
 const stale = new Set(); // ids of panels that changed while a person was busy
+const failed = new Set(); // ids of panels that could not be read: they are asked for with the next poll, and not before
 function showLive() {
-  const state = paused ? "paused" : !connected ? "reconnecting" : stale.size ? "updates wait" : "live";
+  const state = paused ? "paused" : !connected ? "reconnecting" : stale.size || failed.size ? "updates wait" : "live";
   live.dataset.state = state;
   live.querySelector(".live-word").textContent = state;
   live.setAttribute("aria-pressed", String(paused));
@@ -114,7 +115,10 @@ async function connect() {
 }
 function poll() {
   if (connected && Date.now() - heard > silenceAfter) lose();
-  if (connected) return catchUp();
+  if (connected) {
+    catchUp();
+    return readAnew(panels().filter((each) => failed.has(each.id)));
+  }
   connect();
   readAnew(panels());
 }
@@ -157,6 +161,18 @@ function putOff(event, panel) {
   stale.add(panel.id);
   showLive();
 }
+// What is not there any more, or not for this person, will not be there the next time either: the whole page says so better.
+// It is asked for once; where it says that all is well, the panel is one that could not be read.
+const leaving = (panel) => `holdfast-left ${location.href} ${panel.id}`;
+const mayPass = (status) => !(status >= 400 && status < 500) || status === 429;
+function miss(panel, status) {
+  if (!mayPass(status) && panel.matches(".panel") && !sessionStorage.getItem(leaving(panel))) {
+    sessionStorage.setItem(leaving(panel), "once");
+    return location.reload();
+  }
+  failed.add(panel.id);
+  showLive();
+}
 const panelOf = (event) => {
   const source = event.detail?.ctx?.sourceElement;
   return source?.matches?.(".panel, .badge") ? source : null;
@@ -167,12 +183,25 @@ document.addEventListener("htmx:before:request", (event) => {
   if (isBusy()) putOff(event, panel);
   else panel.setAttribute("aria-busy", "true");
 });
-// An old panel says more than somebody's error page; and what comes after somebody has begun is as stale as what is not asked for.
+// What comes after somebody has begun is as stale as what is not asked for; and an old panel says more than somebody's error page.
 document.addEventListener("htmx:before:swap", (event) => {
   const panel = panelOf(event);
-  const hasFailed = event.detail?.ctx?.response?.status >= 400;
-  if (panel && (hasFailed || isBusy())) putOff(event, panel);
-  else if (hasFailed) event.preventDefault();
+  const status = event.detail?.ctx?.response?.status;
+  if (panel && isBusy()) return putOff(event, panel);
+  if (!(status >= 400)) return;
+  event.preventDefault();
+  if (panel) miss(panel, status);
+});
+document.addEventListener("htmx:error", (event) => {
+  const panel = panelOf(event);
+  if (panel) miss(panel); // there was no answer
+});
+document.addEventListener("htmx:after:swap", (event) => {
+  const panel = panelOf(event);
+  if (!panel) return;
+  for (const ids of [stale, failed]) ids.delete(panel.id);
+  sessionStorage.removeItem(leaving(panel));
+  showLive();
 });
 document.addEventListener("htmx:finally:request", (event) => event.detail?.ctx?.sourceElement?.removeAttribute?.("aria-busy"));
 document.addEventListener("htmx:after:swap", tellTimes);
