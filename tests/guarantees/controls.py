@@ -95,11 +95,10 @@ _TAIL = """\
 ## Guards without a mutant
 
 Not every line that could be called a guard has one:
-- guards that another one covers alone, so that nothing is to be seen when one is missing: the key of `approval_decision` (voices are counted by person), the `TRUNCATE` trigger of the history as a whole (each partition has its own), the mark that `apply_retention` takes back (others take it back behind it), the API's own look at whose a job is (row level security hides the same);
-- `skip locked` where it only spares somebody a wait: `return_jobs` and `upkeep`, whose tests hang until their timeout without it, which is no assertion; not tried: `apply_retention`, `admit_due`, `admit_waiters`, `take_dispatches`, `fire_schedule`;
+- guards that another one covers alone, so that nothing is to be seen when one is missing: the key of `approval_decision` (voices are counted by person), the `TRUNCATE` trigger of the history as a whole (each partition has its own), the mark that `apply_retention` takes back (others take it back behind it), the API's own look at whose a job is (row level security hides the same), what `conclude` asks of the approval and its job (whoever calls it holds both locks and has seen the approval undecided, and no job leaves an undecided approval behind), the approval's lock in `expire_approvals` (the job's comes before it, as everywhere), the attempt beside the claim id in the repeat of `ask` (no two attempts have one claim id), the predicate that the update of `claim` repeats (the rows are locked, and only who has the lock takes them out of the line; without the lock it is what counts);
+- `skip locked` where it only spares somebody a wait: `return_jobs` and `upkeep`, whose tests hang until their timeout without it, which is no assertion; not tried apart from the lock: `apply_retention`, `admit_waiters`, `take_dispatches`; not tried: `admit_due`, `fire_schedule`;
 - `materialized` and the settings of the planner, which are about plans, but in `claim`: `tests/sql/test_claim.py` looks at those plans;
 - checks of single values (domains, lengths, known words), which their own tests try one by one;
-- not tried: `approval_is_asked_once`; `dispatch_is_one_an_attempt` with the lock before it, whose absence ends in an error of the database;
 - the advisory lock of a rate, whose absence sixty racing starts did not show, the lock of a bulk operation's chunk, and the lock of the projector's cursor, whose absence ends in an error of the database.
 """
 

@@ -512,6 +512,12 @@ ONCE = {
     "step_pkey": "insert into holdfast.step (job_id, name, kind, attempt, started_at, finished_at)"
     " select %(job)s, 's', 'step', 1, now(), now() from generate_series(1, 2)",
     "slot_has_one_holder": "insert into holdfast.slot (job_id, key, n) select holdfast.new_id(), 'k', 1 from generate_series(1, 2)",
+    "approval_is_asked_once": "insert into holdfast.approval"
+    " (job_id, attempt, name, question, facts, approvers, quorum, self_approval, bound_hash, asked_at, on_expiry)"
+    " select %(job)s, 1, 'n', 'q', '{}', '{}', 1, false, 'h', now(), 'fail' from generate_series(1, 2)",
+    "dispatch_is_one_an_attempt": "insert into holdfast.dispatch"
+    " (job_id, attempt, claim_id, executor, inputs, created_at, heartbeat_limit, run_limit, retry_in)"
+    " select %(job)s, 1, gen_random_uuid(), 'x', '{}', now(), '1 s', '1 s', '1 s' from generate_series(1, 2)",
     "rate_slot_pkey": "insert into holdfast.rate_slot (key, n, job_id, period) select 'k', 1, holdfast.new_id(), '1 s' from generate_series(1, 2)",
 }
 
