@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
 from sql.gates import admit, held, in_line, limited
-from sql.support import Machine, meanwhile, until_it_waits
+from sql.support import Machine, meanwhile, refused, until_it_waits
 
 
 def after(machine: Machine, *needed: UUID, **options: Any) -> UUID:
@@ -164,6 +164,52 @@ def test_a_job_may_need_one_that_another_stands_for(machine: Machine) -> None:
     assert made[0]["job_id"] == holder
     ended(machine, holder)
     assert in_line(machine) == {UUID(b)}
+
+
+def chain_of_keys(machine: Machine, policy: str, **child: Any) -> tuple[UUID, UUID]:
+    """Enqueue a job and one that runs after it, whose key comes before in the order in which keys are settled."""
+    first, second = (str(machine.value("select holdfast.new_id()")) for _ in range(2))
+    jobs = [
+        {"id": first, "task": "t", "payload": {}, "key": "b", "on_conflict": policy},
+        {"id": second, "task": "t", "payload": {}, "key": "a", "on_conflict": "replace", "after": [first], **child},
+    ]  # fmt: skip
+    assert refused(machine, "select holdfast.enqueue_many(%s)", Jsonb(jobs)) is None
+    made = machine.enqueue_many(jobs)
+    return made[0]["job_id"], made[1]["job_id"]
+
+
+@pytest.mark.parametrize("policy", ["replace", "return"])
+@pytest.mark.parametrize("is_limited", [False, True])
+def test_a_flow_that_replaces_another_runs_in_its_own_order(
+    machine: Machine, policy: str, is_limited: bool
+) -> None:
+    if is_limited:
+        limited(machine, key="all", most=2)
+    old = chain_of_keys(machine, policy)
+
+    new = chain_of_keys(machine, policy)
+
+    assert new[1] != old[1]
+    assert (new[0] == old[0]) == (policy == "return")
+    assert {machine.status(job) for job in {*old} - {*new}} == {Status.CANCELLED}
+    admit(machine)
+    assert (in_line(machine), held(machine, new[1])) == ({new[0]}, "jobs")
+    ended(machine, new[0])
+    admit(machine)
+    assert in_line(machine) == {new[1]}
+
+
+def test_a_job_in_place_of_another_waits_for_its_time_and_for_what_it_needs(machine: Machine) -> None:
+    chain_of_keys(machine, "replace")
+    first, second = chain_of_keys(machine, "replace", run_in=60)
+
+    ended(machine, first)
+    admit(machine)
+    assert in_line(machine) == set()
+    machine.advance(61)
+    admit(machine)
+
+    assert in_line(machine) == {second}
 
 
 def test_a_repeat_after_a_lost_answer_ties_nothing_twice(machine: Machine) -> None:

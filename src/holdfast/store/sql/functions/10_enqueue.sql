@@ -313,7 +313,7 @@ begin
            -- The order of the insert above: replacing locks the keys' holders.
            order by e.one ->> 'tenant', t.name, coalesce(e.one ->> 'key', holdfast.key_of(e.one -> 'payload', t.unique_by)), e.nth) as w
     cross join lateral holdfast.settle_conflict((w.one ->> 'id')::uuid, w.one, v_now) as s;
-  if v_flows then
+  if v_flows or v_jobs @? '$[*].after[*]' then   -- what was born in place of another is tied too
     perform holdfast.join_parents(v_jobs, (select jsonb_object_agg(m ->> 'asked', m ->> 'job_id') from jsonb_array_elements(v_made) as m), v_now);
   end if;
   return query
@@ -454,8 +454,12 @@ begin
     end if;
     -- The key is free now: its holder ended meanwhile, or was replaced above.
     select e.job_id, e.created into job_id, created
-      from holdfast.enqueue_many(jsonb_build_array(p_wanted || jsonb_build_object('id', p_id, 'on_conflict', 'return'))) as e;
+      from holdfast.enqueue_many(jsonb_build_array(p_wanted - 'after' || jsonb_build_object('id', p_id, 'on_conflict', 'return'))) as e;
     if job_id = p_id then
+      -- What it is to run after may itself not be born yet, or another stands for it: the whole call is tied together at its end.
+      update holdfast.job j
+         set claim_order = null, due_at = null, held_by = 'jobs'
+       where j.id = p_id and created and p_wanted @? '$.after[*]';
       return;
     end if;
   end loop;
