@@ -1,5 +1,7 @@
 """Concurrency limits: a slot a job, from its admission to its end, whatever happens to it meanwhile."""
 
+from uuid import UUID
+
 import psycopg
 import pytest
 
@@ -414,6 +416,79 @@ def test_a_claim_takes_nothing_from_a_limited_queue_that_has_no_slot(machine: Ma
     machine.run("update holdfast.queue set job_limit = 1 where name = 'default'")
 
     assert machine.claim(machine.worker()) == []
+
+
+def test_a_claim_walks_no_line_that_was_there_before_its_queues_limit(lasting: Machine) -> None:
+    lasting.run("alter table holdfast.job set (autovacuum_enabled = off)")
+    lasting.run("analyze holdfast.job")
+    lasting.enqueue_many([{"task": "t", "payload": {}} for _ in range(3_000)])
+    lasting.value("select holdfast.limit_queue('default', 2)")
+    worker = lasting.worker()
+    while not slots(lasting, "queue:default"):
+        admit(lasting)
+
+    first, read = counting(lasting, worker)
+    again, read_again = counting(lasting, worker)
+
+    assert (first, again) == (2, 0)
+    assert max(read, read_again) < 50
+
+
+def test_what_has_a_slot_behind_a_long_line_without_is_claimed(machine: Machine) -> None:
+    machine.register("t", "other")
+    machine.enqueue_many([{"task": "t", "payload": {}, "priority": 50} for _ in range(1_200)])
+    machine.run("update holdfast.queue set job_limit = 2, cleared = false where name = 'default'")
+    jobs = {machine.enqueue("other"), machine.enqueue("other")}
+    admit(machine)
+    worker = machine.worker()
+
+    claimed = machine.claim(worker, tasks=("t", "other"))
+
+    assert {row["id"] for row in claimed} == jobs
+    assert machine.claim(worker, tasks=("t", "other")) == []
+    assert machine.complete(worker, *claimed) == []
+
+
+def test_a_line_without_slots_is_claimed_by_its_places_again_once_it_is_cleared(machine: Machine) -> None:
+    machine.enqueue_many([{"task": "t", "payload": {}} for _ in range(1_500)])
+
+    machine.value("select holdfast.limit_queue('default', 2)")
+
+    assert not cleared(machine)
+    machine.one("select holdfast.clear_line(1000)")
+    machine.one("select holdfast.clear_line(1000)")
+    assert cleared(machine)
+    while admit(machine)["next_in"] == 0:
+        pass
+    assert len(machine.claim(machine.worker())) == 2
+    late = machine.value("select id from holdfast.job where held_by is not null order by id limit 1")
+    machine.run("update holdfast.job set held_by = null, claim_order = now() where id = %s", late)
+    machine.one("select holdfast.clear_line(1000)")
+    assert not cleared(machine)
+
+
+def test_a_limit_that_is_changed_or_set_on_an_empty_line_clears_nothing(machine: Machine) -> None:
+    machine.value("select holdfast.limit_queue('default', 2)")
+    assert cleared(machine)
+    machine.enqueue()
+    admit(machine)
+
+    machine.value("select holdfast.limit_queue('default', 3)")
+
+    assert cleared(machine)
+
+
+def cleared(machine: Machine) -> bool:
+    answer: bool = machine.value("select cleared from holdfast.queue where name = 'default'")
+    return answer
+
+
+def counting(machine: Machine, worker: UUID) -> tuple[int, int]:
+    """Claim; gives how many jobs it took, and how many rows of jobs it read."""
+    with machine.connection.transaction():
+        before = rows_read(machine)
+        claimed = machine.claim(worker, 500)
+        return len(claimed), rows_read(machine) - before
 
 
 def test_a_queue_whose_limit_is_taken_away_lets_everything_in(machine: Machine) -> None:

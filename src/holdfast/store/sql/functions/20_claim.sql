@@ -228,6 +228,10 @@ begin
     return;
   end if;
   perform holdfast.act_as_worker(p_worker);
+  if v_needs_slots and not (select q.cleared from holdfast.queue q where q.name = p_queue) then
+    return query select * from holdfast.claim_by_slots(p_worker, p_claim_id, p_queue, p_tasks, p_limit);
+    return;
+  end if;
   v_now := holdfast.clock();
   select r.* into v_known from holdfast.ring r where r.queue = p_queue and r.until > v_now;
   loop
@@ -297,6 +301,36 @@ return case when coalesce(p_label, p_requested_by, p_trace_parent, p_key) is not
             then jsonb_build_object('label', p_label, 'requested_by', p_requested_by, 'trace_parent', p_trace_parent,
                                     'key', p_key, 'metadata', p_metadata, 'compensates', p_compensates)::text
        end;
+
+-- A claim from a limited queue whose line is not cleared yet. Very many stand there without a slot, perhaps before those with one: it
+-- begins with the slots, of which there are no more than the limit. Admission has chosen who has them: no turns are taken here.
+-- Nothing that an index of jobs would serve is asked for but the ids: a plan made for an empty table walks no line either.
+create or replace function holdfast.claim_by_slots(p_worker uuid, p_claim_id uuid, p_queue text, p_tasks text[], p_limit int)
+returns table (id uuid, task text, payload text, attempt int, claim_order timestamptz, retry_count smallint, max_retries smallint,
+               tenant text, subject text, timeout float8, extras text)
+language sql volatile set search_path = pg_catalog, holdfast, pg_temp
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
+  with slotted as materialized (
+    select s.job_id from holdfast.slot s where s.key = 'queue:' || p_queue and s.n is not null),
+  taken as materialized (
+    select j.id, j.claim_order
+      from slotted s
+      join holdfast.job j on j.id = any (array[s.job_id])
+     where coalesce(j.claim_order, 'infinity') < 'infinity' and j.queue::text || '' = p_queue and coalesce(j.suspect, true) = false
+       and j.task::text || '' = any (p_tasks)
+     order by j.claim_order, j.id
+     limit p_limit
+       for no key update of j skip locked)
+  update holdfast.job j
+     set status = 'RUNNING', claim_order = null, due_at = null, approval_id = null, holder = p_worker, claim_id = p_claim_id, reason = null,
+         deadline_at = holdfast.clock() + j.timeout + interval '10 seconds'
+    from taken
+   where j.id = any (array[taken.id::uuid])
+     and coalesce(j.claim_order, 'infinity') < 'infinity'
+  returning j.id::uuid, j.task::text, j.payload::text, j.attempt, taken.claim_order, j.retry_count, j.max_retries::smallint, j.tenant::text, j.subject::text,
+            extract(epoch from j.timeout)::float8,
+            holdfast.extras_of(j.label, j.requested_by, j.trace_parent, j.key, j.metadata, j.compensates)
+$$;
 
 -- What a claim took whose answer was lost on the way: the claim id was the caller's, so it can ask again.
 create or replace function holdfast.recover_claim(p_worker uuid, p_claim_id uuid)

@@ -133,6 +133,7 @@ declare
   v_limited text[] := array(select q.name::text from holdfast.queue q where q.job_limit is not null);
   v_job holdfast.job;
   v_queue text;
+  v_found text[] := '{}';
   v_count bigint := holdfast.clear_closed(p_limit);
 begin
   if cardinality(v_gated) + cardinality(v_limited) = 0 then
@@ -150,15 +151,33 @@ begin
         or (h.queue = any (v_limited) and not holdfast.has_slot(h.id, 'queue:' || h.queue))
      limit p_limit
   loop
+    v_found := v_found || v_job.queue::text;
     perform from holdfast.job j where j.id = v_job.id and j.claim_order = v_job.claim_order for no key update skip locked;
     continue when not found;
     perform holdfast.leave_line(v_job, null);
     v_count := v_count + 1;
   end loop;
   foreach v_queue in array v_limited loop
+    if v_queue = any (v_found) or cardinality(v_found) < p_limit then
+      perform holdfast.note_cleared(v_queue, v_queue <> all (v_found));
+    end if;
     perform holdfast.count_running(v_queue);
   end loop;
   return v_count;
+end $$;
+
+-- Writes down whether the line of a limited queue holds only jobs with slots. What is behind those that were looked at nobody knows yet.
+-- Never waits: who limits the queue at this moment has its row, and may wait for jobs of ours.
+create or replace function holdfast.note_cleared(p_queue text, p_cleared boolean) returns void
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp
+  set enable_seqscan = off set jit = off set enable_bitmapscan = off as $$
+begin
+  perform from holdfast.queue q where q.name = p_queue and q.cleared <> p_cleared for no key update skip locked;
+  if found and not (p_cleared and exists (select from holdfast.job j
+                                           where j.queue = p_queue and j.claim_order is not null and not j.suspect
+                                          offset 10000)) then
+    update holdfast.queue q set cleared = p_cleared where q.name = p_queue;
+  end if;
 end $$;
 
 create or replace function holdfast.has_slot(p_job uuid, p_key text) returns boolean
@@ -336,8 +355,9 @@ begin
     raise exception 'a queue can be limited to 1 to 100,000 jobs at once, not %', p_most
       using errcode = 'HF005', hint = 'To let nothing run, pause it: holdfast queue pause ' || p_queue;
   end if;
-  insert into holdfast.queue as q (name, job_limit) values (p_queue, p_most)
-  on conflict (name) do update set job_limit = excluded.job_limit;
+  insert into holdfast.queue as q (name, job_limit, cleared) values (p_queue, p_most, p_most is null)
+  on conflict (name) do update
+     set job_limit = excluded.job_limit, cleared = excluded.cleared or (q.cleared and q.job_limit is not null);
   if p_most is not null then
     perform holdfast.count_running(p_queue);
     perform holdfast.clear_line(1000);
