@@ -24,6 +24,12 @@ def compensation_of(owner: psycopg.Connection[Any], job_id: UUID) -> tuple[Any, 
     return owner.execute(asked, (job_id,)).fetchone()
 
 
+def until_two_others_have_ended(other: Any) -> None:
+    """Wait, in a step's thread, until what the worker had to say before the second of them is said."""
+    for _ in range(2):
+        other.enqueue().result(timeout=30)
+
+
 def compensations(database: ScratchDatabase, owner: psycopg.Connection[Any]) -> list[Job]:
     ids = {row[0] for row in owner.execute("select id from holdfast.job where compensates is not null")}
     return [job for job in database.jobs() if job.id in ids]
@@ -347,9 +353,7 @@ def test_a_step_in_a_thread_is_undone_as_soon_as_the_thread_has_ended(
             app.cancel(ctx.job_id)
         until("it is compensated", lambda: compensation_of(owner, ctx.job_id) is not None)
         until("it is told to stop", lambda: ctx.stopped)
-        for _ in range(2):  # what the worker had to say before the second of them, it has said
-            handle = other.enqueue()
-            until("another job has ended", lambda handle=handle: handle.status() is Status.COMPLETED)
+        until_two_others_have_ended(other)
         log.append(f"charged beside {compensation_of(owner, ctx.job_id)}")
 
     timeouts = {"its timeout": (0.2, None), "its step's timeout": (None, 0.2), "a cancel": (None, None)}
@@ -390,9 +394,7 @@ def test_two_steps_in_threads_are_undone_when_both_have_ended(
 
     def two(ctx: Context) -> None:
         first_has_ended.wait()
-        for _ in range(2):
-            handle = other.enqueue()
-            until("another job has ended", lambda handle=handle: handle.status() is Status.COMPLETED)
+        until_two_others_have_ended(other)
         log.append(f"two beside {compensation_of(owner, ctx.job_id)}")
 
     @app.task(retries=0, timeout=0.2, compensate=lambda: log.append("undo"))

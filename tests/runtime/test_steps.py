@@ -1,4 +1,5 @@
 import asyncio
+import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -416,3 +417,50 @@ def test_a_step_is_small_or_not(app: Holdfast) -> None:
 
     with pytest.raises(JobFailed, match="importance is normal or low, not 'high'"):
         handle.result(timeout=5)
+
+
+# -- in threads ------------------------------------------------------------------------------------------------------------
+
+
+def test_as_many_steps_run_in_threads_as_jobs_run(app: Holdfast, holdfast_db: ScratchDatabase) -> None:
+    all_run = threading.Barrier(40, timeout=20)
+
+    @app.task(retries=0)
+    async def meet(ctx: Context) -> None:
+        await ctx.step("meet", all_run.wait, timeout=20)
+
+    app.enqueue_many([meet.job() for _ in range(40)])
+    drain(app, concurrency=40)
+
+    assert {job.status for job in holdfast_db.jobs()} == {Status.COMPLETED}
+
+
+def test_of_one_job_32_steps_run_in_threads_at_once_and_the_timeout_of_the_next_counts_from_its_turn(
+    app: Holdfast,
+) -> None:
+    let_go, all_run = threading.Event(), threading.Barrier(33, timeout=20)
+    log: list[str] = []
+
+    def hold() -> None:
+        all_run.wait()
+        let_go.wait()
+        log.append("one of 32")
+
+    @app.task(retries=0)
+    async def gather(ctx: Context) -> None:
+        holding = [asyncio.create_task(ctx.step("hold", hold)) for _ in range(32)]
+        await ctx.step("wait", _met, all_run)
+        asyncio.get_running_loop().call_later(0.6, let_go.set)
+        await ctx.step("next", log.append, "next", timeout=0.5)
+        await asyncio.gather(*holding)
+
+    handle = gather.enqueue()
+    drain(app)
+
+    assert handle.status() is Status.COMPLETED
+    assert log[0] == "one of 32"
+    assert "next" in log
+
+
+async def _met(barrier: threading.Barrier) -> None:
+    await asyncio.to_thread(barrier.wait)

@@ -3,9 +3,12 @@ import logging
 import os
 import time
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
+import psycopg
 import pytest
 
 from holdfast import BadInput, Cancel, Context, Delays, Fail, Holdfast, JobFailed, LeaseLost, Retry, Status
@@ -13,6 +16,7 @@ from holdfast.runtime.worker import Worker
 from holdfast.store.connection import Database
 from holdfast.testing import ScratchDatabase, crash_at
 from runtime import apart_app, apart_tasks
+from world import held
 from world.draining import adrain, drain
 
 
@@ -218,6 +222,58 @@ def test_a_child_runs_tasks_of_an_app_whose_own_module_does_not_import_them(
     drain(apart_app.app)
 
     assert handle.result() == os.getpid()
+
+
+@asynccontextmanager
+async def a_worker_that_runs(app: Holdfast) -> AsyncIterator[None]:
+    ready = asyncio.Event()
+    worker = Worker(app, handle_signals=False, projector=False, on_ready=lambda _: ready.set())
+    running = asyncio.create_task(worker.run())
+    try:
+        await ready.wait()
+        yield
+    finally:
+        worker.stop()
+        await running
+
+
+async def comes(event: asyncio.Event) -> bool:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(20):
+            await event.wait()
+    return event.is_set()
+
+
+async def test_schedules_fire_though_tasks_hold_all_of_asyncios_threads(
+    app: Holdfast, holdfast_db: ScratchDatabase
+) -> None:
+    fired = asyncio.Event()
+
+    @app.schedule(every=timedelta(hours=1))
+    @app.task()
+    async def report() -> None:
+        fired.set()
+
+    async with a_worker_that_runs(app), held.all_threads_of_asyncio():
+        holdfast_db.clock.advance(timedelta(hours=1))
+
+        assert await comes(fired)
+
+
+async def test_a_worker_declared_dead_starts_again_though_tasks_hold_all_of_asyncios_threads(
+    app: Holdfast, owner: psycopg.Connection
+) -> None:
+    ran = asyncio.Event()
+
+    @app.task()
+    async def note() -> None:
+        ran.set()
+
+    async with a_worker_that_runs(app), held.all_threads_of_asyncio():
+        owner.execute("update holdfast.worker set died_at = holdfast.clock()")
+        await note.aenqueue()
+
+        assert await comes(ran)
 
 
 def test_an_outcome_committed_before_a_crash_stands(app: Holdfast, holdfast_db: ScratchDatabase) -> None:

@@ -12,12 +12,14 @@ import psycopg
 import pytest
 
 from holdfast import Configuration, Holdfast, Status
+from holdfast.runtime import webhooks
 from holdfast.runtime.failpoints import SimulatedCrash
 from holdfast.server import GitHub, StandardWebhook, Stripe, WebhookEvent
 from holdfast.store.webhook import fail_webhook
 from holdfast.testing import ScratchDatabase, crash_at
 from service import senders
 from service.senders import SECRET, event, sending
+from world import held
 from world.draining import adrain
 from world.often import times
 
@@ -230,6 +232,25 @@ async def test_a_handler_that_is_no_coroutine_gets_a_connection_of_its_own_kind(
 
     assert sorted(answer.json()["repeat"] for answer in answers) == [False, True, True, True, True]
     assert (deliveries(owner), counts(owner)) == ([("evt_1", "handled", 1, 1)], (1, 1))
+
+
+async def test_functions_that_are_no_coroutines_wait_for_no_thread_of_asyncio(
+    shop: Holdfast, owner: Owner
+) -> None:
+    called = asyncio.Queue[str]()
+    loop = asyncio.get_running_loop()
+
+    def note(event: WebhookEvent, _conn: Any = None) -> None:
+        loop.call_soon_threadsafe(called.put_nowait, event.id)
+
+    shop.webhook("sync", verify=Stripe(SECRET), on={"*": note}, after=note)
+    async with sending(shop, "sync") as sender, held.all_threads_of_asyncio():
+        answer = await sender.bring()
+        ((delivery_id,),) = owner.execute("select id from holdfast.webhook_delivery").fetchall()
+        replayed = await webhooks.replay(shop, delivery_id, "ann")
+
+    assert (answer.status_code, replayed) == (200, [])
+    assert [called.get_nowait() for _ in range(3)] == ["evt_1"] * 3
 
 
 @pytest.mark.parametrize("is_async", [True, False], ids=["async", "sync"])

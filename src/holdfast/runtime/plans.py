@@ -123,7 +123,9 @@ async def _do(operation: Operation, link: Link, beside: Beside, attempt: RunsFun
         case RunTogether():
             with _inside(operation.name):
                 return await link.atogether(
-                    lambda connection: _called(operation.function, (connection, *operation.arguments), attempt),
+                    lambda connection: _called(
+                        operation.function, (connection, *operation.arguments), attempt
+                    ),
                     operation.then,
                 )
         case Pause():

@@ -10,6 +10,7 @@ from holdfast.domain.errors import HoldfastError
 from holdfast.domain.schedule import plan
 from holdfast.runtime import failpoints
 from holdfast.runtime.logs import events
+from holdfast.runtime.threads import in_own_thread
 from holdfast.store import schedule as store
 from holdfast.store.call import Call
 
@@ -76,8 +77,8 @@ class Scheduler:
     async def _settle(self, row: dict[str, Any]) -> None:
         try:
             due = store.read_due(row)
-            # In a thread: the times of a long absence take a while to count.
-            decided = await asyncio.to_thread(plan, due)
+            # In a thread: the times of a long absence take a while to count. Of its own: tasks may hold all that asyncio has.
+            decided = await in_own_thread(plan, due)
             failpoints.reach("schedule_due")
             fired = await self._insist(lambda: store.fire_schedule(due, decided))
         except HoldfastError as error:

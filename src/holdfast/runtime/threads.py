@@ -12,6 +12,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import Any, TypeVar
 
+from holdfast.runtime.loop import tell
+
 T = TypeVar("T")
 
 # The steps of one attempt that run in threads at once; a task may gather thousands.
@@ -54,6 +56,37 @@ class Threads:
             for _ in range(self._idle):
                 self._work.put(None)
             self._idle = 0
+
+
+def in_own_thread(function: Callable[..., T], /, *arguments: Any) -> "asyncio.Future[T]":
+    """Run it in a thread of its own that ends with it: it waits for no other, as it might in asyncio.to_thread."""
+    return asyncio.wrap_future(_started(function, *arguments))
+
+
+def _started(function: Callable[..., T], /, *arguments: Any) -> "Future[T]":
+    future: Future[T] = Future()
+    work = (future, contextvars.copy_context().run, (function, *arguments))
+    threading.Thread(target=_run, args=work, name="holdfast-own", daemon=True).start()
+    return future
+
+
+class InTurn:
+    """Runs functions that are not ours in threads of their own, so many at once; one that hangs keeps its place until it ends."""
+
+    def __init__(self, most: int) -> None:
+        self._places = asyncio.Semaphore(most)
+
+    async def run(self, function: Callable[..., T], /, *arguments: Any) -> T:
+        """Run it when there is a place; who gives up waiting leaves the thread as it is."""
+        await self._places.acquire()
+        loop = asyncio.get_running_loop()
+        try:
+            begun = _started(function, *arguments)
+        except BaseException:
+            self._places.release()
+            raise
+        begun.add_done_callback(lambda _done: tell(loop, self._places.release))
+        return await asyncio.wrap_future(begun)
 
 
 class InThreads:

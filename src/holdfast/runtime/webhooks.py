@@ -24,6 +24,7 @@ from holdfast.domain.webhook import (
 from holdfast.runtime.failpoints import reach
 from holdfast.runtime.logs import events
 from holdfast.runtime.registry import is_async
+from holdfast.runtime.threads import InTurn, in_own_thread
 from holdfast.runtime.verifiers import Verifier
 from holdfast.store import webhook as store
 from holdfast.store.access import enter, record_action
@@ -42,6 +43,8 @@ LARGEST_BODY = 1024 * 1024
 TIMEOUT = 8.0
 KEEPING_TIMEOUT = 1.0
 PER_SECOND = 1000.0
+# By functions that are not async, at one endpoint: as many transactions are open at once.
+HANDLED_AT_ONCE = 20
 # Between tries when the database is away for a moment: a sender comes again after minutes only.
 PATIENCE = (0.05, 0.2, 0.5)
 
@@ -118,6 +121,7 @@ class Receiver:
     def __init__(self, app: "Holdfast", webhook: Webhook) -> None:
         self._app = app
         self._webhook = webhook
+        self._in_turn = InTurn(HANDLED_AT_ONCE)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def receive(self, event: WebhookEvent) -> Outcome:
@@ -159,7 +163,7 @@ class Receiver:
     async def _handle(self, event: WebhookEvent) -> Outcome:
         handler = self._webhook.handler(event.type)
         if handler is not None and not is_async(handler):
-            return await asyncio.to_thread(self._handle_sync, event, handler)
+            return await self._in_turn.run(self._handle_sync, event, handler)
         async with self._app.link.atransaction() as transaction:
             taken = await transaction.perform(store.begin_webhook(event, _status(handler)))
             if taken is None:
@@ -222,7 +226,7 @@ async def replay_within(
         done: Any = handler(event, transaction.connection)
         await done
     else:
-        await transaction.in_thread(lambda lent: handler(event, lent.connection))
+        await transaction.in_thread(in_own_thread, lambda lent: handler(event, lent.connection))
     return await transaction.perform(store.end_replay(delivery.id))
 
 

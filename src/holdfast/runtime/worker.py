@@ -30,6 +30,7 @@ from holdfast.runtime.loop import Beside, cancelled, dump_stacks, tell, unless, 
 from holdfast.runtime.runner import Runner
 from holdfast.runtime.schedule import Scheduler
 from holdfast.runtime.sweeper import Sweeper, upkeep_every
+from holdfast.runtime.threads import in_own_thread
 from holdfast.runtime.wakeup import Wakeup
 from holdfast.runtime.watch import Watch
 from holdfast.runtime.wishes import Wishes
@@ -296,7 +297,7 @@ class Worker:
     async def _close(self, tasks: list[asyncio.Task[None]]) -> None:
         await cancelled([*tasks, *self._beside.tasks])
         if self._heartbeat is not None:
-            await asyncio.to_thread(self._heartbeat.stop)
+            await in_own_thread(self._heartbeat.stop)
         await self._processes.close()
         self._runner.close()
         for session in (self._claiming, self._finishing, self._sweeper, self._dispatcher):
@@ -360,7 +361,7 @@ class Worker:
             events.error("worker:declared_dead", extra=self._about())
             self._runner.give_up_all()
             if self._heartbeat is not None:
-                await asyncio.to_thread(self._heartbeat.stop)
+                await in_own_thread(self._heartbeat.stop)
             self._identity = self._identity.reborn()
             await self._register()
             self._wishes.forget()

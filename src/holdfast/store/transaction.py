@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
@@ -27,9 +27,11 @@ class AsyncTransaction:
         """Perform one of our calls in it."""
         return await perform(self.connection, call)
 
-    async def in_thread(self, work: Callable[["Transaction"], T]) -> T:
-        """Let sync code work in this very transaction, in a thread; nobody else uses the connection meanwhile."""
-        working = asyncio.ensure_future(asyncio.to_thread(_lend, self.connection, work))
+    async def in_thread(
+        self, run: Callable[[Callable[[], T]], Awaitable[T]], work: Callable[["Transaction"], T]
+    ) -> T:
+        """Let sync code work in this very transaction, in a thread that `run` has; nobody else uses the connection meanwhile."""
+        working = asyncio.ensure_future(run(lambda: _lend(self.connection, work)))
         try:
             return await asyncio.shield(working)
         except asyncio.CancelledError:

@@ -22,6 +22,7 @@ from holdfast.interfaces.http.access import Access
 from holdfast.interfaces.http.problem import Refusal, refusal_of
 from holdfast.interfaces.http.serve import answered
 from holdfast.runtime.logs import events
+from holdfast.runtime.threads import InTurn
 from holdfast.runtime.webhooks import LARGEST_BODY, Receiver, Webhook
 from holdfast.store.ids import new_id
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 PATH = "/webhooks/v1/{endpoint}"
 SLOWEST_BODY = 10.0
 AFTER_LIMIT = 2.0
+AFTER_AT_ONCE = 20
 # What a stranger's request is signed with at an endpoint that nobody declared: it costs work too, and gets the same answer.
 _NOBODYS_SECRET = b"no endpoint has this secret, and nobody signs with it"
 
@@ -43,6 +45,7 @@ class Endpoint:
         # Once, and now: a missing or weak secret shows when the server starts, not when the first event is refused.
         self._secrets = webhook.verify.secrets(webhook.name)
         self._receiver = Receiver(app, webhook)
+        self._in_turn = InTurn(AFTER_AT_ONCE)
         self._bucket = Bucket(webhook.per_second, max(webhook.per_second, 1.0))
 
     async def take(self, request: SignedRequest) -> Response:
@@ -75,7 +78,7 @@ class Endpoint:
         assert after is not None  # noqa: S101 - it was there when the task was made
         try:
             async with asyncio.timeout(AFTER_LIMIT):
-                done = after(event) if inspect.iscoroutinefunction(after) else asyncio.to_thread(after, event)
+                done = after(event) if inspect.iscoroutinefunction(after) else self._in_turn.run(after, event)
                 if inspect.isawaitable(done):
                     await done
         except Exception as error:  # noqa: BLE001 - the event is handled and answered, whatever comes now
