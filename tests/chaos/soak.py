@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import psycopg
@@ -30,7 +31,10 @@ select coalesce(sum(pg_table_size(c.oid)) filter (where c.relkind = 'r'), 0)::bi
 # How much the last third may be above what follows the first sixth: what is flat goes up and down with retention and strikes.
 GROWTH = 1.25
 LONG_ENOUGH = 1200.0  # what retention keeps for a minute comes and goes many times in it
-SERIES = ("memory of a worker, MB", "connections", "tables, MB", "indexes, MB")
+SEEN_EVERY = 120.0  # longer than any strike keeps the database away
+# Each with the part of the run by which it must have grown up: what grows evenly by half would hide behind a later one, but
+# tables and indexes come and go with retention for longer.
+SERIES = {"memory of a worker, MB": 1 / 3, "connections": 1 / 3, "tables, MB": 1 / 2, "indexes, MB": 1 / 2}
 Sample = tuple[float, tuple[float, ...]]  # seconds since the beginning, and each of the series
 COLOURS = ("#2f6f4f", "#8a4b08", "#1f4e8c", "#7a2f6f")
 
@@ -42,6 +46,7 @@ class Watch:
     world: World
     on: bool
     samples: list[Sample] = field(default_factory=list)
+    seconds: float = 0.0  # how long it was to look
 
     def look(self, since: float) -> None:
         with psycopg.connect(self.world.owner_url, connect_timeout=3, autocommit=True) as connection:
@@ -56,20 +61,27 @@ class Watch:
         """What has grown since the first sixth of the run was over."""
         if not self.on:
             return []
-        if not self.samples or self.samples[-1][0] < LONG_ENOUGH:
+        if missed := unseen(self.samples, self.seconds):
+            return [Finding("nobody looked whether anything grows", missed)]
+        if self.seconds < LONG_ENOUGH:
             say(f"NOT RUN: whether anything grows: that takes {LONG_ENOUGH / 60:.0f} minutes")
             return []
         return [Finding("grows", said) for said in grown(self.samples)]
 
 
+def unseen(samples: list[Sample], seconds: float) -> str | None:
+    """Say for how long nothing was seen where that is long."""
+    seen = [0.0, *(at for at, _ in samples), seconds]
+    longest, since = max((after - before, before) for before, after in pairwise(seen))
+    return f"for {longest:.0f} s from the {since:.0f}th second on" if longest > SEEN_EVERY else None
+
+
 def grown(samples: list[Sample]) -> list[str]:
     """Compare the last third with what follows the first sixth, each by its highest point."""
-    if not samples:
-        return ["nothing was seen"]
     whole = samples[-1][0]
     found = []
-    for place, name in enumerate(SERIES):
-        early = [seen[place] for at, seen in samples if whole / 6 <= at < whole / 2]
+    for place, (name, grown_up) in enumerate(SERIES.items()):
+        early = [seen[place] for at, seen in samples if whole / 6 <= at < whole * grown_up]
         late = [seen[place] for at, seen in samples if at >= whole * 2 / 3]
         if early and late and max(late) > max(early) * GROWTH:
             found.append(f"{name}: at most {max(early):.1f} before, {max(late):.1f} at the end")
@@ -95,6 +107,7 @@ def watched(world: World, picture: Path, on: bool) -> Iterator[Watch]:
         yield watch
     finally:
         over.set()
+        watch.seconds = time.monotonic() - began
         if on:
             thread.join()
             picture.write_text(drawn(watch.samples), "utf-8")

@@ -1,12 +1,12 @@
 """The judge can say no: each promise that is broken on purpose is found, and by its own name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 
 from chaos.evidence import Approval, Evidence, Job, Move
 from chaos.judge import findings
-from chaos.soak import Sample, drawn, grown
+from chaos.soak import Sample, drawn, grown, unseen
 from chaos.strikes.strike import Record
 from chaos.timing import bound
 
@@ -444,6 +444,32 @@ def test_standstill_in_the_calm_after_a_fault_is_found_and_a_line_that_is_worked
         evidence.ledger.append({"event": "start", "job": name, "attempt": 1})
 
     assert {finding.rule for finding in findings(evidence)} == found
+
+
+@pytest.mark.parametrize(
+    ("place", "end", "found"),
+    [(0, 1.6, True), (0, 1.2, False), (1, 1.6, True), (2, 1.6, False), (2, 2.5, True)],
+)
+def test_what_grows_evenly_through_a_soak_is_found(place: int, end: float, found: bool) -> None:
+    samples: list[Sample] = [
+        (float(at), tuple(50.0 * (1 + (end - 1) * at / 3600 * (n == place)) for n in range(4)))
+        for at in range(0, 3600, 2)
+    ]
+
+    assert bool(grown(samples)) is found
+
+
+@pytest.mark.parametrize(
+    ("seen", "told"),
+    [
+        (range(2, 3600, 2), None),
+        ([], "for 3600 s from the 0th second on"),
+        (range(2, 1500, 2), "for 2102 s from the 1498th second on"),
+        ([*range(2, 100, 2), *range(200, 3600, 2)], None),
+    ],
+)
+def test_a_soak_that_nobody_watched_is_found(seen: Iterable[int], told: str | None) -> None:
+    assert unseen([(float(at), (1.0,) * 4) for at in seen], 3600.0) == told
 
 
 def test_what_grows_through_a_soak_is_found_and_what_goes_up_and_down_is_not() -> None:
