@@ -39,11 +39,7 @@ def come_to_rest(world: World, nemesis: Nemesis) -> tuple[Evidence, list[Finding
     found += _projected(world)
     found += _left_open(world)
     world.end_customers(90)
-    for seat in world.seats:
-        seat.worker.signal(signal.SIGTERM)
-        code = seat.worker.until_gone(60)
-        if code != 0:
-            found.append(Finding("a worker did not end as told", f"exit code {code}: {seat.worker.tail}"))
+    found += _ended(world)
     evidence = gather(
         world.owner,
         world.folder,
@@ -96,6 +92,17 @@ def _left_open(world: World) -> list[Finding]:
             return [Finding("left open", str(one)) for one in stuck]
         time.sleep(0.1)
     return []
+
+
+def _ended(world: World) -> list[Finding]:
+    """End the workers, as a deployment does."""
+    found = []
+    for seat in world.seats:
+        seat.worker.signal(signal.SIGTERM)
+        code = seat.worker.until_gone(60)
+        if code != 0:
+            found.append(Finding("a worker did not end as told", f"exit code {code}: {seat.worker.tail}"))
+    return found
 
 
 def audited(connection: psycopg.Connection[Any]) -> list[Finding]:
