@@ -20,9 +20,14 @@ WEBHOOK_SECRET = "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
 URL = os.environ.get("CHAOS_URL", "http://127.0.0.1:9")  # where customers, callbacks and outside runs are
 RETENTION = float(os.environ["CHAOS_RETENTION"]) if "CHAOS_RETENTION" in os.environ else None
 TICK_SECONDS = 1
+POLL_SECONDS = 0.5  # how often a worker looks for jobs that nobody told it of
+PILL_CAP = 3  # deaths that it may cause alone
+AT_A_DESK = 2  # at once, and whoever comes then is refused
+# Of jobs that no customer asks for.
+SUBJECTS = {"tick": "chaos:ticks", "hooked": "chaos:webhooks"}
 SCHEMA = """
-create table chaos.effect (job_id uuid not null, attempt int not null, task text not null);
-create table chaos.step_effect (job_id uuid not null, attempt int not null);
+create table chaos.effect (job_id uuid not null, attempt int not null);
+create table chaos.step_effect (job_id uuid not null);
 create table chaos.delivery (event_id text not null);
 create table chaos.removed (what text not null, was jsonb not null);
 """
@@ -63,8 +68,7 @@ def tell(event: str, ctx: Context | SyncContext, **facts: Any) -> None:
 
 async def write_effect(ctx: Context, connection: Any) -> None:
     await connection.execute(
-        "insert into chaos.effect (job_id, attempt, task) values (%s, %s, %s)",
-        (ctx.job_id, ctx.attempt, ctx.task),
+        "insert into chaos.effect (job_id, attempt) values (%s, %s)", (ctx.job_id, ctx.attempt)
     )
 
 
@@ -72,7 +76,6 @@ async def write_effect(ctx: Context, connection: Any) -> None:
 async def plain(ctx: Context, seconds: float) -> str:
     tell("start", ctx)
     await asyncio.sleep(seconds)
-    tell("end", ctx)
     return str(ctx.attempt)
 
 
@@ -89,8 +92,7 @@ def writes_in_thread(ctx: SyncContext, seconds: float) -> None:
     tell("start", ctx)
     with ctx.transaction() as connection:
         connection.execute(
-            "insert into chaos.effect (job_id, attempt, task) values (%s, %s, %s)",
-            (ctx.job_id, ctx.attempt, ctx.task),
+            "insert into chaos.effect (job_id, attempt) values (%s, %s)", (ctx.job_id, ctx.attempt)
         )
         time.sleep(seconds)
 
@@ -110,10 +112,8 @@ async def fails(ctx: Context) -> None:
     raise Fail("as asked")
 
 
-async def _row(connection: Any, job_id: Any, attempt: int) -> None:
-    await connection.execute(
-        "insert into chaos.step_effect (job_id, attempt) values (%s, %s)", (job_id, attempt)
-    )
+async def _row(connection: Any, job_id: Any) -> None:
+    await connection.execute("insert into chaos.step_effect (job_id) values (%s)", (job_id,))
 
 
 @app.task(**PATIENT)
@@ -127,7 +127,7 @@ async def steps(ctx: Context, seconds: float) -> None:
 
     await ctx.step("first", act, "first")
     tell("passed", ctx, step="first")
-    await ctx.step_transaction("row", _row, ctx.job_id, ctx.attempt)
+    await ctx.step_transaction("row", _row, ctx.job_id)
     await ctx.sleep(0.05)
     await ctx.step("last", act, "last")
     tell("passed", ctx, step="last")
@@ -173,7 +173,7 @@ async def runs_elsewhere(ctx: Context, number: int) -> None:
 async def adds(ctx: Context, number: int) -> int:
     """Add to what the jobs before it came to: the part of a flow."""
     tell("start", ctx)
-    total = number + sum(one or 0 for one in await ctx.results())
+    total: int = number + sum(await ctx.results())
     async with ctx.transaction() as connection:
         await write_effect(ctx, connection)
         ctx.set_result(total)
@@ -188,7 +188,7 @@ async def in_room(ctx: Context, room: int, seconds: float) -> None:
         await write_effect(ctx, connection)
 
 
-@app.task(**PATIENT, limit={"key": "desk:{desk}", "max": 2, "policy": "reject"})
+@app.task(**PATIENT, limit={"key": "desk:{desk}", "max": AT_A_DESK, "policy": "reject"})
 async def at_desk(ctx: Context, desk: int, seconds: float) -> None:
     tell("start", ctx)
     await asyncio.sleep(seconds)
@@ -203,7 +203,7 @@ async def hooked(ctx: Context, event_id: str) -> None:
         await write_effect(ctx, connection)
 
 
-@app.schedule(every=TICK_SECONDS, name="tick", missed="all", using={"subject": "chaos:ticks"})
+@app.schedule(every=TICK_SECONDS, name="tick", missed="all", using={"subject": SUBJECTS["tick"]})
 @app.task(**PATIENT)
 async def tick(ctx: Context) -> None:
     tell("start", ctx)
@@ -216,10 +216,9 @@ async def blocks(ctx: Context, seconds: float) -> None:
     """Block the event loop, so that only a heartbeat of its own keeps the worker alive."""
     tell("start", ctx)
     time.sleep(seconds)  # noqa: ASYNC251 - what the heartbeat has to outlive
-    tell("end", ctx)
 
 
-@app.task(**{**PATIENT, "crash_cap": 3})
+@app.task(**{**PATIENT, "crash_cap": PILL_CAP})
 async def pill(ctx: Context) -> None:
     """Kill whatever process it runs in."""
     tell("start", ctx)
@@ -228,7 +227,9 @@ async def pill(ctx: Context) -> None:
 
 async def received(event: WebhookEvent, conn: Any) -> None:
     await conn.execute("insert into chaos.delivery (event_id) values (%s)", (event.id,))
-    await hooked.using(conn=conn, subject="chaos:webhooks", key=event.id, key_scope="ever").aenqueue(event.id)
+    await hooked.using(conn=conn, subject=SUBJECTS["hooked"], key=event.id, key_scope="ever").aenqueue(
+        event.id
+    )
 
 
 app.webhook(

@@ -15,9 +15,10 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID, uuid4
@@ -30,7 +31,7 @@ from starlette.routing import Route
 
 from apps._world.serving import NO_TLS, served
 from chaos import app as work
-from chaos.notes import Notes
+from chaos.notes import Notes, Wanted
 from holdfast import DatabaseUnavailable, HoldfastError, chain, group
 from holdfast.domain.callback import Token, read_token
 from holdfast.domain.job import NewJob
@@ -71,6 +72,7 @@ class Customers:
         self._notes = Notes(folder / "client-log")
         self._seen = Notes(folder / "feed-notes")
         self._recent: deque[UUID] = deque(maxlen=200)
+        self._long: deque[UUID] = deque(maxlen=8)
         self._keys: dict[str, str] = {}
         self._runs: queue.Queue[tuple[str, int]] = queue.Queue()
         self._started_runs: set[str] = set()
@@ -84,9 +86,12 @@ class Customers:
 
     # -- asking ----------------------------------------------------------------------------------------------------------
 
-    def _ask(self, what: str, about: Any, ask: Callable[[], Any], **facts: Any) -> Outcome:
-        """Do it, with a note before and one after."""
-        self._tell(what=what, about=about, outcome="asked", **facts)
+    def _ask(
+        self, what: str, about: Any, ask: Callable[[], Any], wanted: Sequence[Wanted] = (), **facts: Any
+    ) -> Outcome:
+        """Do it, with a note before, which says what is wanted, and one after."""
+        told = {"wanted": [one._asdict() for one in wanted]} if wanted else {}
+        self._tell(what=what, about=about, outcome="asked", **told, **facts)
         try:
             answer = ask()
         except DatabaseUnavailable:
@@ -112,18 +117,20 @@ class Customers:
         kind = chance.choices(list(self._kinds), weights=list(self._kinds.values()))[0]
         keys = [self._key(kind, chance) for _ in range(self._at_once)]
         keys = [None if key in keys[:place] else key for place, key in enumerate(keys)]
-        jobs = [job for key in keys for job in self._jobs(kind, key, chance)]
+        asked = [one for key in keys for one in self._jobs(kind, key, chance)]
+        jobs, wanted = [job for job, _ in asked], [one for _, one in asked]
         ids = [str(job.id) for job in jobs]
         outcome: Outcome = "unknown"
         for _ in range(3):  # a customer who is told nothing asks again for the same
             if outcome == "unknown":
                 outcome = self._ask(
-                    "enqueue", ids, lambda: work.app.enqueue_many(jobs) and None, kind=kind, keys=keys
+                    "enqueue", ids, lambda: work.app.enqueue_many(jobs) and None, wanted, kind=kind, keys=keys
                 )
         if outcome != "refused":
-            self._recent.append(jobs[0].id)
+            (self._long if kind == "long" else self._recent).append(jobs[0].id)
 
-    def _jobs(self, kind: str, key: str | None, chance: random.Random) -> list[NewJob]:
+    def _jobs(self, kind: str, key: str | None, chance: random.Random) -> list[tuple[NewJob, Wanted]]:
+        """Make what a customer asks for at once, and say what it is."""
         options: dict[str, Any] = {"tenant": chance.choice((None, "acme", "globex", "initech"))}
         if chance.random() < self._subjects:
             options["subject"] = f"chaos:{chance.randrange(8)}"
@@ -132,13 +139,11 @@ class Customers:
         if chance.random() < 0.1:
             options["run_in"] = chance.uniform(0.1, 2.0)
         if kind == "flow":
-            add = work.adds.using(subject=options.get("subject"))
-            return chain(add.job(0), group([add.job(n) for n in (1, 2, 3)], then=add.job(4)))
+            return _flow(options.get("subject"))
         if kind == "awaits":  # with whom it waits for, so that both come at once
-            number = next(self._numbers)
-            return [work.awaits.using(**options).job(number), work.says.job(number)]
-        task = work.app.tasks["plain" if kind == "long" else kind]
-        return [task.using(**options).job(*self._payload(kind, chance))]
+            number = {"number": next(self._numbers)}
+            return [_job("awaits", number, **options), _job("says", number)]
+        return [_job("plain" if kind == "long" else kind, self._payload(kind, chance), **options)]
 
     def _key(self, kind: str, chance: random.Random) -> str | None:
         """Give some jobs a key, mostly a new one; or that which somebody else has just taken, or is just taking, for the like."""
@@ -148,24 +153,25 @@ class Customers:
             self._keys[kind] = f"k{next(self._numbers)}"
         return self._keys[kind]
 
-    def _payload(self, kind: str, chance: random.Random) -> tuple[float, ...]:
-        short = round(chance.expovariate(100), 4)
-        payloads: dict[str, tuple[float, ...]] = {
-            "long": (round(chance.uniform(0.5, 4.0), 2),),
-            "stumbles": (chance.randrange(3),),
-            "fails": (),
-            "in_room": (chance.randrange(4), short),
-            "at_desk": (chance.randrange(3), short),
-            "asks": (next(self._numbers),),
-            "runs_elsewhere": (next(self._numbers),),
+    def _payload(self, kind: str, chance: random.Random) -> dict[str, float]:
+        short = {"seconds": round(chance.expovariate(100), 4)}
+        payloads: dict[str, dict[str, float]] = {
+            "long": {"seconds": round(chance.uniform(0.5, 4.0), 2)},
+            "stumbles": {"times": chance.randrange(3)},
+            "fails": {},
+            "in_room": {"room": chance.randrange(4), **short},
+            "at_desk": {"desk": chance.randrange(3), **short},
+            "asks": {"number": next(self._numbers)},
+            "runs_elsewhere": {"number": next(self._numbers)},
         }
-        return payloads.get(kind, (short,))
+        return payloads.get(kind, short)
 
     def _cancel(self) -> None:
         chance = random.Random(self._chance.random())
         while not self._stopped.wait(max(20 / self._rate, 0.2)):
-            if self._recent:
-                job = chance.choice(list(self._recent))
+            # Every other is of a job that takes long, so that some meet one that runs.
+            if known := list(self._long if chance.random() < 0.5 else self._recent):
+                job = chance.choice(known)
                 self._ask("cancel", str(job), lambda job=job: str(work.app.cancel(job)))  # type: ignore[misc]
 
     # -- deciding --------------------------------------------------------------------------------------------------------
@@ -198,7 +204,9 @@ class Customers:
         key, told = request.headers["idempotency-key"], await request.json()
         if key not in self._started_runs:
             self._started_runs.add(key)
-            self._runs.put((told["callback_url"], told["inputs"]["number"]))
+            number = told["inputs"]["number"]
+            self._tell(what="run", about=key, outcome="ok", job=told["job_id"], number=number)
+            self._runs.put((told["callback_url"], number))
         return JSONResponse({"run_id": hashlib.sha256(key.encode()).hexdigest()[:16]})
 
     def _report(self) -> None:
@@ -232,19 +240,37 @@ class Customers:
             **facts,
         }
         body = json.dumps(told).encode()
-        self._tell(what="callback", about=str(token), outcome="asked", action=action)
-        outcome: Outcome = "unknown"
-        while outcome == "unknown" and not self._ended.is_set():
+
+        def report() -> Outcome:
             now = int(time.time())
             headers = {
                 "webhook-id": nonce,
                 "webhook-timestamp": str(now),
                 "webhook-signature": sign(work.SECRET, token, nonce, now, body),
             }
-            outcome = _posted(client, url, body, headers)
-            if outcome == "unknown":
-                self._ended.wait(0.2)
-        self._tell(what="callback", about=str(token), outcome=outcome, action=action, job=str(token.job_id))
+            return self._post(
+                client,
+                url,
+                body,
+                headers,
+                what="callback",
+                about=str(token),
+                action=action,
+                job=str(token.job_id),
+            )
+
+        while (outcome := report()) == "unknown" and not self._ended.wait(0.2):
+            pass
+        return outcome
+
+    def _post(
+        self, client: httpx.Client, url: str, body: bytes, headers: dict[str, str], **facts: Any
+    ) -> Outcome:
+        """Send it once, with a note before and one after; nothing else that is sent has their number."""
+        facts["request"] = next(self._numbers)
+        self._tell(outcome="asked", **facts)
+        outcome = _posted(client, url, body, headers)
+        self._tell(outcome=outcome, **facts)
         return outcome
 
     # -- webhooks --------------------------------------------------------------------------------------------------------
@@ -261,19 +287,20 @@ class Customers:
                 signature = hmac.new(work.WEBHOOK_SECRET.encode(), body, hashlib.sha256).hexdigest()
                 forged = chance.random() < 0.1
                 headers = {"X-Signature": "0" * 64 if forged else signature}
-                self._tell(what="webhook", about=event, outcome="asked", forged=forged)
-                outcomes: set[Outcome] = {"unknown"}
+                send = partial(
+                    self._post,
+                    client,
+                    f"{url}/webhooks/v1/shop",
+                    body,
+                    headers,
+                    what="webhook",
+                    about=event,
+                    forged=forged,
+                )
                 for _ in range(50):
-                    sent = [
-                        senders.submit(_posted, client, f"{url}/webhooks/v1/shop", body, headers)
-                        for _ in range(chance.choice((1, 1, 3)))
-                    ]
-                    outcomes = {one.result() for one in sent}
-                    if outcomes != {"unknown"} or self._ended.is_set():
+                    sent = [senders.submit(send) for _ in range(chance.choice((1, 1, 3)))]
+                    if {one.result() for one in sent} != {"unknown"} or self._ended.wait(0.2):
                         break
-                    self._ended.wait(0.2)
-                outcome = next(one for one in ("ok", "refused", "unknown") if one in outcomes)
-                self._tell(what="webhook", about=event, outcome=outcome, forged=forged)
 
     # -- reading ---------------------------------------------------------------------------------------------------------
 
@@ -285,8 +312,7 @@ class Customers:
         try:
             for channel in [
                 *(f"subject:chaos:{n}" for n in range(8)),
-                "subject:chaos:ticks",
-                "subject:chaos:webhooks",
+                *(f"subject:{subject}" for subject in work.SUBJECTS.values()),
             ]:
                 for event in work.app.feed(channel, after=self._read_to.get(channel, 0)):
                     self._seen.write(
@@ -339,6 +365,23 @@ class Customers:
             thread.join(30)
         while not self._read_all():
             time.sleep(0.1)
+
+
+def _job(task: str, payload: dict[str, Any], **options: Any) -> tuple[NewJob, Wanted]:
+    """Make a job, and say what it is."""
+    said: dict[str, Any] = {name: options.get(name) for name in ("tenant", "key", "subject", "run_in")}
+    return work.app.tasks[task].using(**options).job(**payload), Wanted(task, payload, **said)
+
+
+def _flow(subject: str | None) -> list[tuple[NewJob, Wanted]]:
+    """One, then three side by side, then one more."""
+    made = [_job("adds", {"number": number}, subject=subject) for number in range(5)]
+    first, *middle, last = [job for job, _ in made]
+    after = [(), *[(first.id,)] * 3, tuple(job.id for job in middle)]
+    return [
+        (job, wanted._replace(after=tuple(map(str, needs))))
+        for job, (_, wanted), needs in zip(chain(first, group(middle, then=last)), made, after, strict=True)
+    ]
 
 
 def _posted(client: httpx.Client, url: str, body: bytes, headers: dict[str, str]) -> Outcome:

@@ -1,17 +1,17 @@
 """What the judge looks at: the database, and what was written down outside it; gathered once, when everything has come to rest."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import psycopg
 
-from chaos.notes import Note, read
+from chaos.notes import Note, Wanted, read
 from chaos.strikes.strike import Record
 from chaos.world import Plan
 
-_FACTS = """id::text, task::text, status::text, attempt, tenant::text, key::text, subject::text, payload, result, error, metadata, label::text,
+_FACTS = """id::text, task::text, status::text, attempt, tenant::text, key::text, subject::text, payload, result, error, metadata, label::text, seq,
        extract(epoch from created_at)::float8, extract(epoch from finished_at)::float8"""
 _JOBS = f"select {_FACTS} from holdfast.job"
 _REMOVED = (
@@ -19,7 +19,7 @@ _REMOVED = (
 )
 _HISTORY = """
 select job_id::text, seq, from_status::text, to_status::text, attempt, extract(epoch from at)::float8, actor,
-       coalesce((metadata ->> 'crash_count')::int, 0)
+       coalesce((metadata ->> 'crash_count')::int, 0), reason
   from holdfast.job_history
  order by job_id, seq
 """
@@ -48,6 +48,7 @@ class Job(NamedTuple):
     error: dict[str, Any] | None
     metadata: dict[str, Any] | None
     label: str | None
+    moves: int  # in its history
     born: float
     ended: float | None
 
@@ -63,6 +64,7 @@ class Move(NamedTuple):
     at: float
     actor: str
     crashes: int = 0  # that the job is blamed for by then
+    reason: str | None = None
 
 
 class Approval(NamedTuple):
@@ -88,6 +90,9 @@ class Evidence:
         default_factory=set
     )  # jobs that retention took, with their history, and that are yet among these
     client_log: list[Note] = field(default_factory=list)
+    wanted: dict[str, Wanted] = field(
+        default_factory=dict
+    )  # what customers asked for, by the id they gave it
     ledger: list[Note] = field(default_factory=list)
     feed: list[Note] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
@@ -106,6 +111,7 @@ def gather(
     loaded_until: float,
 ) -> Evidence:
     """Read it all, what retention has removed too."""
+    wanted: dict[str, Wanted] = {}
     removed, there = (
         [Job._make(row) for row in connection.execute(query.encode())] for query in (_REMOVED, _JOBS)
     )
@@ -117,7 +123,8 @@ def gather(
         effects=[(j, a) for j, a in connection.execute("select job_id::text, attempt from chaos.effect")],
         step_effects=_column(connection.execute("select job_id::text from chaos.step_effect").fetchall()),
         deliveries=_column(connection.execute("select event_id from chaos.delivery").fetchall()),
-        client_log=list(read(folder, "client-log")),
+        client_log=list(_without_wishes(read(folder, "client-log"), wanted)),
+        wanted=wanted,
         ledger=list(read(folder, "ledger-*")),
         feed=list(read(folder, "feed-notes")),
         records=records,
@@ -126,6 +133,14 @@ def gather(
         loaded_until=loaded_until,
         is_kept=plan.retention is None,
     )
+
+
+def _without_wishes(notes: Iterable[Note], wanted: dict[str, Wanted]) -> Iterator[Note]:
+    """Put what was asked for where it is found by its job, once however often it was asked."""
+    for note in notes:
+        for job, words in zip(note["about"], note.pop("wanted", ()), strict=False):
+            wanted[job] = Wanted(**{**words, "after": tuple(words["after"])})
+        yield note
 
 
 def _column(rows: Iterable[tuple[Any, ...]]) -> list[str]:

@@ -5,17 +5,21 @@ What it does not look at is the database's own order, which the auditor does.
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from itertools import pairwise
+from math import inf
 from typing import Any, NamedTuple
 
-from chaos.app import TICK_SECONDS, WITH_EFFECT
-from chaos.evidence import Evidence, Move
+from chaos.app import PILL_CAP, SUBJECTS, TICK_SECONDS, WITH_EFFECT
+from chaos.desks import desks
+from chaos.evidence import Approval, Evidence, Job, Move
 from chaos.notes import Note
-from chaos.timing import RECOVERED_WITHIN, Case, calms, recovery, throughput
+from chaos.timing import RECOVERED_WITHIN, Case, calms, polling, recovery, throughput
 
 ENDED = {"COMPLETED", "FAILED", "CANCELLED"}
+ANSWERED_WITHIN = 10.0  # in the calm
+ROUNDED = 0.001  # what a delay may lose on its way into the database
 
 
 class Finding(NamedTuple):
@@ -28,10 +32,13 @@ class Finding(NamedTuple):
 def findings(evidence: Evidence) -> list[Finding]:
     """Everything that does not agree; empty when all of it does."""
     return [
-        Finding(rule, str(case))
+        finding
         for check in (
             acknowledged,
+            as_asked,
+            beginnings,
             refusals,
+            desks,
             unanswered,
             never_answered,
             all_or_none,
@@ -44,9 +51,12 @@ def findings(evidence: Evidence) -> list[Finding]:
             ledger,
             claims,
             blame,
+            pills,
+            drains,
             steps,
             decisions,
             callbacks,
+            runs,
             reports,
             webhooks,
             schedule,
@@ -56,10 +66,20 @@ def findings(evidence: Evidence) -> list[Finding]:
             feed_ids,
             removals,
             recovery,
+            polling,
             throughput,
         )
-        for rule, case in check(evidence)
+        for finding in _found(check, evidence)
     ]
+
+
+def _found(check: Callable[[Evidence], Iterator[Case]], evidence: Evidence) -> Iterator[Finding]:
+    """What a check says; one that falls over what it meets has found something, and the others go on."""
+    try:
+        for rule, case in check(evidence):
+            yield Finding(rule, str(case))
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is evidence that nobody thought of
+        yield Finding(f"the judge fell over in {check.__name__}", f"{type(error).__name__}: {error}")
 
 
 # -- what was acknowledged -----------------------------------------------------------------------------------------------
@@ -85,6 +105,43 @@ def acknowledged(evidence: Evidence) -> Iterator[Case]:
             yield "a refused job exists", job
 
 
+def as_asked(evidence: Evidence) -> Iterator[Case]:
+    """B01: what is there is what was asked for, and not only something of that id; what comes by itself is as it was declared."""
+    for name, wanted in evidence.wanted.items():
+        if (job := evidence.jobs.get(name)) is not None:
+            there = wanted._replace(
+                task=job.task, payload=job.payload, tenant=job.tenant, key=job.key, subject=job.subject
+            )
+            if there != wanted:
+                yield "a job is not what was asked for", (name, there, wanted)
+    for job in evidence.jobs.values():
+        if job.subject != SUBJECTS.get(job.task, job.subject):
+            yield "a job is not what was asked for", (job.id, job.task, job.subject)
+
+
+def beginnings(evidence: Evidence) -> Iterator[Case]:
+    """No job began before it was due, nor before everything had completed that it was to run after."""
+    begun = _begun(evidence)
+    for name, wanted in evidence.wanted.items():
+        if (job := evidence.jobs.get(name)) is None or name not in begun:
+            continue
+        if wanted.run_in is not None and begun[name] < job.born + wanted.run_in - ROUNDED:
+            yield "a job began before its time", (name, begun[name] - job.born, wanted.run_in)
+        for parent in wanted.after:
+            before = evidence.jobs.get(parent)
+            if before is None or before.status != "COMPLETED" or begun[name] < (before.ended or inf):
+                yield "a job began before what it was to run after had completed", (name, parent)
+
+
+def _begun(evidence: Evidence) -> dict[str, float]:
+    """When each job was claimed for the first time, of those whose history is there."""
+    begun: dict[str, float] = {}
+    for move in evidence.moves:
+        if move.to == "RUNNING":
+            begun[move.job] = min(move.at, begun.get(move.job, inf))
+    return begun
+
+
 # What customers may be refused, and why: nothing else that they ask for is a mistake of theirs.
 MAY_BE_REFUSED = {
     ("enqueue", "LimitReached"),  # at a desk that is taken
@@ -97,32 +154,59 @@ MAY_BE_REFUSED = {
 
 def refusals(evidence: Evidence) -> Iterator[Case]:
     """A customer is refused what cannot be, and nothing else."""
-    keys = {job.key for job in evidence.jobs.values() if job.key is not None}
+    keys = {(job.tenant, job.task, job.key) for job in evidence.jobs.values() if job.key is not None}
+    acknowledged_at = _acknowledged_at(evidence)
     for note in evidence.client_log:
         what, said = note["what"], note.get("said")
         if note["outcome"] != "refused" or what in {"webhook", "callback"}:
             continue
         if (what, said) not in MAY_BE_REFUSED or (said == "LimitReached" and note["kind"] != "at_desk"):
             yield "a customer was refused without a reason", (what, note["about"], said)
-        elif said == "DuplicateKey" and not keys.intersection(note["keys"]):
+        elif said == "DuplicateKey" and not keys.intersection(_keys(evidence, note["about"])):
             yield "a key was refused that no job has", (note["about"], note["keys"])
-        elif said == "JobNotFound" and evidence.is_kept and note["about"] in evidence.jobs:
-            yield "a job was not found that is there", note["about"]
+        elif said == "JobNotFound" and note["about"] not in evidence.removed:
+            # One whose answer was lost may come to be when nobody waits for it any more.
+            if acknowledged_at.get(note["about"], inf) < note["at"]:
+                yield "a job was not found that is there", note["about"]
+        elif said == "IllegalMove" and not _had_ended(evidence.jobs.get(note["about"]), note["at"]):
+            yield "a cancel was refused of a job that had not ended", (note["about"], note["at"])
+
+
+def _acknowledged_at(evidence: Evidence) -> dict[str, float]:
+    notes = (note for note in evidence.client_log if (note["what"], note["outcome"]) == ("enqueue", "ok"))
+    return {job: note["at"] for note in notes for job in note["about"]}
+
+
+def _keys(evidence: Evidence, jobs: Iterable[str]) -> set[tuple[str | None, str, str | None]]:
+    wanted = (evidence.wanted[job] for job in jobs)
+    return {(one.tenant, one.task, one.key) for one in wanted if one.key is not None}
+
+
+def _had_ended(job: Job | None, at: float) -> bool:
+    return job is None or (job.ended is not None and job.ended <= at)
 
 
 def unanswered(evidence: Evidence) -> Iterator[Case]:
-    """Whoever asks long after a fault, and is not met by the next, is answered."""
+    """Whoever asks long after a fault, and is not met by the next, is answered, and soon; and nobody meets what he cannot act on."""
     windows = calms(evidence)
-    begins = [since for since, _ in windows]
+    begins = [calm.since for calm in windows]
     asked_at: dict[Any, float] = {}
     for note in evidence.client_log:
-        if note["outcome"] == "asked":
+        if note["what"] == "customer died":
+            yield "a customer met an error that is none of Holdfast's", note["said"]
+        elif note["outcome"] == "asked":
             asked_at[_asked(note)] = note["at"]
-        elif note["outcome"] == "unknown":
-            at: float = note["at"]
-            place = bisect_right(begins, asked_at.get(_asked(note), at)) - 1
-            if place >= 0 and at < windows[place][1]:
+        elif (asked := asked_at.get(_asked(note))) is not None:
+            place = bisect_right(begins, asked) - 1
+            until = windows[place].until if place >= 0 else -inf
+            if note["outcome"] == "unknown" and note["at"] < until:
                 yield "a customer was not answered in the calm", (note["what"], note["about"])
+            elif note["at"] > asked + ANSWERED_WITHIN and asked + ANSWERED_WITHIN < until:
+                seconds = note["at"] - asked
+                yield (
+                    "a customer waited too long in the calm",
+                    (note["what"], note["about"], f"{seconds:.1f} s"),
+                )
 
 
 def never_answered(evidence: Evidence) -> Iterator[Case]:
@@ -136,7 +220,8 @@ def never_answered(evidence: Evidence) -> Iterator[Case]:
 def _asked(note: Note) -> tuple[Any, ...]:
     """What a note is about, whether it asks or tells the answer."""
     about = note["about"]
-    return note["what"], tuple(about) if isinstance(about, list) else about, note.get("action")
+    who = note.get("actor") or note.get("request")
+    return note["what"], tuple(about) if isinstance(about, list) else about, note.get("action"), who
 
 
 def all_or_none(evidence: Evidence) -> Iterator[Case]:
@@ -150,10 +235,19 @@ def origins(evidence: Evidence) -> Iterator[Case]:
     """B03, B04: no job came from nowhere, and no two of a task and a tenant have one key."""
     asked = outcomes(evidence.client_log, "enqueue")
     for job in evidence.jobs.values():
-        if job.id not in asked and job.task not in {"hooked", "tick"} and job.label != "nemesis":
+        if job.id not in asked and not _comes_by_itself(job):
             yield "a job came from nowhere", (job.id, job.task)
     keys = Counter((job.tenant, job.task, job.key) for job in evidence.jobs.values() if job.key is not None)
     yield from (("two jobs have one key", key) for key, times in keys.items() if times > 1)
+
+
+def _comes_by_itself(job: Job) -> bool:
+    """Whether it is an event's, which must be known, or of a schedule's time; or the nemesis has brought it."""
+    return (
+        job.task == "hooked"
+        or (job.task == "tick" and "slot" in (job.metadata or {}))
+        or job.label == "nemesis"
+    )
 
 
 def removals(evidence: Evidence) -> Iterator[Case]:
@@ -163,14 +257,12 @@ def removals(evidence: Evidence) -> Iterator[Case]:
 
 
 def cancels(evidence: Evidence) -> Iterator[Case]:
-    """A cancel that was acknowledged holds; and no customer met an error that he cannot act on."""
+    """A cancel that was acknowledged holds."""
     for note in evidence.client_log:
         if note["what"] == "cancel" and note["outcome"] == "ok" and note["said"] == "CANCELLED":
             found = evidence.jobs.get(note["about"])
             if found is None or found.status != "CANCELLED":
                 yield "an acknowledged cancel is lost", note["about"]
-        if note["what"] == "customer died":
-            yield "a customer met an error that is none of Holdfast's", note["said"]
 
 
 def ends(evidence: Evidence) -> Iterator[Case]:
@@ -196,10 +288,28 @@ def _cancelled_with_others(evidence: Evidence) -> set[str]:
 
 
 def results(evidence: Evidence) -> Iterator[Case]:
-    """C02 where nothing is written but the result: it is that of the attempt which counts, not of one that was given up."""
+    """C02: a result is what the attempt that counts came to, from what the job was told of others."""
+    decided = {one.job: one for one in evidence.approvals.values() if one.decision == "approved"}
     for job in evidence.jobs.values():
-        if job.task == "plain" and job.status == "COMPLETED" and job.result != str(job.attempt):
-            yield "a result is of another attempt", (job.id, job.result, job.attempt)
+        if job.status == "COMPLETED" and job.task != "runs_elsewhere":  # whose results stand in reports
+            due = _due_result(evidence, job, decided.get(job.id))
+            if job.result != due:
+                yield "a result is not what it should be", (job.id, job.task, job.result, due)
+
+
+def _due_result(evidence: Evidence, job: Job, decided: Approval | None) -> Any:
+    match job.task:
+        case "plain":
+            return str(job.attempt)
+        case "adds":
+            wanted = evidence.wanted.get(job.id)
+            parents = [evidence.jobs.get(one) for one in (wanted.after if wanted else ())]
+            return job.payload["number"] + sum(one.result or 0 for one in parents if one is not None)
+        case "awaits":
+            return job.payload["number"]
+        case "asks":
+            return decided and decided.decided_by
+    return None
 
 
 # -- what was done -------------------------------------------------------------------------------------------------------
@@ -237,7 +347,7 @@ def step_effects(evidence: Evidence) -> Iterator[Case]:
 
 
 def ledger(evidence: Evidence) -> Iterator[Case]:
-    """C03: no attempt starts twice, and the one that completed a job had started."""
+    """C03: no attempt starts twice, the one that completed a job had started, and so had what failed."""
     starts = Counter((note["job"], note["attempt"]) for note in evidence.ledger if note["event"] == "start")
     for one, times in starts.items():
         if times > 1:
@@ -245,10 +355,17 @@ def ledger(evidence: Evidence) -> Iterator[Case]:
     for job in evidence.jobs.values():
         if job.status == "COMPLETED" and (job.id, job.attempt) not in starts:
             yield "a job completed in an attempt that nobody started", (job.id, job.task, job.attempt)
+        if job.status == "FAILED" and not any((job.id, n) in starts for n in _may_have_failed(job)):
+            yield "a job failed that nobody started", (job.id, job.task, job.attempt)
     for one, attempt in starts:
         found = evidence.jobs.get(one)
         if found is not None and attempt > found.attempt:
             yield "an attempt ran that the database does not know", (one, attempt)
+
+
+def _may_have_failed(job: Job) -> Iterable[int]:
+    """The attempts one of which must have started: what fails does so by itself, what is denied or dies may have been claimed again."""
+    return [job.attempt] if job.task == "fails" else range(1, job.attempt + 1)
 
 
 # Where a job goes that an attempt has given back, or lost, so that another may claim it.
@@ -314,6 +431,39 @@ def _blamed_until(life: list[Move], at: float) -> int:
     return max((move.crashes for move in life if move.at <= at), default=0)
 
 
+def pills(evidence: Evidence) -> Iterator[Case]:
+    """What kills its worker is stopped when it has done so alone as often as may be: it has no more attempts than those deaths.
+
+    Not charged are its first, by which it becomes a suspect, and what was given back unharmed.
+    """
+    lives: dict[str, list[Move]] = defaultdict(list)
+    for move in sorted(evidence.moves, key=lambda one: (one.job, one.seq)):
+        job = evidence.jobs.get(move.job)
+        if job is not None and job.task == "pill":
+            lives[move.job].append(move)
+    for name, life in lives.items():
+        released = sum((move.reason or "").startswith("released") for move in life)
+        if evidence.jobs[name].attempt > PILL_CAP + 1 + released:
+            yield "a pill was taken more often than may be", (name, evidence.jobs[name].attempt)
+
+
+def drains(evidence: Evidence) -> Iterator[Case]:
+    """Whoever was told to end is not dead: what he held is blamed for nothing."""
+    lives: dict[str, list[Move]] = defaultdict(list)
+    kept = {job for record in evidence.records for job in record.kept}
+    for move in sorted(evidence.moves, key=lambda one: (one.job, one.seq)):
+        if move.job in kept:
+            lives[move.job].append(move)
+    for record in evidence.records:
+        for job in record.kept:
+            following = next((move for move in lives[job] if move.at > record.at), None)
+            if following is not None and (
+                (following.reason or "").endswith(" died")
+                or following.crashes > _blamed_until(lives[job], record.at)
+            ):
+                yield "a drain counted as a death", (job, following.reason, following.crashes)
+
+
 def steps(evidence: Evidence) -> Iterator[Case]:
     """A step that an attempt has passed is not done again by a later one.
 
@@ -345,7 +495,7 @@ def decisions(evidence: Evidence) -> Iterator[Case]:
         wanted = {"approve": "approved", "deny": "denied"}[note["verdict"]]
         if found is None:
             yield "a decided approval is lost", note["about"]
-        elif (found.decision, found.decided_by) != (wanted, note["actor"]):
+        elif (found.job, found.decision, found.decided_by) != (note["job"], wanted, note["actor"]):
             yield "an acknowledged decision is not the one that counts", (note["about"], found)
         elif wanted == "denied" and (job := evidence.jobs.get(found.job)) and job.status == "COMPLETED":
             yield "a denied job completed", job.id
@@ -362,8 +512,25 @@ def callbacks(evidence: Evidence) -> Iterator[Case]:
             job = evidence.jobs.get(note["job"])
             if job is None:
                 yield "a job that its run completed is lost", note["job"]
-            elif job.status != "COMPLETED" or job.result["token"] != note["about"]:
+            elif job.status != "COMPLETED" or (job.result or {}).get("token") != note["about"]:
                 yield "an acknowledged end of a run is lost", (job.id, job.status, job.result)
+
+
+def runs(evidence: Evidence) -> Iterator[Case]:
+    """Whatever completed elsewhere was started there, with what its job was told; and of an attempt there is one run."""
+    begun = {note["about"]: note for note in evidence.client_log if note["what"] == "run"}
+    for note in begun.values():
+        found = evidence.jobs.get(note["job"])
+        if found is None or found.payload.get("number") != note["number"]:
+            yield "a run is of no job that was asked for", (note["about"], note["number"])
+    for attempt, times in Counter((token.split(".")[0], token.split(".")[1]) for token in begun).items():
+        if times > 1:
+            yield "an attempt had two runs", attempt
+    for job in evidence.jobs.values():
+        if job.task == "runs_elsewhere" and job.status == "COMPLETED":
+            told = job.result or {}
+            if told.get("token") not in begun or told.get("run") != job.payload["number"]:
+                yield "a job completed elsewhere without a run", (job.id, job.result)
 
 
 def reports(evidence: Evidence) -> Iterator[Case]:
@@ -406,9 +573,8 @@ def webhooks(evidence: Evidence) -> Iterator[Case]:
 
 def schedule(evidence: Evidence) -> Iterator[Case]:
     """F04: every time of the schedule became one job, and none is left out."""
-    slots = Counter(
-        job.metadata["slot"] for job in evidence.jobs.values() if job.task == "tick" and job.metadata
-    )
+    ticks = [job.metadata or {} for job in evidence.jobs.values() if job.task == "tick"]
+    slots = Counter(one["slot"] for one in ticks if "slot" in one)
     for slot, times in slots.items():
         if times > 1:
             yield "a time of the schedule became two jobs", slot
@@ -440,20 +606,40 @@ def limits(evidence: Evidence) -> Iterator[Case]:
 
 
 def feed(evidence: Evidence) -> Iterator[Case]:
-    """G01, G02: the reader missed nothing, and saw nothing that is not history."""
+    """G01, G02: the reader missed nothing, and saw nothing that is not history, each in the channel that was asked for."""
     seen = _seen(evidence)
-    wanted: dict[str, set[int]] = defaultdict(set)
-    for move in evidence.moves:
-        job = evidence.jobs.get(move.job)
-        if job is not None and job.subject is not None:
-            wanted[move.job].add(move.seq)
-    for job_id, seqs in wanted.items():
+    subjects = _subjects(evidence)
+    happened = _happened(evidence, subjects.keys())
+    for job_id, seqs in happened.items():
         if missed := sorted(seqs - set(seen[job_id])):
             yield "the reader missed moves", (job_id, missed)
-        if invented := sorted(set(seen[job_id]) - seqs):
+    for job_id, told in seen.items():
+        if invented := sorted(set(told) - happened.get(job_id, set())):
             yield "the reader saw what is not history", (job_id, invented)
-    for job_id in seen.keys() - evidence.jobs.keys():
-        yield "the reader saw what is not history", (job_id, seen[job_id])
+    for note in evidence.feed:
+        job_id, channel = note["job"], note["channel"]
+        if note["kind"].startswith("job.") and channel != f"subject:{subjects.get(job_id)}":
+            yield "a job was seen in another's channel", (job_id, channel, subjects.get(job_id))
+
+
+def _subjects(evidence: Evidence) -> dict[str, str]:
+    """The jobs that somebody follows, by what was asked for and not by what is there."""
+    asked = {job: wanted.subject for job, wanted in evidence.wanted.items() if wanted.subject is not None}
+    declared = {job.id: SUBJECTS[job.task] for job in evidence.jobs.values() if job.task in SUBJECTS}
+    return asked | declared
+
+
+def _happened(evidence: Evidence, jobs: Iterable[str]) -> dict[str, set[int]]:
+    """The moves of jobs; of one whose history retention took, as many as it had."""
+    happened: dict[str, set[int]] = {
+        one: set(range(1, evidence.jobs[one].moves + 1)) if one in evidence.removed else set()
+        for one in jobs
+        if one in evidence.jobs
+    }
+    for move in evidence.moves:
+        if move.job in happened:
+            happened[move.job].add(move.seq)
+    return happened
 
 
 def feed_order(evidence: Evidence) -> Iterator[Case]:

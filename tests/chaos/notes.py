@@ -1,15 +1,28 @@
 """Notes outside the database: append-only files, one line a fact, that say what happened whoever dies afterwards.
 
-They are written by single appends and not synced: here processes and servers die, the machine does not.
+They are written by single appends, which whoever is killed afterwards has made, and not synced: here processes and servers die, the
+machine does not.
 """
 
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 Note = dict[str, Any]
+
+
+class Wanted(NamedTuple):
+    """A job as a customer asked for it, in words that nothing of Holdfast has touched."""
+
+    task: str
+    payload: dict[str, Any]
+    tenant: str | None = None
+    key: str | None = None
+    subject: str | None = None
+    run_in: float | None = None
+    after: tuple[str, ...] = ()  # the jobs of its flow that it was to run after
 
 
 class Notes:

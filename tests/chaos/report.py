@@ -14,7 +14,7 @@ from chaos.judge import Finding
 from chaos.nemesis import Nemesis
 from chaos.strikes.catalogue import ALL
 from chaos.strikes.strike import Record
-from chaos.timing import calm, recoveries
+from chaos.timing import deaths, kept_up
 from guarantees.workers import TESTS
 
 BEGIN, END = "<!-- runs -->", "<!-- /runs -->"
@@ -89,7 +89,7 @@ def make_report(
     for note in evidence.client_log:
         if note["outcome"] != "asked":
             answers[note["what"]][note["outcome"]] += 1
-    took = [seconds for _, _, seconds in recoveries(evidence)]
+    took = [seconds for death in deaths(evidence) for seconds in death.took.values()]
     return Report(
         seed=plan.seed,
         commit=commit(),
@@ -105,7 +105,7 @@ def make_report(
         findings=found,
         slowest_recovery=max(took, default=None),
         recoveries=len(took),
-        calms=sum(1 for _ in calm(evidence)),
+        calms=sum(1 for _ in kept_up(evidence)),
         records=[asdict(record) for record in nemesis.records],
     )
 

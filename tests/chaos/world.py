@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import psycopg
 
-from chaos.app import KEEP_REMOVED, SCHEMA
+from chaos.app import KEEP_REMOVED, POLL_SECONDS, SCHEMA
 from chaos.cluster import Cluster, make_cluster
 from chaos.without import Without
 from guarantees.proxy import Proxy, proxied
@@ -172,7 +172,7 @@ class World:
             self.guests,
             {
                 "lease": self.plan.lease,
-                "poll": 0.5,
+                "poll": POLL_SECONDS,
                 "concurrency": self.plan.concurrency,
                 "drain_timeout": 5.0,
                 "processes": 1,

@@ -23,6 +23,9 @@ class Landed:
     jobs: list[str] = field(default_factory=list)  # that ran in a worker which died at `at`
     at: float = 0.0
     operation: str = ""  # in the middle of which it struck, where that was chosen
+    kept: list[str] = field(
+        default_factory=list
+    )  # jobs of a worker that was told to end at `at`, and is no dead one
 
 
 @dataclass
@@ -38,6 +41,7 @@ class Record:
     jobs: list[str] = field(default_factory=list)
     at: float = 0.0
     operation: str = ""
+    kept: list[str] = field(default_factory=list)
 
     @property
     def kind(self) -> str:
