@@ -1,15 +1,17 @@
 """A proxy that speaks enough of PostgreSQL's protocol to fail at a chosen statement.
 
-It can cut a connection before a statement reaches the server or after its commit but before its answer, swallow
-everything (a half-open connection), deliver a statement only after its client has gone, and drop notifications.
+It can cut a connection before a statement reaches the server or after its commit but before its answer, or in the middle of
+any message, swallow everything (a half-open connection), deliver a statement only after its client has gone, pass everything on
+later, and drop notifications.
 """
 
 import re
 import socket
 import struct
 import threading
+import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Literal
@@ -22,7 +24,11 @@ SSL_REQUEST, GSS_REQUEST = 80877103, 80877104
 HEAD = 5  # a kind and a length
 NO_TRANSACTION = b"I"  # what the server says it is in, once it has answered
 CHUNK = 1 << 16
+NULL = -1
+TURNED_AWAY = b"C53300\0"  # the code of an answer that there is no connection left
+FLUSHED_WITHIN = 2.0
 Action = Literal["cut_before", "cut_after", "swallow", "late"]
+Row = list[bytes | None]
 
 
 @dataclass
@@ -32,7 +38,7 @@ class Strike:
     action: Action
     pattern: re.Pattern[str]
     times: int
-    with_rows: bool = False  # only where the server answers with rows
+    counts: Callable[[Row], bool] | None = None  # only where the server's answer has a row that does
     landed: int = 0
 
     def until_landed(self, times: int = 1) -> None:
@@ -58,13 +64,20 @@ class Proxy:
         self._connections: list[_Connection] = []
         self.drops_notifications = False
         self.dropped = 0
+        self.turned_away = 0
         self.swallows = False
+        self.delay: Callable[[], float] | None = None  # in seconds, of each piece that is passed on
+        self.delayed = 0
+        self._room: Callable[[], int] | None = None
+        self.cut_anywhere = 0
         self._heard: bytearray | None = None
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def strike(self, action: Action, pattern: str, times: int = 1, *, with_rows: bool = False) -> Strike:
-        """Fail the next statements that match; after their commit, and with rows, as far as that can be known beforehand."""
-        made = Strike(action, re.compile(pattern, re.IGNORECASE), times, with_rows)
+    def strike(
+        self, action: Action, pattern: str, times: int = 1, *, counts: Callable[[Row], bool] | None = None
+    ) -> Strike:
+        """Fail the next statements that match; after their commit only those whose answer has a row that counts, where that is asked."""
+        made = Strike(action, re.compile(pattern, re.IGNORECASE), times, counts)
         self._strikes.append(made)
         return made
 
@@ -112,6 +125,18 @@ class Proxy:
             if connection.silent:
                 connection.hang_up()
 
+    def cut_after_bytes(self, room: Callable[[], int]) -> None:
+        """Cut every connection, those that come too, when so many bytes have passed in the one direction or the other."""
+        self._room = room
+        for connection in list(self._connections):
+            connection.leave_room(room)
+
+    def cut_no_more(self) -> None:
+        """Let connections be as long as they like."""
+        self._room = None
+        for connection in list(self._connections):
+            connection.leave_room(None)
+
     def forget(self, connection: "_Connection") -> None:
         with suppress(ValueError):  # its two threads may both say so
             self._connections.remove(connection)
@@ -136,6 +161,7 @@ class Proxy:
                 connection = _Connection(self, client, server)
                 connection.silent = self.swallows
                 self._connections.append(connection)
+                connection.leave_room(self._room)
                 threading.Thread(target=connection.pass_requests, daemon=True).start()
                 threading.Thread(target=connection.pass_answers, daemon=True).start()
 
@@ -157,12 +183,18 @@ class _Connection:
         self._unit = _Unit()
         self._late = b""
         self._held: list[tuple[bytes, bytes]] = []  # an answer that may not reach its client
+        self._room: dict[socket.socket, int] = {}  # the bytes that yet pass to either side before it is cut
+        self._slow = {side: _Slow(self, side) for side in (client, server)}
+        self._has_begun = False
         self.silent = False
 
     def deliver(self) -> None:
         late, self._late = self._late, b""
         if late:
             self._server.sendall(late)
+
+    def leave_room(self, room: Callable[[], int] | None) -> None:
+        self._room = {} if room is None else {side: room() for side in (self._client, self._server)}
 
     def hang_up(self) -> None:
         self._proxy.forget(self)
@@ -236,6 +268,8 @@ class _Connection:
                     if kind == b"A" and self._proxy.drops_notifications:
                         self._proxy.dropped += 1
                         continue
+                    self._has_begun |= kind == b"Z"
+                    self._proxy.turned_away += kind == b"E" and TURNED_AWAY in message
                     strike = self._asked[0].strike if self._asked else None
                     if kind == b"Z":
                         self._asked.popleft()
@@ -259,18 +293,92 @@ class _Connection:
         """Say whether the answer that is held back is that of a commit: no error, and no transaction that goes on."""
         kinds = {kind for kind, _ in self._held}
         _, ready = self._held[-1]
-        return (
-            b"E" not in kinds and ready[HEAD:] == NO_TRANSACTION and (not strike.with_rows or b"D" in kinds)
-        )
+        if b"E" in kinds or ready[HEAD:] != NO_TRANSACTION:
+            return False
+        rows = (_cells(message[HEAD:]) for kind, message in self._held if kind == b"D")
+        return strike.counts is None or any(map(strike.counts, rows))
 
     def _send(self, to: socket.socket, message: bytes | bytearray) -> None:
-        if message and not self.silent:
+        if not message or self.silent:
+            return
+        room = self._room.get(to)
+        if room is not None and room < len(message):
+            self._cut_within(to, message[:room])
+        if room is not None:
+            self._room[to] = room - len(message)
+        if not self._slow[to].takes(bytes(message), self._proxy.delay):
             to.sendall(message)
+
+    def _cut_within(self, to: socket.socket, part: bytes | bytearray) -> None:
+        with suppress(OSError):
+            to.sendall(part)
+        # Who is only just being let in has asked for nothing yet.
+        self._proxy.cut_anywhere += self._has_begun
+        self.hang_up()
+        raise EOFError
+
+    def note_delayed(self) -> None:
+        self._proxy.delayed += 1
 
     def _end(self) -> None:
         # A silent connection says nothing about the end of its other side either.
         if not self.silent and not self._late:
+            for side in self._slow.values():
+                side.flush()
             self.hang_up()
+
+
+class _Slow:
+    """What is on its way to one side of a connection: all of it, in its order, each piece when it is due."""
+
+    def __init__(self, connection: _Connection, to: socket.socket) -> None:
+        self._connection = connection
+        self._to = to
+        self._on_its_way: deque[tuple[float, bytes]] = deque()
+        self._changed = threading.Condition()
+
+    def takes(self, piece: bytes, delay: Callable[[], float] | None) -> bool:
+        """Take a piece, if it has to wait, or if others are before it."""
+        with self._changed:
+            if delay is None and not self._on_its_way:
+                return False
+            self._on_its_way.append((time.monotonic() + (delay() if delay else 0.0), piece))
+            if len(self._on_its_way) == 1:
+                threading.Thread(target=self._deliver, daemon=True).start()
+        self._connection.note_delayed()
+        return True
+
+    def flush(self) -> None:
+        """Wait until everything has arrived: an end overtakes nothing."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._on_its_way, FLUSHED_WITHIN)
+
+    def _deliver(self) -> None:
+        while True:
+            due, piece = self._on_its_way[0]
+            time.sleep(max(due - time.monotonic(), 0.0))
+            if not self._connection.silent:
+                with suppress(OSError):  # whoever reads from there finds out too
+                    self._to.sendall(piece)
+            with self._changed:
+                # It leaves when it has arrived, so that nothing is sent past it.
+                self._on_its_way.popleft()
+                self._changed.notify_all()
+                if not self._on_its_way:
+                    return
+
+
+def _cells(row: bytes) -> Row:
+    """Take a DataRow apart."""
+    (many,) = struct.unpack_from("!H", row)
+    cells: Row = []
+    at = 2
+    for _ in range(many):
+        (length,) = struct.unpack_from("!i", row, at)
+        at += 4
+        cells.append(None if length == NULL else row[at : at + length])
+        at += max(length, 0)
+    return cells
 
 
 def _address_of(url: str) -> tuple[str, int]:

@@ -3,12 +3,13 @@
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import ClassVar, cast
 
 from chaos.strikes.strike import Landed, Strike, wait
+from chaos.timing import bound
 from chaos.world import World
-from guarantees.proxy import Action, Proxy
+from guarantees.proxy import Action, Proxy, Row
 
 # What is cut, by whose calls it is made: workers or customers.
 WORKERS = {
@@ -31,9 +32,31 @@ CUSTOMERS = {
     "callback": r"holdfast\.callback\(",
     "webhook": r"^commit",
 }
-# Asked again and again, and mostly for nothing: an answer that is lost counts where there were jobs in it.
-WITH_ROWS = {"claim"}
-PATIENCE = 4.0
+CALLED_WITHIN = 4.0
+SWEEP = "sweep"
+
+
+def nothing(cell: bytes | None) -> bool:
+    """Say whether a cell is null, zero or false, written as text or in binary."""
+    return cell is None or not cell.strip(b"0.f\0")
+
+
+def did_something(row: Row) -> bool:
+    return not all(map(nothing, row))
+
+
+def did_first(row: Row) -> bool:
+    return not nothing(row[0])
+
+
+# Asked again and again, and mostly for nothing: an answer that is lost counts where it told of something done.
+COUNTS: dict[str, Callable[[Row], bool]] = {
+    "claim": lambda _row: True,
+    SWEEP: did_something,
+    "admit_due": did_first,  # then it says when the next one is due
+    "project": did_first,
+    "fire_schedule": did_something,
+}
 
 
 class Cut(Strike):
@@ -49,12 +72,16 @@ class Cut(Strike):
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         times = chance.choice((1, 1, 2, 5))
         armed = [
-            (operation, proxy, proxy.strike(self.action, pattern, times, with_rows=operation in WITH_ROWS))
+            (operation, proxy, proxy.strike(self.action, pattern, times, counts=COUNTS.get(operation)))
             for operation, pattern in self._chosen(world.plan.at_once, chance)
             for proxy in _callers(world, operation)
         ]
-        until = time.monotonic() + PATIENCE
-        while time.monotonic() < until and not all(one.landed >= times for _, _, one in armed):
+        patience = CALLED_WITHIN
+        if any(operation == SWEEP for operation, _, _ in armed):
+            _kill_somebody(world, chance)
+            patience += bound(world.plan.lease)
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline and not all(one.landed >= times for _, _, one in armed):
             wait(0.02)
         cut: Counter[str] = Counter()
         for operation, proxy, one in armed:
@@ -70,6 +97,14 @@ class Cut(Strike):
         """Pick operations by chance, those first that were cut the least."""
         operations = [*WORKERS.items(), *CUSTOMERS.items()]
         return sorted(chance.sample(operations, len(operations)), key=lambda one: self._cut[one[0]])[:many]
+
+
+def _kill_somebody(world: World, chance: random.Random) -> None:
+    """See that there is something to sweep."""
+    if world.unlucky:
+        seat = chance.choice(world.unlucky)
+        seat.worker.kill()
+        world.replace(seat)
 
 
 def _callers(world: World, operation: str) -> list[Proxy]:
