@@ -18,7 +18,7 @@ import psutil
 import psycopg
 
 from chaos.app import KEEP_REMOVED, POLL_SECONDS, SCHEMA
-from chaos.cluster import Cluster, make_cluster
+from chaos.cluster import PATIENCE, Cluster, make_cluster
 from chaos.without import Without
 from guarantees.proxy import Proxy, proxied
 from guarantees.waiting import until
@@ -27,6 +27,7 @@ from holdfast.embedded.account import ROOT
 from holdfast.embedded.throwaway import RAM_DISK, place_on_disk
 from holdfast.store import databases
 from holdfast.store.connection import Database
+from holdfast.store.ids import new_id
 from holdfast.store.migrate import migrate
 
 PREFIX = "holdfast-chaos-"
@@ -34,7 +35,9 @@ DISK = 8 << 30  # in memory, and only as much of it as is used
 DATABASE = "chaos"
 ALL_GUARDS = Without()
 ANSWERS_WITHIN = 30.0
-PATIENCE = 120.0  # with machines that others use too; what is promised has bounds of its own
+STANDSTILL = 120.0
+# What strikes set of the applications' sessions, and whoever was to let it go did not.
+LEFT_SET = "select setconfig::text from pg_db_role_setting where setrole = 'chaos_app'::regrole and setconfig::text like '%timeout%'"
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class Plan:
         None  # the server's version; otherwise the first that is found, which is the wheel's
     )
 
-    standstill: float = 120.0  # so long may nothing end when the load has stopped
+    standstill: float = STANDSTILL  # so long may nothing end when the load has stopped
 
     @property
     def concurrency(self) -> int:
@@ -77,17 +80,18 @@ class World:
     folder: Path
     place: Path  # where servers live; a small disk of their own where that can be had
     has_own_disk: bool
-    cluster: Cluster
+    cluster: Cluster  # the primary
     stack: ExitStack
     login: str  # the applications' address, without host and port
     source: Path | None = None  # what workers and customers run where it is not the source as it is
     seats: list[Seat] = field(default_factory=list)
     guests: int = 0
+    clusters: list[Cluster] = field(default_factory=list)  # with those that follow, or followed, it
     customers: "subprocess.Popen[str] | None" = None
     customers_proxy: Proxy | None = None
     url: str = ""
+    proxies: list[Proxy] = field(default_factory=list)  # of workers and customers
     _launchers: dict[str, Launcher] = field(default_factory=dict)
-    _proxies: list[Proxy] = field(default_factory=list)
     _owner: psycopg.Connection[Any] | None = None
 
     # -- the database ----------------------------------------------------------------------------------------------------
@@ -128,7 +132,7 @@ class World:
 
     def proxy(self) -> Proxy:
         made = self.stack.enter_context(proxied(self.address()))
-        self._proxies.append(made)
+        self.proxies.append(made)
         return made
 
     def move_to(self, cluster: Cluster) -> None:
@@ -136,12 +140,29 @@ class World:
         self.cluster = cluster
         if self._owner is not None:
             self._owner.close()
-        for proxy in self._proxies:
+        for proxy in self.proxies:
             proxy.aim_at(self.address())
 
-    def remove_cluster(self) -> None:
-        """End whoever is the primary by now."""
-        self.cluster.remove()
+    def add_standby(self) -> Cluster:
+        """Start a copy of the primary that follows it; it ends with the run, if not before."""
+        made = self.cluster.standby(self.place / f"server-{time.monotonic_ns()}")
+        self.clusters.append(made)
+        made.start()
+        return made
+
+    def remove(self, cluster: Cluster) -> None:
+        cluster.remove()
+        self.clusters.remove(cluster)
+
+    @property
+    def turned_away(self) -> int:
+        """How often workers and customers were told that the server has no connection left."""
+        return sum(proxy.turned_away for proxy in self.proxies)
+
+    def remove_clusters(self) -> None:
+        """End whoever is the primary by now, and whoever followed it."""
+        for cluster in self.clusters:
+            cluster.remove()
 
     def resize_disk(self, size: int) -> None:
         """Give the servers' disk another size, at once: one that is not larger than what is on it is full."""
@@ -198,23 +219,44 @@ class World:
 
     def heal(self) -> list[str]:
         """See that all is as it should be between two strikes; what had to be mended is told."""
-        mended = []
+        return [*self._heal_server(), *self._heal_settings(), *self._thaw_workers(), *self.replace_ended()]
+
+    def _heal_server(self) -> Iterator[str]:
         if not self._answers():
-            mended.append("PostgreSQL had to be started")
+            self.cluster.thaw()
             self.cluster.start()
-        for seat in self.seats:
-            if not seat.worker.lives:
-                mended.append(f"worker {seat.worker.pid} had ended")
-                self.replace(seat)
-        return mended
+            yield "PostgreSQL had to be started"
 
     def _answers(self) -> bool:
         """Whether the server is there; one that is busy is asked again."""
-        until = time.monotonic() + ANSWERS_WITHIN
-        while self.cluster.lives and time.monotonic() < until:
+        deadline = time.monotonic() + ANSWERS_WITHIN
+        while self.cluster.lives and time.monotonic() < deadline:
             if self.cluster.answers():
                 return True
         return False
+
+    def _heal_settings(self) -> Iterator[str]:
+        for (setting,) in self.rows(LEFT_SET):
+            self.execute(f"alter role chaos_app in database {DATABASE} reset statement_timeout")
+            yield f"a setting was left: {setting}"
+        if self.value("show synchronous_standby_names"):
+            self.cluster.wait_for_no_standby()
+            yield "commits waited for a standby"
+
+    def _thaw_workers(self) -> Iterator[str]:
+        for seat in self.seats:
+            with suppress(psutil.NoSuchProcess):
+                if seat.worker.lives and seat.worker.is_frozen:
+                    seat.worker.thaw()
+                    yield f"worker {seat.worker.pid} was left frozen"
+
+    def replace_ended(self) -> list[str]:
+        """Put new workers where some have ended, and tell which."""
+        ended = [seat for seat in self.seats if not seat.worker.lives]
+        told = [f"worker {seat.worker.pid} had ended" for seat in ended]
+        for seat in ended:
+            self.replace(seat)
+        return told
 
     # -- customers -------------------------------------------------------------------------------------------------------
 
@@ -265,10 +307,13 @@ class World:
     # -- what is there ---------------------------------------------------------------------------------------------------
 
     def enqueue(self, task: str, payload: dict[str, float]) -> str:
-        """Enqueue a job of the nemesis, which no customer has asked for."""
+        """Enqueue a job of the nemesis, which no customer has asked for; once, however often it has to be asked for."""
         return str(
             self.value(
-                "select holdfast.enqueue(%s, %s::jsonb, p_label => 'nemesis')", task, json.dumps(payload)
+                "select holdfast.enqueue(%s, %s::jsonb, p_label => 'nemesis', p_id => %s)",
+                task,
+                json.dumps(payload),
+                new_id(),
             )
         )
 
@@ -305,11 +350,13 @@ def made_world(plan: Plan, folder: Path, without: Without = ALL_GUARDS) -> Itera
     with ExitStack() as stack:
         place, has_own_disk = _place(stack)
         cluster = make_cluster(place, folder / "first.log", plan.postgres)
+        stack.callback(cluster.remove)
         source = without.patched_source(folder / "sabotaged")
         login = _prepare(cluster, without, source)
         world = World(plan, folder, place, has_own_disk, cluster, stack, login, source)
-        # The last to be called: by then somebody else may be the primary.
-        stack.callback(world.remove_cluster)
+        world.clusters.append(cluster)
+        # After all that use them: by then somebody else may be the primary.
+        stack.callback(world.remove_clusters)
         world.start_customers()
         for _ in range(plan.workers):
             world.seat()

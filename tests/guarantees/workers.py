@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -119,13 +120,30 @@ class WorkerProcess:
     def signal(self, number: signal.Signals) -> None:
         os.kill(self.pid, number)
 
-    def freeze(self) -> None:
-        """Stop every thread of it; returns when the kernel has."""
+    def freeze(self, *, whole: bool = False) -> None:
+        """Stop every thread of it, and of the processes that run jobs for it if the whole host stops; returns when the kernel has."""
         self.signal(signal.SIGSTOP)
-        until("the worker is frozen", lambda: psutil.Process(self.pid).status() == psutil.STATUS_STOPPED)
+        until("the worker is frozen", lambda: self.is_frozen)
+        for child in self._children() if whole else ():
+            with suppress(psutil.NoSuchProcess):
+                child.suspend()
 
     def thaw(self) -> None:
-        self.signal(signal.SIGCONT)
+        for child in self._children():
+            with suppress(psutil.NoSuchProcess):
+                child.resume()
+        with suppress(ProcessLookupError):
+            self.signal(signal.SIGCONT)
+
+    @property
+    def is_frozen(self) -> bool:
+        return bool(psutil.Process(self.pid).status() == psutil.STATUS_STOPPED)
+
+    def _children(self) -> list[psutil.Process]:
+        try:
+            return list(psutil.Process(self.pid).children(recursive=True))
+        except psutil.NoSuchProcess:
+            return []
 
     def kill(self) -> None:
         """End it as a power cut does."""

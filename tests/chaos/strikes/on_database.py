@@ -50,7 +50,7 @@ class KillBackend(Strike):
     away = True
 
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
-        running = _running(world)
+        jobs = running(world)
         pids = [pid for (pid,) in world.rows(f"select pid from pg_stat_activity where {OURS} order by pid")]
         with psycopg.connect(world.owner_url, autocommit=True) as witness:
             for pid in chance.sample(pids, len(pids)):
@@ -60,7 +60,7 @@ class KillBackend(Strike):
             # Until it has noticed the death, it answers as if nothing had happened.
             until_world("PostgreSQL has thrown everybody out", lambda: _is_lost(witness))
         until_world("PostgreSQL has recovered", world.cluster.answers)
-        yield Landed(running, f"{running} jobs ran")
+        yield Landed(jobs, f"{jobs} jobs ran")
 
 
 class StopImmediately(Strike):
@@ -72,12 +72,12 @@ class StopImmediately(Strike):
     how = signal.SIGQUIT
 
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
-        running = _running(world)
+        jobs = running(world)
         away = chance.uniform(0.0, 2.0)
         world.cluster.stop(self.how)
         wait(away)
         world.cluster.start()
-        yield Landed(running, f"{running} jobs ran; away for {away:.1f} s")
+        yield Landed(jobs, f"{jobs} jobs ran; away for {away:.1f} s")
 
 
 class KillPostgres(StopImmediately):
@@ -95,7 +95,7 @@ class LongOutage(Strike):
     away = True
 
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
-        running = _running(world)
+        jobs = running(world)
         away = world.plan.lease * chance.uniform(1.5, 2.5)
         workers = [seat.worker for seat in world.seats]
         world.cluster.stop(signal.SIGINT)
@@ -108,17 +108,17 @@ class LongOutage(Strike):
         assert alive == len(workers), f"{len(workers) - alive} workers ended while the database was away"
         share = spent / (away - 1.0) / len(workers)
         assert share < SPINS, f"workers used {share:.0%} of a core each while the database was away"
-        yield Landed(running, f"{away:.1f} s; workers used {share:.0%} of a core each")
+        yield Landed(jobs, f"{away:.1f} s; workers used {share:.0%} of a core each")
 
 
 class NoConnections(Strike):
-    """Others take every connection that the server has to give; landed when somebody was turned away."""
+    """Others take every connection that the server has to give; landed when workers or customers were turned away."""
 
     name = "no_connections"
     away = True
 
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
-        before = said_by_server(world.cluster, "too many clients", "remaining connection slots")
+        before = world.turned_away
         # Owner and applications are no superusers' reserve: fill all but those as the applications' own login.
         with ExitStack() as crowd:
             self._fill(crowd, world)
@@ -127,11 +127,12 @@ class NoConnections(Strike):
             )
             self._fill(crowd, world)
             wait(chance.uniform(1.0, 2.0))
-        refused = said_by_server(world.cluster, "too many clients", "remaining connection slots") - before
+        refused = world.turned_away - before
         yield Landed(refused, f"{refused} were turned away")
 
     @staticmethod
     def _fill(crowd: ExitStack, world: World) -> None:
+        """Take connections until there are no more; that the last is refused to us hits nobody."""
         try:
             while True:
                 crowd.enter_context(
@@ -252,21 +253,32 @@ class Failover(Strike):
 
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         old = world.cluster
-        new = old.standby(world.place / f"server-{time.monotonic_ns()}")
-        self._follow(world)
-        wait(chance.uniform(0.5, 1.5))
-        running = _running(world)
-        began = time.monotonic()
-        old.freeze()
-        new.promote()
-        world.move_to(new)
-        took = time.monotonic() - began
-        wait(chance.uniform(0.5, 2.0))
-        # Whoever is still connected to the old one is answered again: nothing it commits now reaches anybody.
+        try:
+            new = world.add_standby()
+            self._follow(world)
+            wait(chance.uniform(0.5, 1.5))
+            jobs = running(world)
+            began = time.monotonic()
+            old.freeze()
+            new.promote()
+            world.move_to(new)
+            took = time.monotonic() - began
+            wait(chance.uniform(0.5, 2.0))
+            # Whoever is still connected to the old one is answered again: nothing it commits now reaches anybody.
+            old.thaw()
+            wait(chance.uniform(0.5, 1.5))
+        finally:
+            self._leave_one(world, old)
+        yield Landed(jobs, f"{jobs} jobs ran; {took:.1f} s until the standby was primary")
+
+    @staticmethod
+    def _leave_one(world: World, old: Cluster) -> None:
+        """End all but the primary, whoever that is by now."""
         old.thaw()
-        wait(chance.uniform(0.5, 1.5))
-        old.remove()
-        yield Landed(running, f"{running} jobs ran; {took:.1f} s until the standby was primary")
+        for other in [one for one in world.clusters if one is not world.cluster]:
+            world.remove(other)
+        if world.cluster is old:
+            old.wait_for_no_standby()
 
     @staticmethod
     def _follow(world: World) -> None:
@@ -286,10 +298,10 @@ def _is_lost(connection: psycopg.Connection[Any]) -> bool:
     return connection.broken
 
 
-def _running(world: World) -> int:
+def running(world: World) -> int:
     """Count the jobs that run, as soon as there are any."""
-    running = "select count(*) from holdfast.job where status = 'RUNNING'"
-    return int(while_busy(world, lambda: world.value(running)))
+    jobs = "select count(*) from holdfast.job where status = 'RUNNING'"
+    return int(while_busy(world, lambda: world.value(jobs)))
 
 
 def ended_statements(cluster: Cluster, why: str) -> list[str]:
