@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import psycopg
 
 from chaos.cluster import Cluster
-from chaos.strikes.strike import Landed, Strike, wait, while_busy
+from chaos.strikes.strike import Landed, Strike, until_busy, wait
 from chaos.world import DATABASE, DISK, World, until_world
 from guarantees.waiting import until
 
@@ -301,7 +301,7 @@ def _is_lost(connection: psycopg.Connection[Any]) -> bool:
 def running(world: World) -> int:
     """Count the jobs that run, as soon as there are any."""
     jobs = "select count(*) from holdfast.job where status = 'RUNNING'"
-    return int(while_busy(world, lambda: world.value(jobs)))
+    return int(until_busy(world, lambda: world.value(jobs)))
 
 
 def ended_statements(cluster: Cluster, why: str) -> list[str]:

@@ -13,13 +13,14 @@ from io import BytesIO
 from pathlib import Path
 from typing import ClassVar
 
-from chaos.strikes.strike import BUSY_WITHIN, PATIENCE, Landed, Strike, wait, while_busy
+from chaos.strikes.strike import ALONE, BUSY_WITHIN, PATIENCE, Landed, Strike, bring_work, until_busy, wait
 from chaos.world import Seat, World, until_world
 from guarantees.workers import TESTS, WorkerProcess
 from world import pooler
 
 FAKETIME = ("/usr/lib/*/faketime/libfaketimeMT.so.1", "/usr/lib*/faketime/libfaketimeMT.so.1")
 PREVIOUS_VARIABLE = "CHAOS_PREVIOUS"
+NOBODY = "there is no worker that may be struck"
 
 
 class KillWorker(Strike):
@@ -28,33 +29,45 @@ class KillWorker(Strike):
     name = "kill_worker"
     weight: ClassVar[int] = 6
 
+    def missing(self, world: World) -> str | None:
+        return _too_few(world, 1)
+
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         killed: list[tuple[Seat, float, dict[str, int]]] = []
         wait(chance.uniform(0.0, 0.5))
-        for _ in range(min(world.plan.at_once, len(world.unlucky))):
-            seat, held = _caught(world, chance, besides=[one for one, _, _ in killed])
-            killed.append((seat, time.time(), held))
-            seat.worker.kill()
-        for seat, at, held in killed:
-            world.replace(seat)
+        try:
+            for _ in range(min(world.plan.at_once, len(world.unlucky))):
+                seat, held = _caught(world, chance, besides=[one for one, _, _ in killed])
+                killed.append((seat, time.time(), held))
+                seat.worker.kill()
+        finally:
+            for seat, _, _ in killed:
+                world.replace(seat)
+        for _, at, held in killed:
             yield Landed(len(held), f"it held {len(held)} jobs", list(held), at)
 
 
 class FreezeWorker(Strike):
-    """SIGSTOP for longer than its lease, then SIGCONT: a zombie; landed when its jobs were another's by then."""
+    """SIGSTOP for longer than its lease, then SIGCONT: a zombie; landed when its jobs were another's by then.
+
+    With its processes, as a host that stops, or without them: then a suspect in one runs on.
+    """
 
     name = "freeze_worker"
     weight: ClassVar[int] = 4
 
+    def missing(self, world: World) -> str | None:
+        return _too_few(world, 2)
+
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         frozen: list[tuple[Seat, float, dict[str, int]]] = []
         # Otherwise they wake into the middle of it. Drawn first: how much chance the rest takes depends on time.
-        until_lost = chance.random() < 0.7
+        until_lost, whole = chance.random() < 0.7, chance.random() < 0.5
         try:
             for _ in range(
                 min(world.plan.at_once, len(world.unlucky), len(world.seats) - 1)
             ):  # somebody has to notice
-                seat, held = _caught(world, chance, besides=[one for one, _, _ in frozen])
+                seat, held = _caught(world, chance, besides=[one for one, _, _ in frozen], whole=whole)
                 frozen.append((seat, time.time(), held))
             self._until_dead(world, [seat for seat, _, _ in frozen])
             held = {job: attempt for _, _, jobs in frozen for job, attempt in jobs.items()}
@@ -124,7 +137,7 @@ class PoisonPill(Strike):
         job = world.enqueue("pill", {})
 
         def ended() -> bool:
-            world.heal()
+            world.replace_ended()
             return bool(world.value("select finished_at is not null from holdfast.job where id = %s", job))
 
         until_world("the pill has ended", ended, 120)
@@ -133,18 +146,25 @@ class PoisonPill(Strike):
 
 
 class DrainWorker(Strike):
-    """SIGTERM under load, as a deployment does; landed when it was told so."""
+    """SIGTERM under load, as a deployment does; landed when a job ran in it."""
 
     name = "drain_worker"
 
+    def missing(self, world: World) -> str | None:
+        return _too_few(world, 1)
+
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
-        seat = _busy(world, chance)
-        held = world.attempts_in(seat.worker)
-        seat.worker.signal(signal.SIGTERM)
-        code = seat.worker.until_gone(PATIENCE)
-        world.replace(seat)
+        seat, held = _caught(world, chance)
+        at = time.time()
+        try:
+            seat.worker.signal(signal.SIGTERM)
+            seat.worker.thaw()
+            code = seat.worker.until_gone(PATIENCE)
+        finally:
+            seat.worker.clean_up()
+            world.replace(seat)
         assert code == 0, f"a worker that was told to end did so with {code}"
-        yield Landed(1, f"it held {len(held)} jobs")
+        yield Landed(len(held), f"it held {len(held)} jobs", at=at, kept=list(held))
 
 
 class WrongClock(Strike):
@@ -233,30 +253,43 @@ def _guest_left(world: World, worker: WorkerProcess) -> Landed:
     return Landed(int(ended), f"it ended {ended} attempts")
 
 
-def _caught(world: World, chance: random.Random, besides: Sequence[Seat] = ()) -> tuple[Seat, dict[str, int]]:
+def _too_few(world: World, seats: int) -> str | None:
+    """Say what is missing where nobody may be struck, or nobody would be left to notice."""
+    return None if world.unlucky and len(world.seats) >= seats else ALONE if seats > 1 else NOBODY
+
+
+def _caught(
+    world: World, chance: random.Random, besides: Sequence[Seat] = (), *, whole: bool = False
+) -> tuple[Seat, dict[str, int]]:
     """Freeze a worker in which a job runs: what it holds is known then, and not guessed."""
-    until = time.monotonic() + BUSY_WITHIN
+    deadline = time.monotonic() + BUSY_WITHIN
+    has_missed = False
     while True:
         seat = _busy(world, chance, besides)
-        seat.worker.freeze()
         try:
+            seat.worker.freeze(whole=whole)
             held = world.attempts_in(seat.worker)
         except BaseException:
             seat.worker.thaw()
             raise
-        if held or time.monotonic() > until:
+        if held or time.monotonic() > deadline:
             return seat, held
         seat.worker.thaw()  # its job had ended meanwhile
+        if not has_missed:
+            bring_work(world)
+        has_missed = True
 
 
 def _busy(world: World, chance: random.Random, besides: Sequence[Seat] = ()) -> Seat:
     """Pick a worker in which a job runs."""
     others = [seat for seat in world.unlucky if seat not in besides]
-    seats = chance.sample(others, len(others))
-    found: Seat | None = while_busy(
-        world, lambda: next((seat for seat in seats if world.attempts_in(seat.worker)), None)
-    )
-    return found or seats[0]
+
+    def at_work() -> Seat | None:
+        shuffled = chance.sample(others, len(others))
+        return next((seat for seat in shuffled if world.attempts_in(seat.worker)), None)
+
+    found: Seat | None = until_busy(world, at_work)
+    return found or others[0]
 
 
 def _faketime() -> Path | None:

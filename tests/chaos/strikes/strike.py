@@ -7,11 +7,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from chaos.world import PATIENCE, World
+from chaos.cluster import PATIENCE
+from chaos.world import World
 
-__all__ = ["BUSY_WITHIN", "PATIENCE", "Landed", "Record", "Strike", "wait", "while_busy"]
+__all__ = [
+    "BUSY_WITHIN",
+    "PATIENCE",
+    "Landed",
+    "Record",
+    "Strike",
+    "bring_work",
+    "until_busy",
+    "wait",
+]
 
 BUSY_WITHIN = 2.0
+ALONE = "it needs a worker that may be struck, and another beside it"
 
 
 @dataclass
@@ -68,10 +79,21 @@ class Strike(ABC):
 
     def records(self, world: World, chance: random.Random) -> list[Record]:
         began = time.time()
-        landed = list(self.strike(world, chance))
+        landed = list(self.strike(world, chance)) or [Landed(0, "there was nothing to strike")]
         ended = time.time()
         return [
-            Record(self.name, began, ended, one.hits, one.said, self.away, one.jobs, one.at, one.operation)
+            Record(
+                self.name,
+                began,
+                ended,
+                one.hits,
+                one.said,
+                self.away,
+                one.jobs,
+                one.at,
+                one.operation,
+                one.kept,
+            )
             for one in landed
         ]
 
@@ -81,11 +103,18 @@ def wait(seconds: float) -> None:
     time.sleep(seconds)
 
 
-def while_busy(world: World, look: Callable[[], Any]) -> Any:
-    """Look until something is found; where customers keep nobody busy, the nemesis brings work of its own."""
-    until = time.monotonic() + BUSY_WITHIN
-    while not (found := look()) and time.monotonic() < until:
-        for task in ("plain", "writes"):
-            world.enqueue(task, {"seconds": world.plan.lease})
-        wait(0.1)
+def until_busy(world: World, look: Callable[[], Any]) -> Any:
+    """Look until somebody is found at work; where customers keep nobody busy, the nemesis brings work of its own."""
+    if found := look():
+        return found
+    bring_work(world)
+    deadline = time.monotonic() + BUSY_WITHIN
+    while not (found := look()) and time.monotonic() < deadline:
+        wait(0.05)
     return found
+
+
+def bring_work(world: World) -> None:
+    """Enqueue a job for every worker, long enough to be met in the middle of it."""
+    for number in range(len(world.seats)):
+        world.enqueue(("plain", "writes")[number % 2], {"seconds": world.plan.lease})
