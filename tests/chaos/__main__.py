@@ -7,7 +7,6 @@ import shutil
 import signal
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -19,19 +18,38 @@ from chaos.rest import UNGUARDED, come_to_rest
 from chaos.strikes.catalogue import ALL
 from chaos.timing import SLOW
 from chaos.without import NoSuchGuardError, Without
-from chaos.world import Plan, World, made_world
+from chaos.world import STANDSTILL, Plan, made_world
 
 # What matters most, with every run of the tests; chance adds some of the others.
 CORE = ("kill_worker", "freeze_worker", "stop_immediately", "cut_after_commit", "failover")
 MORE = 1
 QUICK_RATE = 8.0
-# So long may nothing end when the load has stopped. How long all of it takes is not said: what was in a worker that died runs again
-# alone, one after the other. Without a guard work mostly stands still for ever; longer than an outside run's silence is enough then.
-STANDSTILL, SABOTAGED_STANDSTILL = 120.0, 70.0
+QUICK_SECONDS = 60.0  # of strikes, after which only those begin that matter most
+# Without a guard work mostly stands still for ever; longer than an outside run's silence is enough then. How long all of it takes is not
+# said: what was in a worker that died runs again alone, one after the other.
+SABOTAGED_STANDSTILL = 70.0
 CALM = 26.0  # the last of which are watched for whether work goes on
 
 
+class Enough:
+    """Whether SIGTERM has told the run to end: what was struck by then is judged, and nothing is left behind."""
+
+    def __init__(self) -> None:
+        self.said = False
+        signal.signal(signal.SIGTERM, self._hear)
+
+    def _hear(self, *_: object) -> None:
+        self.said = True
+
+    def wait(self, seconds: float) -> None:
+        """Let time go by, but not after the word."""
+        deadline = time.monotonic() + seconds
+        while not self.said and time.monotonic() < deadline:
+            time.sleep(0.1)
+
+
 def main() -> int:
+    enough = Enough()
     asked = arguments().parse_args()
     unknown = sorted(set(asked.only) - set(ALL))
     if unknown:
@@ -62,8 +80,8 @@ def main() -> int:
         say(f"{plan.workers} workers, {plan.rate:g} jobs/s, lease {plan.lease:g} s; notes in {folder}")
         nemesis = Nemesis(world, random.Random(seed), asked.only)
         with soak.watched(world, out / f"soak-{seed}.svg", asked.soak) as watch:
-            strike(nemesis, world, asked)
-            time.sleep(CALM)  # the load goes on: has what was struck come back?
+            strike(nemesis, asked, enough)
+            enough.wait(CALM)  # the load goes on: has what was struck come back?
         evidence, found = come_to_rest(world, nemesis)
         found += watch.findings()
     report = make_report(
@@ -87,19 +105,19 @@ def main() -> int:
     return 0
 
 
-def strike(nemesis: Nemesis, world: World, asked: argparse.Namespace) -> None:
-    """Strike as long as was asked for, or until SIGTERM: what has been struck by then is judged."""
-    time.sleep(1.0)
+def strike(nemesis: Nemesis, asked: argparse.Namespace, enough: Enough) -> None:
+    """Strike as long as was asked for, or until enough is said."""
+    enough.wait(1.0)
+    over = time.monotonic() + (QUICK_SECONDS if asked.quick else asked.minutes * 60)
     if asked.quick:
-        nemesis.each_once(nemesis.some(CORE, MORE))
+        nemesis.strike_each(
+            nemesis.some(CORE, MORE), CORE, lambda: enough.said, lambda: time.monotonic() > over
+        )
         return
-    over = time.monotonic() + asked.minutes * 60
-    enough = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: enough.set())
     rest = (5.0, 30.0) if asked.soak else (asked.rest / 10, asked.rest)
     nemesis.until(
         lambda: (
-            enough.is_set()
+            enough.said
             or time.monotonic() > over
             or (asked.strikes is not None and len(nemesis.records) >= asked.strikes)
         ),

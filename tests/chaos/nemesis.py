@@ -4,14 +4,14 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from chaos.strikes.catalogue import ALL
 from chaos.strikes.strike import Record, Strike
 from chaos.timing import looked_for
 from chaos.world import World
 
-TRIES = 5  # for one of the seldom ones that hit by chance only
+TRIES = 5  # of a strike that has to land
 
 
 def say(text: str) -> None:
@@ -37,44 +37,66 @@ class Nemesis:
                 self.not_run[strike.name] = lack
                 say(f"NOT RUN: {strike.name}: {lack}")
 
-    def strike(self, strike: Strike) -> None:
+    def strike(self, strike: Strike, luck: float) -> list[Record]:
         """Strike once, write it down, and see that everything is there again."""
         began = time.time()
         try:
             # Chance of its own: how a strike goes does not decide which one comes next.
-            records = strike.records(self._world, random.Random(self._chance.random()))
+            records = strike.records(self._world, random.Random(luck))
         except Exception as error:  # noqa: BLE001 - what a strike meets is a finding, and the others go on
-            self.findings.append(
-                (f"{strike.name} met what it should not", f"{type(error).__name__}: {error}")
-            )
-            say(f"{strike.name}: FINDING: {error}")
+            self._find(f"{strike.name} met what it should not", f"{type(error).__name__}: {error}")
             records = [Record(strike.name, began, time.time(), 0, "met what it should not", away=True)]
         else:
             said = Counter(record.said for record in records)
             told = "; ".join(f"{times} times {what}" if times > 1 else what for what, times in said.items())
             say(f"{strike.name} ({time.time() - began:.1f} s): {told}")
         self.records += records
-        for mended in self._world.heal():
-            # A pill kills its worker: else nobody ends unasked.
-            if strike.name != "poison_pill":
-                self.findings.append((f"after {strike.name}", mended))
-                say(f"FINDING after {strike.name}: {mended}")
+        self._heal(strike)
+        return records
 
-    def each_once(self, chosen: Sequence[Strike]) -> None:
-        """Strike with each, and again with one that hit nothing, for that proves nothing.
+    def _heal(self, strike: Strike) -> None:
+        try:
+            mended = self._world.heal()
+        except Exception as error:  # noqa: BLE001 - what cannot be mended is a finding, and what was struck is yet to be judged
+            mended = [f"it could not be mended: {type(error).__name__}: {error}"]
+        for one in mended:
+            self._find(f"after {strike.name}", one)
+
+    def _find(self, rule: str, case: str) -> None:
+        self.findings.append((rule, case))
+        say(f"FINDING: {rule}: {case}")
+
+    def strike_each(
+        self,
+        chosen: Sequence[Strike],
+        must_land: Collection[str],
+        over: Callable[[], bool],
+        late: Callable[[], bool],
+    ) -> None:
+        """Strike with each, and again with those that have to land where they hit nothing; until it is over, and when it is late without the others.
 
         The database goes away only when all workers that died were missed: else nobody could tell how soon.
         """
-        for strike in sorted(chosen, key=lambda one: one.away):
+        # Drawn before: what one strike needs to land decides nothing about those after it.
+        luck = {strike.name: random.Random(self._chance.random()) for strike in chosen}
+        for strike in sorted(chosen, key=lambda one: (one.away, one.name not in must_land)):
+            if strike.name not in must_land and late():
+                say(f"it is too late for {strike.name}")
+                continue
             if strike.away:
-                died = max((record.at for record in self.records if record.jobs), default=0.0)
-                time.sleep(max(died + looked_for(self._world.plan.lease) - time.time(), 0))
-            for _ in range(TRIES):
-                before = len(self.records)
-                self.strike(strike)
-                time.sleep(self._chance.uniform(0.1, 0.5))
-                if any(record.hits for record in self.records[before:]):
+                self._wait_for_the_missed()
+            for _ in range(TRIES if strike.name in must_land else 1):
+                if over():
+                    return
+                before = len(self.findings)
+                records = self.strike(strike, luck[strike.name].random())
+                time.sleep(luck[strike.name].uniform(0.1, 0.5))
+                if any(record.hits for record in records) or len(self.findings) > before:
                     break
+
+    def _wait_for_the_missed(self) -> None:
+        died = max((record.at for record in self.records if record.jobs), default=0.0)
+        time.sleep(max(died + looked_for(self._world.plan.lease) - time.time(), 0))
 
     def some(self, core: Sequence[str], more: int) -> list[Strike]:
         """Pick these and so many of the others, none twice, in an order of chance."""
@@ -86,6 +108,6 @@ class Nemesis:
     def until(self, over: Callable[[], bool], rest: tuple[float, float]) -> None:
         """Strike at random, with a rest between, until it is over."""
         weights = [strike.weight for strike in self._strikes]
-        while not over():
-            self.strike(self._chance.choices(self._strikes, weights)[0])
+        while self._strikes and not over():
+            self.strike(self._chance.choices(self._strikes, weights)[0], self._chance.random())
             time.sleep(self._chance.uniform(*rest))

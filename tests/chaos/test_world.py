@@ -7,8 +7,10 @@ from pathlib import Path
 
 import psutil
 
-from guarantees.waiting import until
+from chaos.world import PREFIX
+from guarantees.waiting import PATIENCE, until
 from guarantees.workers import TESTS, Launcher, WorkerProcess
+from holdfast.embedded.throwaway import RAM_DISK, place_on_disk
 from holdfast.testing import ScratchDatabase
 
 
@@ -38,12 +40,41 @@ def test_customers_end_with_the_process_that_asked_for_them(
             "HOLDFAST_DATABASE_URL": holdfast_db.url,
         },
     )
-    assert customers.stdout is not None
-    assert customers.stdout.readline().startswith(b"http")
+    try:
+        assert customers.stdout is not None
+        assert customers.stdout.readline().startswith(b"http")
 
-    customers.communicate()
+        customers.communicate(timeout=PATIENCE)
 
-    assert customers.returncode == 1
+        assert customers.returncode == 1
+    finally:
+        customers.kill()
+        customers.communicate()
+
+
+def test_a_run_that_is_told_to_end_judges_what_it_has_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    paths = os.pathsep.join([str(TESTS), str(TESTS.parent)])
+    with subprocess.Popen(
+        [sys.executable, "-m", "chaos", "--quick", f"--out={tmp_path}"],
+        env={**os.environ, "PYTHONPATH": paths},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as run:
+        try:
+            assert run.stdout is not None
+            assert run.stdout.readline().startswith("chaos: seed")
+            run.terminate()
+            said, _ = run.communicate(timeout=PATIENCE * 4)
+        finally:
+            run.kill()
+
+    assert run.returncode == 0, said
+    assert "0 findings" in said
+    assert list(tmp_path.glob("chaos-*.json"))
+    assert [
+        place for parent in (RAM_DISK, place_on_disk()) for place in parent.glob(f"{PREFIX}{run.pid}-*")
+    ] == []
 
 
 def _lives(pid: int) -> bool:
