@@ -1,6 +1,6 @@
 """All strikes there are, by name."""
 
-from chaos.strikes import on_database, on_network, on_workers
+from chaos.strikes import on_database, on_host, on_network, on_workers
 from chaos.strikes.strike import Strike
 
 ALL: dict[str, Strike] = {
@@ -27,7 +27,10 @@ ALL: dict[str, Strike] = {
         on_database.Failover(),
         on_network.CutBefore(),
         on_network.CutAfter(),
+        on_network.CutAnywhere(),
+        on_network.SlowNetwork(),
         on_network.HalfOpen(),
         on_network.LoseNotifications(),
+        on_host.PauseAll(),
     )
 }

@@ -1,4 +1,4 @@
-"""Strikes on connections, by a proxy that speaks PostgreSQL's protocol: cut before and after a commit, half-open, deaf."""
+"""Strikes on connections, by a proxy that speaks PostgreSQL's protocol: cut before and after a commit and anywhere, slow, half-open, deaf."""
 
 import random
 import time
@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 
 from chaos.strikes.strike import Landed, Strike, wait
 from chaos.timing import bound
-from chaos.world import World
+from chaos.world import World, until_world
 from guarantees.proxy import Action, Proxy, Row
 
 # What is cut, by whose calls it is made: workers or customers.
@@ -163,3 +163,66 @@ class LoseNotifications(Strike):
             proxy.drops_notifications = False
         dropped = sum(proxy.dropped for proxy in proxies) - before
         yield Landed(dropped, f"{dropped} notifications")
+
+
+class SlowNetwork(Strike):
+    """Everything arrives later, in both directions; no worker may be taken for dead. Landed as often as something was under way."""
+
+    name = "slow_network"
+    away = True
+    LEAST: ClassVar[float] = 0.05
+
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
+        lease = world.plan.lease
+        # There and back it is at most half the time between two heartbeats, of which six are in a lease: who lives is heard.
+        most = chance.uniform(self.LEAST, lease / 24)
+        until_world("all workers are heard", lambda: self._heard(world))
+        workers = [world.identity(seat.worker) for seat in world.seats]
+        before = sum(proxy.delayed for proxy in world.proxies)
+        jitter = random.Random(chance.random())
+        try:
+            for proxy in world.proxies:
+                proxy.delay = lambda: jitter.uniform(min(self.LEAST, most), most)
+            wait(lease * chance.uniform(1.0, 2.0))
+        finally:
+            for proxy in world.proxies:
+                proxy.delay = None
+        died = world.value(
+            "select count(*) from holdfast.worker where id = any(%s) and died_at is not null", workers
+        )
+        assert not died, f"{died} workers were taken for dead because all came up to {most:.2f} s later"
+        hits = sum(proxy.delayed for proxy in world.proxies) - before
+        yield Landed(hits, f"{hits} pieces came up to {most * 1000:.0f} ms later")
+
+    @staticmethod
+    def _heard(world: World) -> bool:
+        """Whether each has a name in the books, and was heard just now: what came before was not our doing."""
+        lately = (
+            "select count(*) from holdfast.worker where pid = any(%s) and died_at is null"
+            " and seen_at > clock_timestamp() - lease / 3"
+        )
+        return bool(world.value(lately, [seat.worker.pid for seat in world.seats]) == len(world.seats))
+
+
+class CutAnywhere(Strike):
+    """Connections are cut after any number of bytes, in the middle of a message; landed as often as one had begun its work."""
+
+    name = "cut_anywhere"
+    away = True
+    weight: ClassVar[int] = 4
+    MOST: ClassVar[int] = 1 << 16
+
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
+        before = sum(proxy.cut_anywhere for proxy in world.proxies)
+        bytes_ = random.Random(chance.random())
+        most = self.MOST ** chance.uniform(0.7, 1.0)
+        try:
+            for proxy in world.proxies:
+                # Evenly over the orders of magnitude: a start-up has some hundred bytes, a claim's answer some thousand.
+                proxy.cut_after_bytes(lambda: int(most ** bytes_.random()))
+            wait(chance.uniform(1.0, 4.0))
+        finally:
+            for proxy in world.proxies:
+                proxy.cut_no_more()
+        hits = sum(proxy.cut_anywhere for proxy in world.proxies) - before
+        yield Landed(hits, f"{hits} connections that had begun their work")
