@@ -77,7 +77,7 @@ class Cut(Strike):
             for proxy in _callers(world, operation)
         ]
         patience = CALLED_WITHIN
-        if any(operation == SWEEP for operation, _, _ in armed):
+        if self.action == "cut_after" and any(operation == SWEEP for operation, _, _ in armed):
             _kill_somebody(world, chance)
             patience += bound(world.plan.lease)
         deadline = time.monotonic() + patience
