@@ -1283,6 +1283,10 @@ begin
     return;
   end if;
   perform holdfast.act_as_worker(p_worker);
+  if v_needs_slots and not (select q.cleared from holdfast.queue q where q.name = p_queue) then
+    return query select * from holdfast.claim_by_slots(p_worker, p_claim_id, p_queue, p_tasks, p_limit);
+    return;
+  end if;
   v_now := holdfast.clock();
   select r.* into v_known from holdfast.ring r where r.queue = p_queue and r.until > v_now;
   loop
@@ -1343,6 +1347,40 @@ begin
     perform holdfast.keep_turn(p_queue, v_tenant, v_used);
   end if;
 end $$;
+
+--
+-- Name: claim_by_slots(uuid, uuid, text, text[], integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.claim_by_slots(p_worker uuid, p_claim_id uuid, p_queue text, p_tasks text[], p_limit integer) RETURNS TABLE(id uuid, task text, payload text, attempt integer, claim_order timestamp with time zone, retry_count smallint, max_retries smallint, tenant text, subject text, timeout double precision, extras text)
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+  with slotted as materialized (
+    select s.job_id from holdfast.slot s where s.key = 'queue:' || p_queue and s.n is not null),
+  taken as materialized (
+    select j.id, j.claim_order
+      from slotted s
+      join holdfast.job j on j.id = any (array[s.job_id])
+     where coalesce(j.claim_order, 'infinity') < 'infinity' and j.queue::text || '' = p_queue and coalesce(j.suspect, true) = false
+       and j.task::text || '' = any (p_tasks)
+     order by j.claim_order, j.id
+     limit p_limit
+       for no key update of j skip locked)
+  update holdfast.job j
+     set status = 'RUNNING', claim_order = null, due_at = null, approval_id = null, holder = p_worker, claim_id = p_claim_id, reason = null,
+         deadline_at = holdfast.clock() + j.timeout + interval '10 seconds'
+    from taken
+   where j.id = any (array[taken.id::uuid])
+     and coalesce(j.claim_order, 'infinity') < 'infinity'
+  returning j.id::uuid, j.task::text, j.payload::text, j.attempt, taken.claim_order, j.retry_count, j.max_retries::smallint, j.tenant::text, j.subject::text,
+            extract(epoch from j.timeout)::float8,
+            holdfast.extras_of(j.label, j.requested_by, j.trace_parent, j.key, j.metadata, j.compensates)
+$$;
 
 --
 -- Name: claim_suspect(uuid, uuid, text[], text[], boolean); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -1444,6 +1482,7 @@ declare
   v_limited text[] := array(select q.name::text from holdfast.queue q where q.job_limit is not null);
   v_job holdfast.job;
   v_queue text;
+  v_found text[] := '{}';
   v_count bigint := holdfast.clear_closed(p_limit);
 begin
   if cardinality(v_gated) + cardinality(v_limited) = 0 then
@@ -1461,12 +1500,16 @@ begin
         or (h.queue = any (v_limited) and not holdfast.has_slot(h.id, 'queue:' || h.queue))
      limit p_limit
   loop
+    v_found := v_found || v_job.queue::text;
     perform from holdfast.job j where j.id = v_job.id and j.claim_order = v_job.claim_order for no key update skip locked;
     continue when not found;
     perform holdfast.leave_line(v_job, null);
     v_count := v_count + 1;
   end loop;
   foreach v_queue in array v_limited loop
+    if v_queue = any (v_found) or cardinality(v_found) < p_limit then
+      perform holdfast.note_cleared(v_queue, v_queue <> all (v_found));
+    end if;
     perform holdfast.count_running(v_queue);
   end loop;
   return v_count;
@@ -2658,7 +2701,7 @@ begin
            -- The order of the insert above: replacing locks the keys' holders.
            order by e.one ->> 'tenant', t.name, coalesce(e.one ->> 'key', holdfast.key_of(e.one -> 'payload', t.unique_by)), e.nth) as w
     cross join lateral holdfast.settle_conflict((w.one ->> 'id')::uuid, w.one, v_now) as s;
-  if v_flows then
+  if v_flows or v_jobs @? '$[*].after[*]' then   -- what was born in place of another is tied too
     perform holdfast.join_parents(v_jobs, (select jsonb_object_agg(m ->> 'asked', m ->> 'job_id') from jsonb_array_elements(v_made) as m), v_now);
   end if;
   return query
@@ -4714,8 +4757,9 @@ begin
     raise exception 'a queue can be limited to 1 to 100,000 jobs at once, not %', p_most
       using errcode = 'HF005', hint = 'To let nothing run, pause it: holdfast queue pause ' || p_queue;
   end if;
-  insert into holdfast.queue as q (name, job_limit) values (p_queue, p_most)
-  on conflict (name) do update set job_limit = excluded.job_limit;
+  insert into holdfast.queue as q (name, job_limit, cleared) values (p_queue, p_most, p_most is null)
+  on conflict (name) do update
+     set job_limit = excluded.job_limit, cleared = excluded.cleared or (q.cleared and q.job_limit is not null);
   if p_most is not null then
     perform holdfast.count_running(p_queue);
     perform holdfast.clear_line(1000);
@@ -5251,6 +5295,26 @@ CREATE FUNCTION holdfast.note(p_job uuid, p_kind text, p_actor text, p_data json
   insert into holdfast.activity (job_id, at, xid, kind, actor, data)
   values (p_job, holdfast.clock(), pg_current_xact_id()::text::bigint, p_kind, coalesce(p_actor, holdfast.actor()), p_data)
 $$;
+
+--
+-- Name: note_cleared(text, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.note_cleared(p_queue text, p_cleared boolean) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+begin
+  perform from holdfast.queue q where q.name = p_queue and q.cleared <> p_cleared for no key update skip locked;
+  if found and not (p_cleared and exists (select from holdfast.job j
+                                           where j.queue = p_queue and j.claim_order is not null and not j.suspect
+                                          offset 10000)) then
+    update holdfast.queue q set cleared = p_cleared where q.name = p_queue;
+  end if;
+end $$;
 
 --
 -- Name: notify(jsonb, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -6211,6 +6275,7 @@ CREATE TABLE holdfast.queue (
     reason text,
     resume_at timestamp with time zone,
     job_limit integer,
+    cleared boolean DEFAULT true NOT NULL,
     CONSTRAINT queue_limit_is_positive CHECK ((job_limit > 0)),
     CONSTRAINT resume_needs_a_pause CHECK (((resume_at IS NULL) OR (paused_at IS NOT NULL)))
 );
@@ -7715,7 +7780,7 @@ end $$;
 CREATE FUNCTION holdfast.settle_conflict(p_id uuid, p_wanted jsonb, p_now timestamp with time zone, OUT job_id uuid, OUT created boolean) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
-    AS $$
+    AS $_$
 declare
   v_policy text := coalesce(p_wanted ->> 'on_conflict', 'return');
   v_old holdfast.job;
@@ -7762,13 +7827,17 @@ begin
     end if;
     -- The key is free now: its holder ended meanwhile, or was replaced above.
     select e.job_id, e.created into job_id, created
-      from holdfast.enqueue_many(jsonb_build_array(p_wanted || jsonb_build_object('id', p_id, 'on_conflict', 'return'))) as e;
+      from holdfast.enqueue_many(jsonb_build_array(p_wanted - 'after' || jsonb_build_object('id', p_id, 'on_conflict', 'return'))) as e;
     if job_id = p_id then
+      -- What it is to run after may itself not be born yet, or another stands for it: the whole call is tied together at its end.
+      update holdfast.job j
+         set claim_order = null, due_at = null, held_by = 'jobs'
+       where j.id = p_id and created and p_wanted @? '$.after[*]';
       return;
     end if;
   end loop;
   raise exception 'key % kept changing hands; try again', quote_literal(v_key) using errcode = '40001';
-end $$;
+end $_$;
 
 --
 -- Name: settle_expiry(holdfast.approval); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -12748,6 +12817,12 @@ REVOKE ALL ON FUNCTION holdfast.claim(p_worker uuid, p_claim_id uuid, p_queue te
 GRANT ALL ON FUNCTION holdfast.claim(p_worker uuid, p_claim_id uuid, p_queue text, p_tasks text[], p_limit integer, p_after timestamp with time zone) TO holdfast_worker;
 
 --
+-- Name: FUNCTION claim_by_slots(p_worker uuid, p_claim_id uuid, p_queue text, p_tasks text[], p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.claim_by_slots(p_worker uuid, p_claim_id uuid, p_queue text, p_tasks text[], p_limit integer) FROM PUBLIC;
+
+--
 -- Name: FUNCTION claim_suspect(p_worker uuid, p_claim_id uuid, p_queues text[], p_tasks text[], p_runs_on boolean); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -13919,6 +13994,12 @@ REVOKE ALL ON FUNCTION holdfast.no_schedule(p_name text) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.note(p_job uuid, p_kind text, p_actor text, p_data jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION note_cleared(p_queue text, p_cleared boolean); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.note_cleared(p_queue text, p_cleared boolean) FROM PUBLIC;
 
 --
 -- Name: FUNCTION notify(p_messages jsonb, p_declared jsonb); Type: ACL; Schema: holdfast; Owner: -
