@@ -4,13 +4,14 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import httpx
 import pytest
 
 from dashboard.all_pages import JOB, OPERATION, PAGES, addresses, all_forms
 from holdfast.domain.access import Scope
+from holdfast.domain.segments import segment_of
 from holdfast.interfaces.http.asgi import asgi
 from holdfast.interfaces.http.dashboard import statics
 from service.asking import problem
@@ -61,7 +62,7 @@ async def ask(service: Service, method: str, path: str, key: str | None, **more:
         return await client.request(method, path, headers=form, **more)
 
 
-def filled(path: str, things: Things) -> str:
+def filled(path: str, things: Things, name: str = "default") -> str:
     """Write the path of a form that is about one of somebody's things."""
     names: dict[str, Any] = {
         "job_id": things.job,
@@ -69,7 +70,7 @@ def filled(path: str, things: Things) -> str:
         "approval_id": things.approval,
     }
     names |= {"delivery_id": things.delivery, "key_id": things.key}
-    return re.sub(r"{(\w+)(:\w+)?}", lambda found: str(names.get(found[1], "default")), path)
+    return re.sub(r"{(\w+)(:\w+)?}", lambda found: str(names.get(found[1], segment_of(name))), path)
 
 
 async def test_who_nobody_knows_is_led_to_the_login_and_back(service: Service) -> None:
@@ -100,6 +101,23 @@ async def test_a_form_of_who_nobody_knows_does_nothing(service: Service, path: s
     assert answer.status_code == 303
     assert answer.headers["location"].startswith("/login?")
     assert everything_of_globex(service.machine) == before
+
+
+@pytest.mark.parametrize("path", all_forms())
+async def test_who_has_to_log_in_for_a_form_comes_back_to_a_page(service: Service, path: str) -> None:
+    things = service.things("globex")
+    names = {"/schedules": "schedule", "/usage": "../a"}
+    address = filled(path, things, next((names[kind] for kind in names if path.startswith(kind)), "default"))
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+
+    async with coming(service, None) as nobody:
+        answer = await nobody.post(f"{address}?x=1", headers=form)
+    led = parse_qs(urlsplit(answer.headers["location"]).query)["next"][0]
+    async with coming(service, service.key(None, Scope.ADMIN)) as somebody:
+        page = await somebody.get(led)
+
+    assert page.status_code == 200
+    assert led == unquote(address).rpartition("/")[0]
 
 
 @pytest.mark.parametrize("path", PAGES)

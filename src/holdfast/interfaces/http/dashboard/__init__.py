@@ -270,8 +270,9 @@ def _back(request: Request) -> str:
 
 
 def _to_login(request: Request) -> Response:
-    # Whoever was shown a panel goes on to the page that it is part of.
-    there = prefix(request) + here(request) + query_without(request, "panel")
+    # Whoever was shown a panel goes on to the page that it is part of, and whoever sent a form to the one it stands on.
+    asked = _back(request) if request.method == "POST" else here(request) + query_without(request, "panel")
+    there = prefix(request) + asked
     login = f"{prefix(request)}/login?{urlencode({'next': there})}"
     if "hx-request" in request.headers:  # a panel: the whole page goes there
         return Response(status_code=HTTPStatus.UNAUTHORIZED, headers={"HX-Redirect": login})
