@@ -8,8 +8,10 @@ import psycopg
 import pytest
 
 from holdfast import Holdfast
+from holdfast.domain.segments import segment_of
 from service.asking import problem
 from service.conftest import Calling
+from sql.support import Machine
 from world.often import times
 
 JOB = {"task": "greet", "payload": {"name": "Ann"}}
@@ -106,6 +108,24 @@ async def test_another_request_under_the_same_key_is_refused(calling: Calling) -
         await client.post("/api/v1/jobs", json=JOB, headers=headers)
         other = await client.post("/api/v1/jobs", json={**JOB, "label": "other"}, headers=headers)
 
+    assert problem(other) == (422, "idempotency-key-reused")
+
+
+async def test_a_path_that_looks_the_same_written_down_is_another_request(
+    calling: Calling, owner: psycopg.Connection
+) -> None:
+    headers = {"Idempotency-Key": "k"}
+    async with calling("operate") as client:
+        for name in ("a?x", "a%3Fx"):
+            Machine(owner).register("t", queue=name)
+        paused, other = [
+            await client.post(
+                f"/api/v1/queues/{segment_of(name)}/pause", json={"reason": "x"}, headers=headers
+            )
+            for name in ("a?x", "a%3Fx")
+        ]
+
+    assert paused.json()["name"] == "a?x"
     assert problem(other) == (422, "idempotency-key-reused")
 
 
