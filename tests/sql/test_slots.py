@@ -296,6 +296,45 @@ def test_thousands_of_waiters_of_one_key_are_no_work_for_admission(machine: Mach
     assert rows_read(machine) - before < 20
 
 
+def test_a_free_slot_finds_whoever_can_use_it_behind_many_who_cannot(machine: Machine) -> None:
+    machine.register(
+        options={"limits": [{"key": "gpu", "max": 2}, {"key": "user:{user_id}", "max": 1}]}, max_retries=0
+    )
+    one, nine = (machine.enqueue(payload={"user_id": n}) for n in (1, 9))
+    admit(machine)
+    assert in_line(machine) == {one, nine}
+    machine.enqueue_many([{"task": "t", "payload": {"user_id": 1}} for _ in range(700)])
+    two = machine.enqueue(payload={"user_id": 2})
+    admit_all(machine)
+    assert held(machine, two) == "limit:gpu"
+
+    machine.move(nine, Status.CANCELLED)
+    admit_all(machine)
+
+    assert in_line(machine) == {one, two}
+    assert sorted(slots(machine, "gpu").values()) == sorted([one, two])
+
+
+def test_keys_whose_limits_differ_from_task_to_task_are_not_passed_to_and_fro(machine: Machine) -> None:
+    for name, cpu, gpu in (("a", 1, 5), ("b", 5, 1)):
+        machine.register(name, options={"limits": [{"key": "cpu", "max": cpu}, {"key": "gpu", "max": gpu}]})
+    first = machine.enqueue("a")
+    admit(machine)
+    for name in ("b", "a", "b", "a"):
+        machine.enqueue(name)
+        admit_all(machine, most=20)
+
+    assert in_line(machine) == {first}
+
+
+def admit_all(machine: Machine, most: int = 100) -> None:
+    """Go on as a worker does, as long as admission says that there is more."""
+    for _ in range(most):
+        if admit(machine)["next_in"] != 0:
+            return
+    raise AssertionError("admission comes to no end")
+
+
 # -- reject -----------------------------------------------------------------------------------------------------------------
 
 

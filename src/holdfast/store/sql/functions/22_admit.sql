@@ -285,6 +285,42 @@ begin
       v_in := v_in + 1;
     end if;
     exit when v_in >= p_many;
+    -- It ends here because of so many that wait for something else too: admission goes on with the next of them at once.
+    if v_try = p_many + 100 and p_held like 'limit:%' then
+      v_queues := v_queues || holdfast.let_out(p_held, 250);
+    end if;
+  end loop;
+  return v_queues;
+end $$;
+
+-- A job that is parked for one key passes on its turn at its others: if one of those has a free slot, and the first who waits for it may
+-- have it, some come out. So whoever can use a slot is found, however many stand before it that cannot; and each time one at least goes
+-- to another place for good. Answers the queues of those who came out.
+create or replace function holdfast.pass_on(p_jobs uuid[]) returns text[]
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set enable_bitmapscan = off set enable_sort = off as $$
+declare
+  v_key text;
+  v_first holdfast.job;
+  v_most int;
+  v_queues text[] := '{}';
+begin
+  for v_key in
+    select distinct s.key
+      from unnest(p_jobs) as p (id)
+      join holdfast.slot s on s.job_id = p.id and s.n is null
+     where (select j.held_by from holdfast.job j where j.id = s.job_id) <> 'limit:' || s.key
+  loop
+    select * into v_first
+      from holdfast.job j
+     where j.held_by collate "C" = 'limit:' || v_key and j.held_by is not null and j.claim_order is null
+     order by j.held_by collate "C", holdfast.parked_place(j.due_at, j.created_at, j.priority), j.id
+     limit 1;
+    continue when not found;
+    select l.most into v_most from holdfast.limits_of(v_first) as l where l.key = v_key;
+    if v_most > (select count(*) from (select from holdfast.slot s where s.key = v_key and s.n is not null limit v_most) as taken) then
+      v_queues := v_queues || holdfast.let_out('limit:' || v_key, 250);
+    end if;
   end loop;
   return v_queues;
 end $$;
@@ -439,6 +475,8 @@ declare
   v_job holdfast.job;
   v_answer text;
   v_full text[] := '{}';
+  v_parked uuid[] := '{}';
+  v_out text[];
   v_more boolean;
   v_others bigint;
 begin
@@ -469,8 +507,11 @@ begin
       v_queues := v_queues || v_job.queue::text;
     elsif v_answer like 'limit:%' then
       v_full := v_full || substr(v_answer, 7);
+      v_parked := v_parked || v_job.id::uuid;
     end if;
   end loop;
+  v_out := holdfast.pass_on(v_parked);
+  v_more := v_more or cardinality(v_out) > 0;
   v_others := holdfast.admit_rated(c_gated) + holdfast.open_again(c_gated);
   admitted := admitted + v_others;
   if cardinality(v_queues) > 0 then
