@@ -12,7 +12,7 @@ from holdfast.domain.message import is_address
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
 from sql.asking import asked, decide
-from sql.support import Machine, Row, machine_on
+from sql.support import Machine, Row, machine_on, rows_read
 from sql.watching import (
     alerts,
     count_failures,
@@ -320,6 +320,41 @@ def test_a_rule_for_a_tenant_sees_only_its_jobs(each_machine: Machine, tenant: s
     fail(each_machine, each_machine.enqueue(tenant=tenant))
 
     assert len(alerts(each_machine)) == found
+
+
+def test_a_rule_for_a_tenant_counts_its_jobs_and_is_over_when_none_of_them_failed(
+    each_machine: Machine,
+) -> None:
+    watch(each_machine, rule(kind="job_failed", period=HOUR, tenant="acme"))
+    fail(each_machine, each_machine.enqueue(tenant="acme"))
+    fail(each_machine, each_machine.enqueue(tenant="acme"))
+    fail(each_machine, each_machine.enqueue(tenant="globex"))
+    count_failures(each_machine, "t", 3)
+    judge(each_machine)
+    counted = [(row["count"], row["message"]) for row in alerts(each_machine)]
+    each_machine.advance(50 * MINUTE)
+    fail(each_machine, each_machine.enqueue(tenant="globex"))
+    count_failures(each_machine, "t", 1)
+    judge(each_machine)
+
+    each_machine.advance(15 * MINUTE)
+
+    assert counted == [(2, "2 jobs of task t FAILED")]
+    assert judge(each_machine) == (0, 1)
+    fail(each_machine, each_machine.enqueue(tenant="acme"))
+    assert [kind for kind, _ in told(each_machine)] == ["opened", "resolved", "opened"]
+
+
+def test_what_a_tenant_failed_is_counted_along_its_index(machine: Machine) -> None:
+    machine.run("analyze holdfast.job")
+    watch(machine, rule(kind="job_failed", period=HOUR, tenant="acme"))
+    machine.enqueue_many([{"task": "t", "payload": {}, "tenant": "acme"} for _ in range(500)])
+    fail(machine, machine.enqueue(tenant="acme"))
+
+    before = rows_read(machine)
+    judge(machine)
+
+    assert rows_read(machine) - before < 20
 
 
 def test_a_failed_compensation_alerts_until_a_retry_has_undone_it(each_machine: Machine) -> None:

@@ -8,6 +8,8 @@ from psycopg.types.json import Jsonb
 
 from holdfast.testing import ScratchDatabase, TestServer
 from sql.support import Machine, machine_on, refused
+from sql.test_project import project_all
+from sql.watching import fail, judge, rule, watch
 
 # Definitions and marks of our own: nothing in them comes from a tenant's jobs.
 NOBODYS = {
@@ -228,6 +230,23 @@ def test_lists_are_served_by_the_same_indexes_as_without_policies(each_db: Scrat
     assert "Sort" not in by_status
     assert "using job_by_tenant" in own
     assert "Sort" not in own
+
+
+def test_who_is_bound_is_not_told_how_many_of_others_failed(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    watch(lasting, rule("all", kind="job_failed", period=3600), rule("mine", kind="job_failed", period=3600, tenant="acme"))  # fmt: skip
+    fail(lasting, lasting.enqueue(tenant="acme"))
+    for _ in range(5):
+        fail(lasting, lasting.enqueue(tenant="globex"))
+    project_all(lasting)
+    judge(lasting)
+
+    with machine_on(holdfast_db.url) as caller, caller.connection.transaction():
+        caller.value("select holdfast.enter('acme')")
+        seen = caller.rows("select rule, count, message from holdfast.alert")
+
+    assert seen == [{"rule": "mine", "count": 1, "message": "a job of task t FAILED"}]
 
 
 # -- attacks of each role: what tests/sql/test_rights.py does not try --------------------------------------------------------

@@ -41,8 +41,9 @@ select holdfast.bind_to_tenants('holdfast.operation_chunk', 'exists (select from
 select holdfast.bind_to_tenants('holdfast.tenant', 'name = holdfast.seen_tenant()');
 select holdfast.bind_to_tenants('holdfast.schedule', 'options ->> ''tenant'' = holdfast.seen_tenant()');
 select holdfast.bind_to_tenants('holdfast.schedule_run', 'exists (select from holdfast.schedule s where s.name = schedule_run.schedule)');
+-- What a rule of nobody's says of a task counts the jobs of all, whosever job came first.
 select holdfast.bind_to_tenants('holdfast.alert',
-  'exists (select from holdfast.job j where j.id = alert.job_id) or exists (select from holdfast.alert_rule r where r.name = alert.rule)');
+  'not starts_with(about, ''task:'') and exists (select from holdfast.job j where j.id = alert.job_id) or exists (select from holdfast.alert_rule r where r.name = alert.rule)');
 select holdfast.bind_to_tenants('holdfast.notification',
   'exists (select from holdfast.alert a where a.id = notification.alert_id) or exists (select from holdfast.approval a where a.id = notification.approval_id)');
 select holdfast.bind_to_tenants(('holdfast.' || t)::regclass, 'holdfast.channel_tenant(channel) = holdfast.seen_tenant()')
