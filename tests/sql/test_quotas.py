@@ -71,6 +71,23 @@ def test_raising_a_quota_opens_it_at_once_and_a_new_one_counts_what_was_used(las
     lasting.enqueue(tenant="acme")
 
 
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Europe/Berlin"])
+def test_a_month_ends_with_the_month_wherever_the_session_is(machine: Machine, zone: str) -> None:
+    machine.run(f"set local timezone = '{zone}'")
+    ahead = (
+        "select extract(epoch from timestamptz '2027-03-29 12:00Z' - pg_catalog.clock_timestamp())::float8"
+    )
+    machine.advance(machine.value(ahead))
+    set_quota(machine, period="month", hard=1)
+
+    enqueue(machine, 1)
+
+    until = machine.value("select reached_until = timestamptz '2027-04-01 00:00Z' from holdfast.quota")
+    assert until
+    with machine.refused("HF013"):
+        machine.enqueue(tenant="acme")
+
+
 def test_a_quota_without_marks_is_removed(lasting: Machine) -> None:
     enqueue(lasting, 3)
     set_quota(lasting, hard=1)

@@ -23,8 +23,9 @@ language sql immutable parallel safe
 return date_trunc(p_period, p_now at time zone 'UTC') at time zone 'UTC';
 
 -- Compares what was used in the period with the marks. Called by the projector for tenants with new usage, and when a quota is set.
+-- A month is added in UTC, wherever the session is: a month from a time in another zone ends where that zone's clocks have changed.
 create or replace function holdfast.judge_quotas(p_tenants text[]) returns void
-language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp set timezone = 'UTC' as $$
 declare
   v_now timestamptz := holdfast.clock();
   v_quota record;
