@@ -88,6 +88,34 @@ async def test_an_event_its_handlers_writes_and_its_job_commit_together(shop: Ho
     assert owner.execute("select actor from holdfast.job_history").fetchall() == [("webhook:stripe",)]
 
 
+async def test_a_delivery_knows_the_jobs_that_its_handler_enqueued_for_somebody(
+    holdfast_db: ScratchDatabase, owner: Owner
+) -> None:
+    app = holdfast_db.use(Holdfast())
+
+    @app.task()
+    async def provision() -> None: ...
+
+    async def paid(event: WebhookEvent, conn: Any) -> None:
+        await provision.using(conn=conn, requested_by="ana").aenqueue()
+        await provision.using(conn=conn).aenqueue()
+
+    app.webhook("stripe", verify=Stripe(SECRET), on={PAID: paid})
+    async with sending(app) as sender:
+        await sender.bring()
+    born = {row[0] for row in owner.execute("select id from holdfast.job")}
+
+    known = owner.execute("select holdfast.jobs_of(d), id from holdfast.webhook_delivery d").fetchone()
+    assert known is not None
+    owner.execute("select holdfast.begin_replay(%s, 'ann')", (known[1],))
+
+    assert (len(born), set(known[0])) == (2, born)
+    kept = owner.execute("select jobs from holdfast.webhook_delivery").fetchone()
+    assert kept is not None
+    assert set(kept[0]) == born
+    app.close()
+
+
 async def test_a_repeat_is_answered_200_and_does_nothing(shop: Holdfast, owner: Owner) -> None:
     async with sending(shop) as sender:
         first = await sender.bring(agent="a-1")

@@ -466,6 +466,24 @@ def test_a_second_gate_of_a_job_is_another_approval(machine: Machine) -> None:
     assert decide(machine, second["approval_id"], "ben", "deny", "twice is enough")["decision"] == "denied"
 
 
+def test_the_history_names_the_approval_that_was_decided_though_the_clock_was_set_back(
+    machine: Machine,
+) -> None:
+    worker = machine.worker(lease=10**6)
+    job = machine.enqueue()
+    (claimed,) = machine.claim(worker)
+    decide(machine, ask(machine, claimed, "one")["approval_id"], "ann")
+    (claimed,) = machine.claim(worker)
+    ask(machine, claimed, "one")
+    machine.advance(-1800)
+    second = ask(machine, claimed, "two")["approval_id"]
+    decide(machine, second, "ben")
+
+    machine.claim(worker)
+
+    assert machine.history(job)[-1]["metadata"]["approval"]["id"] == str(second)
+
+
 # -- tokens --------------------------------------------------------------------------------------------------------------------
 
 

@@ -54,13 +54,14 @@ language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
    where a.id = p_approval
 $$;
 
--- Refuses to let a job go whose approval nobody has decided, whoever writes.
+-- Refuses to let a job go whose approval nobody has decided, whoever writes. The newest is the newest attempt's: who asks has ended his
+-- attempt, and the clock may have been set back since.
 create or replace function holdfast.told_of_decision(p_job uuid) returns jsonb
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_gate holdfast.approval;
 begin
-  select * into v_gate from holdfast.approval a where a.job_id = p_job order by a.asked_at desc, a.id desc limit 1;
+  select * into v_gate from holdfast.approval a where a.job_id = p_job order by a.attempt desc, a.id desc limit 1;
   if not found then
     return null;
   end if;

@@ -26,14 +26,14 @@ begin
 end $$;
 
 -- The jobs that were born with a delivery, as far as they are still there. Those of its replays are written down; those of its
--- first handling are what its transaction made: an event costs no second write of its row. Another server counts transactions
--- anew, but not in the same minute.
+-- first handling are what its transaction made, on whosever behalf: an event costs no second write of its row. Another server counts
+-- transactions anew, but not in the same minute.
 create or replace function holdfast.jobs_of(p_delivery holdfast.webhook_delivery) returns uuid[]
 language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
   select p_delivery.jobs || array(
     select h.job_id
       from holdfast.job_history h
-     where h.xid = p_delivery.xid and h.seq = 1 and h.actor = 'webhook:' || p_delivery.endpoint
+     where h.xid = p_delivery.xid and h.seq = 1
        and h.at >= p_delivery.ended_at and h.at < p_delivery.ended_at + interval '1 minute'
      order by h.job_id)
 $$;

@@ -1,10 +1,12 @@
 -- E03, webhooks: a job that an endpoint made belongs to a delivery, and to its tenant. Deliveries are known for thirty days.
--- Read are those of the slice's own times, and those that wrote one of its jobs down.
+-- Who asked for a job is the caller's own word, and so is who retried it or began what it undoes; only of the others an endpoint is told by
+-- the transaction. Read are those of the slice's own times, and those that wrote one of its jobs down.
 with born as materialized (
   select h.job_id, h.at, h.xid, substr(h.actor, 9) as endpoint, j.tenant::text as tenant
     from holdfast.job_history h
     join holdfast.job j on j.id = h.job_id
    where h.job_id >= %(first)s::uuid and h.job_id <= %(last)s::uuid and h.seq = 1 and h.actor like 'webhook:%%'
+     and j.requested_by is null and j.retry_of is null and j.compensates is null
      and h.at > holdfast.clock() - interval '29 days'),
 handled as materialized (
   select d.endpoint::text as endpoint, d.tenant::text as tenant, d.xid, d.ended_at
