@@ -10,7 +10,7 @@ import pytest
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
 from sql.gates import admit, in_line
-from sql.support import TERMINAL, Machine, Row, machine_on, meanwhile, until_it_waits
+from sql.support import TERMINAL, Machine, Row, machine_on, meanwhile, until_it_waits, until_somebody_waits
 
 DAY = timedelta(days=1)
 
@@ -231,6 +231,44 @@ def test_dropping_a_month_waits_for_nobody_who_reads(lasting: Machine, holdfast_
 
         assert first in months(lasting)
         assert reader.value("select count(*) from holdfast.job_history") == 0
+
+
+@pytest.mark.parametrize("taking_long", ["storage", "rate_slot"])
+def test_nobody_waits_for_upkeep_while_it_does_what_takes_long(
+    lasting: Machine, holdfast_db: ScratchDatabase, taking_long: str
+) -> None:
+    first = month(lasting)
+    holdfast_db.clock.advance(70 * DAY)  # a month is to be dropped, others are to be made
+    job_id = lasting.enqueue()
+    lasting.run("set lock_timeout = '5s'")
+    with machine_on(holdfast_db.owner_url) as other, ThreadPoolExecutor(1) as pool:
+        with other.connection.transaction():
+            other.run(f"lock table holdfast.{taking_long} in exclusive mode")
+            kept = pool.submit(keep_up_elsewhere, holdfast_db)
+            until_somebody_waits(holdfast_db)
+
+            assert lasting.rows(HISTORY_LOCKED) == []
+            lasting.enqueue()
+            projected = lasting.one("select * from holdfast.project()")["projected"]
+            read = [lasting.path(job_id), lasting.value("select count(*) from holdfast.job_history_rest")]
+        kept.result()
+
+    assert projected is not None  # a pass that finds the projection taken answers nothing
+    assert read == [[Status.PENDING], 0]
+    assert first not in months(lasting)
+    assert month(lasting, ahead=3) in months(lasting)
+
+
+# Locks under which others would wait that read or write history.
+HISTORY_LOCKED = """
+select c.relname, l.mode from pg_locks l join pg_class c on c.oid = l.relation
+ where c.relname like 'job_history%%' and l.mode in ('ShareUpdateExclusiveLock', 'AccessExclusiveLock')
+"""
+
+
+def keep_up_elsewhere(database: ScratchDatabase) -> None:
+    with machine_on(database.owner_url) as machine:
+        machine.one("select * from holdfast.keep_up()")
 
 
 # -- retention -------------------------------------------------------------------------------------------------------------

@@ -282,41 +282,49 @@ end $$;
 -- Partitions, retention, all that is kept for a time, workers long gone. One process at a time; the others find it busy and answer
 -- null. A pass takes so many of each kind at most, and says whether it has left some. What does not take long comes when nothing is
 -- left, or when it was not done for ten minutes: whoever never gets to the end of the first must not go without the rest.
+-- It is one transaction, and keeps each lock to its end: what takes seconds comes first, and what others wait for last. While storage is
+-- measured nothing is held; then the projection is kept still, then those who read history wait for a new month, and all for one that goes.
 create or replace function holdfast.keep_up(p_limit int default 5000, out partitions bigint, out removed bigint, out forgotten bigint, out more boolean)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_ran_at timestamptz;
+  v_most bigint;
+  v_whole boolean;
 begin
   select u.ran_at into v_ran_at from holdfast.upkeep u for update skip locked;
   if not found then
     return;
   end if;
-  partitions := holdfast.ensure_history_partitions();
+  perform holdfast.measure_storage();
   removed := holdfast.apply_retention(p_limit);
   forgotten := 0;
-  more := p_limit <= greatest(removed, holdfast.forget_nonces(p_limit), holdfast.forget_projected(p_limit), holdfast.forget_schedule_runs(p_limit),
-                              holdfast.forget_alerts(p_limit), holdfast.forget_webhooks(p_limit));
-  if more and v_ran_at > holdfast.clock() - interval '10 minutes' then
-    return;
+  v_most := greatest(removed, holdfast.forget_nonces(p_limit), holdfast.forget_schedule_runs(p_limit), holdfast.forget_alerts(p_limit),
+                     holdfast.forget_webhooks(p_limit));
+  v_whole := (p_limit <= v_most and v_ran_at > holdfast.clock() - interval '10 minutes') is not true;   -- null: it was never done
+  if v_whole then
+    -- A wait's row stays until an attempt has read it: what came since then is what the attempt was woken for.
+    delete from holdfast.event e
+     where e.emitted_at < holdfast.clock() - interval '30 days'
+       and not exists (select from holdfast.wait w
+                        where w.event = e.name and w.since <= e.emitted_at
+                          and (e.tenant is null or e.tenant = (select j.tenant from holdfast.job j where j.id = w.job_id)));
+    delete from holdfast.request r where r.at < holdfast.clock() - interval '24 hours';
+    perform holdfast.forget_sessions();
+    delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
+    with gone as (
+      delete from holdfast.worker w
+       where w.died_at < holdfast.clock() - interval '1 day'
+         and not exists (select from holdfast.job j where j.holder = w.id)
+      returning 1)
+    select count(*) into forgotten from gone;
+    update holdfast.upkeep set ran_at = holdfast.clock();
   end if;
-  -- A wait's row stays until an attempt has read it: what came since then is what the attempt was woken for.
-  delete from holdfast.event e
-   where e.emitted_at < holdfast.clock() - interval '30 days'
-     and not exists (select from holdfast.wait w
-                      where w.event = e.name and w.since <= e.emitted_at
-                        and (e.tenant is null or e.tenant = (select j.tenant from holdfast.job j where j.id = w.job_id)));
-  delete from holdfast.request r where r.at < holdfast.clock() - interval '24 hours';
-  perform holdfast.forget_sessions();
-  perform holdfast.drop_empty_history_partitions();
-  perform holdfast.measure_storage();
-  delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
-  with gone as (
-    delete from holdfast.worker w
-     where w.died_at < holdfast.clock() - interval '1 day'
-       and not exists (select from holdfast.job j where j.holder = w.id)
-    returning 1)
-  select count(*) into forgotten from gone;
-  update holdfast.upkeep set ran_at = holdfast.clock();
+  v_most := greatest(v_most, holdfast.forget_projected(p_limit));
+  more := p_limit <= v_most;
+  partitions := holdfast.ensure_history_partitions();
+  if v_whole then
+    perform holdfast.drop_empty_history_partitions();
+  end if;
 end $$;
 
 -- One pass, for a scheduler, and for workers that were there before passes said whether there is more.
