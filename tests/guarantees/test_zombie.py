@@ -163,6 +163,19 @@ def test_a_suspect_is_not_blamed_for_a_thread_whose_outcome_waits_to_be_written(
     assert crashes_charged(stage, suspect, worker) == 0
 
 
+def test_a_suspect_has_a_child_of_its_own_however_many_queues_have_jobs_for_children(
+    stage: Stage, shop: Holdfast
+) -> None:
+    suspect = a_suspect_that_waits(stage)
+    stage.worker(poll=0.5, processes=1, queues={"default": 5, "other": 5})
+    for queue in ("default", "other"):
+        tasks.hold_process.using(queue=queue).enqueue("it")
+    until("one has its child", lambda: len(stage.ledger("start")) == 2)
+    declare_dead(stage, "lease > interval '1 minute'")
+
+    stage.until_started(suspect.id, attempt=2)
+
+
 def test_a_suspect_is_not_blamed_for_an_attempt_that_recorded_its_own_end_and_goes_on(
     stage: Stage, shop: Holdfast
 ) -> None:

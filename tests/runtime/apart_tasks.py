@@ -15,6 +15,21 @@ def whose_child() -> int:
     return os.getppid()
 
 
+@app.task(executor="process", queue="red", retries=0)
+def red() -> None:
+    """Be one of those that share the children."""
+
+
+@app.task(executor="process", queue="green", retries=0)
+def green() -> None:
+    """Be another."""
+
+
+@app.task(executor="process", queue="blue", retries=0)
+def blue() -> None:
+    """Be one more."""
+
+
 def look(folder: str) -> None:
     """Write down whether a step that went on had ended when it was undone."""
     Path(folder, "undone").write_text(f"ended: {Path(folder, 'ended').exists()}", "utf-8")

@@ -276,6 +276,26 @@ async def test_a_worker_declared_dead_starts_again_though_tasks_hold_all_of_asyn
         assert await comes(ran)
 
 
+def test_of_all_queues_no_more_process_jobs_are_claimed_than_there_are_children_for_and_all_get_their_turn(
+    holdfast_db: ScratchDatabase, owner: psycopg.Connection
+) -> None:
+    app = holdfast_db.use(apart_app.app)
+    tasks = (apart_tasks.red, apart_tasks.green, apart_tasks.blue)
+    app.enqueue_many([task.job() for task in tasks for _ in range(4)])
+
+    drain(app, processes=1)
+    app.close()
+
+    moves = owner.execute(
+        "select job_id, to_status::text, j.queue from holdfast.job_history h join holdfast.job j on j.id = h.job_id"
+        " where to_status <> 'PENDING' order by h.at, to_status = 'RUNNING'"
+    ).fetchall()
+    # One begins when the one before it has ended, and none has two turns where another has had none.
+    assert [move[1] for move in moves] == ["RUNNING", "COMPLETED"] * 12
+    turns = [queue for _, status, queue in moves if status == "RUNNING"]
+    assert [set(turns[n : n + 3]) for n in range(0, 12, 3)] == [{"red", "green", "blue"}] * 4
+
+
 def test_an_outcome_committed_before_a_crash_stands(app: Holdfast, holdfast_db: ScratchDatabase) -> None:
     @app.task()
     async def once() -> str:

@@ -18,6 +18,34 @@ WHOLE_LINE_SHARE = 20
 # Below this many free places a busy lane waits a moment, so that claims come in batches.
 GATHER_SECONDS = 0.004
 
+
+class Places:
+    """What several lanes share: together they claim no more than can start. Who claimed last is the last to be told of room."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._lanes: list[Lane] = []
+
+    def share(self, lane: "Lane") -> None:
+        """Count what this lane holds, too."""
+        self._lanes.append(lane)
+
+    @property
+    def free(self) -> int:
+        """How many more may be claimed, by whichever lane."""
+        return self._count - sum(lane.held + lane.asked for lane in self._lanes)
+
+    def made(self) -> None:
+        """Tell all lanes, in turn, that there is room again."""
+        for lane in self._lanes:
+            lane.look_for_room()
+
+    def taken_by(self, lane: "Lane") -> None:
+        """Let the others go first next time."""
+        self._lanes.remove(lane)
+        self._lanes.append(lane)
+
+
 ClaimFrom = Callable[[int, datetime | None], Awaitable[list[ClaimedJob]]]
 
 
@@ -33,6 +61,7 @@ class Lane:
         *,
         looks_ahead: bool,
         poll_seconds: float,
+        places: Places | None = None,
     ) -> None:
         self.queue = queue
         self.tasks = list(tasks)
@@ -42,6 +71,7 @@ class Lane:
         self.waiting: deque[ClaimedJob] = deque()
         self.finished = 0
         self.started_at = time.monotonic()
+        self.asked = 0  # of the places that are shared, for a claim that is about to be answered
         self.is_dry = asyncio.Event()
         self._claim = claim
         self._looks_ahead = looks_ahead
@@ -52,6 +82,9 @@ class Lane:
         self._whole_line_at = 0.0
         self._rate = 0.0
         self._measured = (time.monotonic(), 0)
+        self._places = places
+        if places is not None:
+            places.share(self)
 
     def wake(self) -> None:
         """Look at the line now."""
@@ -65,6 +98,13 @@ class Lane:
     def make_room(self) -> None:
         """Note that a job was recorded and left."""
         self.finished += 1
+        if self._places is None:
+            self._room_made.set()
+        else:
+            self._places.made()
+
+    def look_for_room(self) -> None:
+        """See whether something may be claimed again."""
         self._room_made.set()
 
     @property
@@ -75,7 +115,8 @@ class Lane:
     @property
     def room(self) -> int:
         """How many more may be claimed now."""
-        return min(self.slots + self._ahead() - self.held, BATCH)
+        most = BATCH if self._places is None else min(self._places.free, BATCH)
+        return min(self.slots + self._ahead() - self.held, most)
 
     @property
     def is_starving(self) -> bool:
@@ -94,29 +135,44 @@ class Lane:
 
     async def next_jobs(self) -> list[ClaimedJob]:
         """Claim as many as there is room for; an empty answer means that the line is empty."""
-        jobs = await self._claim_bounded()
+        try:
+            jobs = await self._claim_bounded()
+        finally:
+            self._give_up_asking()
         if jobs:
             self.is_dry.clear()
         return jobs
 
     async def until_room(self) -> None:
-        """Wait until something can be claimed, or enough of it at once."""
+        """Wait until something can be claimed, or enough of it at once; places that are shared are kept until it is."""
         self._measure()
-        while self.room <= 0:
-            await self.room_made()
-            self._measure()
-        if not self.is_starving and self.room < BATCH:
-            await asyncio.sleep(GATHER_SECONDS)
+        while True:
+            while self.room <= 0:
+                await self.room_made()
+                self._measure()
+            if not self.is_starving and self.room < BATCH:
+                await asyncio.sleep(GATHER_SECONDS)
+            if self._places is None:
+                return
+            if self.room > 0:  # another lane may have been first meanwhile
+                self.asked = self.room
+                self._places.taken_by(self)
+                return
+
+    def _give_up_asking(self) -> None:
+        if self._places is not None:
+            self.asked = 0
+            self._places.made()
 
     async def _claim_bounded(self) -> list[ClaimedJob]:
         asked = time.monotonic()
         if self._after is not None and asked < self._whole_line_at:
-            jobs = await self._claim(max(self.room, 1), self._after)
+            jobs = await self._claim(self.asked or max(self.room, 1), self._after)
             if jobs:
                 self._after = max(_places(jobs), default=self._after)
                 return jobs
         asked = time.monotonic()
-        jobs = await self._claim(max(self.room, 1), None)
+        jobs = await self._claim(self.asked or max(self.room, 1), None)
         took = time.monotonic() - asked
         self._whole_line_at = time.monotonic() + min(max(took * WHOLE_LINE_SHARE, 0.1), 1.0)
         self._after = max(_places(jobs), default=None)

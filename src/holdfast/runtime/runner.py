@@ -201,6 +201,7 @@ class Runner:
         """End all attempts and forget what waits: everything here belongs to others now."""
         for lane in self._lanes:
             lane.waiting.clear()
+            lane.make_room()  # it may have held nothing else, and wait for somebody to say so
         for attempt in self._attempts.copy():
             attempt.give_up()
 

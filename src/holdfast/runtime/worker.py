@@ -23,7 +23,7 @@ from holdfast.runtime.garbage import collected_rarely
 from holdfast.runtime.heartbeat import Heartbeat
 from holdfast.runtime.identity import Identity, refuse_unfit, slots_of
 from holdfast.runtime.idle import until_idle
-from holdfast.runtime.lane import Lane
+from holdfast.runtime.lane import Lane, Places
 from holdfast.runtime.log_saver import LogSaver
 from holdfast.runtime.logs import capture, events, logged_as
 from holdfast.runtime.loop import Beside, cancelled, dump_stacks, tell, unless, until_one_ends
@@ -143,25 +143,35 @@ class Worker:
         return self._runner.ended
 
     def _make_lanes(self) -> list[Lane]:
-        """Make a lane per queue for what runs here, and one for what runs in child processes: those have fewer slots."""
+        """Make a lane per queue for what runs here, and one for what runs in child processes: those share the children.
+
+        A job's deadline counts from its claim: one that waited for another queue's child would be ended before it had its time.
+        """
         here = sorted(
             name for name, task in self._app.all_tasks.items() if task.settings.executor != "process"
         )
         apart = sorted(set(self._app.all_tasks) - set(here))
         queues = self._identity.queues.items()
         lanes = [self._lane(queue, here, slots, looks_ahead=True) for queue, slots in queues if here]
-        most = self._child_limit
+        most = min(self._child_limit, self._concurrency)
+        children = Places(most)
         return lanes + [
-            self._lane(queue, apart, min(slots, most), looks_ahead=False) for queue, slots in queues if apart
+            self._lane(queue, apart, min(slots, most), looks_ahead=False, places=children)
+            for queue, slots in queues
+            if apart
         ]
 
-    def _lane(self, queue: str, tasks: list[str], slots: int, *, looks_ahead: bool) -> Lane:
+    def _lane(
+        self, queue: str, tasks: list[str], slots: int, *, looks_ahead: bool, places: Places | None = None
+    ) -> Lane:
         async def claim(limit: int, after: datetime | None) -> list[ClaimedJob]:
             return await self._claimer.claim(
                 limit, lambda me, claim_id, most: claims.claim(me, claim_id, queue, tasks, most, after)
             )
 
-        return Lane(queue, tasks, slots, claim, looks_ahead=looks_ahead, poll_seconds=self._poll)
+        return Lane(
+            queue, tasks, slots, claim, looks_ahead=looks_ahead, poll_seconds=self._poll, places=places
+        )
 
     # -- life ------------------------------------------------------------------------------------------------------------
 
