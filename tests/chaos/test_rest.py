@@ -27,6 +27,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         until("somebody has asked", lambda: made.value(rest.LEFT), PATIENCE)
         made.tell_customers("stop")
         yield made
+        assert made.customers is not None
+        made.customers.kill()
+        made.customers.communicate()  # closes what leads to them
 
 
 @pytest.fixture(autouse=True)
