@@ -3,14 +3,14 @@
 import re
 from urllib.parse import urlencode
 
+from holdfast.domain.search import quoted
+
 _PLAIN = re.compile(r"[\w.@/+=-]+")
-_SPECIAL = re.compile(r'(["\\])')
 
 
 def term(field: str, value: str) -> str:
     """Write a term that means exactly this value."""
-    quoted = _SPECIAL.sub(r"\\\1", value)
-    return f"{field}:{value}" if _PLAIN.fullmatch(value) else f'{field}:"{quoted}"'
+    return f"{field}:{value if _PLAIN.fullmatch(value) else quoted(value)}"
 
 
 def jobs_with(*terms: str) -> str:
