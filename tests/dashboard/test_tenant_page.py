@@ -1,12 +1,20 @@
 """The page of one tenant: what it may use, how much is kept of it, and the keys of its programs."""
 
+import asyncio
+import re
+import shlex
+from html import unescape
+
 import pytest
 
 from dashboard.conftest import Looking
 from dashboard.looks import panel_of, words_of
 from holdfast import Holdfast
 from holdfast.domain.access import Role, Scope
+from holdfast.domain.segments import segment_of
 from holdfast.runtime.access import create_key
+from holdfast.testing import ScratchDatabase
+from interfaces.calling import Cli
 from sql.support import Machine
 from sql.test_project import project_all
 
@@ -133,3 +141,22 @@ async def test_it_leads_to_what_its_people_see(looking: Looking) -> None:
         page = (await browser.get("/usage/acme")).text
 
     assert "See only what its people see" in page
+
+
+async def test_a_copied_command_means_the_tenant_whatever_it_is_called(
+    app: Holdfast, looking: Looking, machine: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    name = "--hard 'x'"
+    machine.enqueue(tenant=name)
+    project_all(machine)
+    cli = Cli(holdfast_db)
+
+    async with looking(Role.ADMIN) as browser:
+        page = (await browser.get(f"/usage/{segment_of(name)}")).text
+    copied = [shlex.split(unescape(each))[1:] for each in re.findall(r'data-copy="(holdfast [^"]+)"', page)]
+    for command in copied:
+        await asyncio.to_thread(cli, *command)
+
+    assert [command[:2] for command in copied] == [["quota", "set"], ["key", "create"]]
+    assert machine.value("select tenant::text from holdfast.quota") == name
+    assert machine.value("select tenant::text from holdfast.api_key where name = 'my-program'") == name
