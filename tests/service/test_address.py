@@ -51,7 +51,8 @@ def test_names_are_read_as_they_were_written_and_ids_as_they_are() -> None:
         (b"panel=x", ""),
         (b"q=a%26panel=b&panel=x&page=2", "?q=a%26panel=b&page=2"),
         (b"panels=x&q=", "?panels=x&q="),
-        (b"q=\xff&panel", "?q=\xff"),
+        (b"q=\xff&panel", "?q=%FF"),
+        ("q=ü%C3%BC+'\"<".encode(), "?q=%C3%BC%C3%BC+'\"<"),
     ],
 )
 def test_what_was_asked_is_written_without_the_panel(query: bytes, written: str) -> None:

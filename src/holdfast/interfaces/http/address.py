@@ -8,6 +8,8 @@ from starlette.requests import Request
 
 from holdfast.domain.segments import leading_there, name_of
 
+_AS_IT_CAME = "".join(map(chr, range(0x21, 0x7F)))
+
 
 def prefix(request: Request) -> str:
     """Write what stands before every path, where the service is mounted under one."""
@@ -28,8 +30,8 @@ def parts(request: Request) -> Mapping[str, Any]:
 
 
 def query_without(request: Request, name: str) -> str:
-    """Write what stands behind the question mark, with it and without this one; each byte as it came."""
-    given = bytes(request.scope["query_string"]).decode("latin-1")
+    """Write what stands behind the question mark, with it and without this one; bytes that no address has are escaped."""
+    given = quote(bytes(request.scope["query_string"]), safe=_AS_IT_CAME)
     kept = [part for part in given.split("&") if part and part.partition("=")[0] != name]
     return f"?{'&'.join(kept)}" if kept else ""
 
