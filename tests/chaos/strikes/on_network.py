@@ -79,7 +79,8 @@ class Cut(Strike):
         patience = CALLED_WITHIN
         if self.action == "cut_after" and any(operation == SWEEP for operation, _, _ in armed):
             _kill_somebody(world, chance)
-            patience += bound(world.plan.lease)
+            # Who was cut off, as by what else is cut, sweeps nobody for a lease's time.
+            patience += bound(world.plan.lease) + world.plan.lease
         deadline = time.monotonic() + patience
         while time.monotonic() < deadline and not all(one.landed >= times for _, _, one in armed):
             wait(0.02)
@@ -91,7 +92,7 @@ class Cut(Strike):
         for operation, hits in cut.items():
             yield from (Landed(1, operation, operation=operation) for _ in range(hits))
             if not hits:
-                yield Landed(0, f"nobody called {operation}", operation=operation)
+                yield Landed(0, f"no {operation} came to be cut", operation=operation)
 
     def _chosen(self, many: int, chance: random.Random) -> list[tuple[str, str]]:
         """Pick operations by chance, those first that were cut the least."""
