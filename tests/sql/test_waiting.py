@@ -1,9 +1,15 @@
 """Jobs that wait: what wakes them, and what does not."""
 
+from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID
+
+import psycopg
+import pytest
+
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
 from sql.gates import admit, in_line, limited
-from sql.support import Machine, Row, meanwhile, until_it_waits
+from sql.support import Machine, Row, machine_on, meanwhile, until_it_waits, until_somebody_waits
 
 
 def claimed(machine: Machine, many: int = 1) -> list[Row]:
@@ -106,3 +112,73 @@ def test_an_event_counts_nobody_who_is_cancelled_meanwhile(
         assert asked.result() == "[(0,)]"
 
     assert lasting.value("select count(*) from holdfast.activity where kind = 'event'") == 0
+
+
+def in_a_session(database: ScratchDatabase, statement: str, *parameters: object) -> str:
+    """Tell what a statement answers, or the SQLSTATE that it is refused with."""
+    with machine_on(database.owner_url) as machine:
+        try:
+            return str(machine.value(statement, *parameters))
+        except psycopg.Error as error:
+            return str(error.sqlstate)
+
+
+def parent_and_child(machine: Machine) -> tuple[Row, UUID]:
+    (parent,) = claimed(machine)
+    (child,) = machine.enqueue_many([{"task": "child", "payload": {}, "parent": str(parent["id"])}])
+    return parent, child["job_id"]
+
+
+WAITS = "select waits from holdfast.wait_for_jobs(%s, %s, %s, 'wait_for', '', %s, %s, null)"
+
+
+def test_a_wait_for_a_child_and_a_cancel_of_its_parent_do_not_deadlock(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    lasting.register("child")
+    parent, child = parent_and_child(lasting)
+    fence = (parent["id"], parent["attempt"], parent["claim_id"])
+
+    with machine_on(holdfast_db.owner_url) as other, ThreadPoolExecutor(2) as pool:
+        with other.connection.transaction():
+            other.rows("select from holdfast.job where id = %s for update", child)
+            waits = pool.submit(in_a_session, holdfast_db, WAITS, *fence, [child], None)
+            until_somebody_waits(holdfast_db, 1)
+            cancels = pool.submit(in_a_session, holdfast_db, "select holdfast.cancel(%s)::text", parent["id"])
+            until_somebody_waits(holdfast_db, 2)
+        told = (waits.result(), cancels.result())
+
+    assert told == ("True", "CANCELLED")
+    assert lasting.status(child) is Status.CANCELLED
+
+
+@pytest.mark.new_database
+def test_a_wait_that_is_asked_again_and_the_end_of_what_it_waits_for_do_not_deadlock(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    lasting.register("child")
+    parent, child = parent_and_child(lasting)
+    (running,) = lasting.claim(worker := lasting.worker(lease=10**6), tasks=("child",))
+    lasting.ask("wait_for_jobs", parent, "wait_for", "", [child], 60.0, None)
+    holdfast_db.clock.advance(61)
+    admit(lasting)
+    (again,) = lasting.claim(worker)
+    fence = (again["id"], again["attempt"], again["claim_id"])
+    # Among many that wait: few would be looked through for those that this end frees, and no other be locked.
+    lasting.enqueue_many([{"task": "child", "payload": {}, "run_in": 3600} for _ in range(2000)])
+    lasting.run("analyze holdfast.job")
+
+    with machine_on(holdfast_db.owner_url) as other, ThreadPoolExecutor(2) as pool:
+        with other.connection.transaction():
+            other.rows("select from holdfast.wait where job_id = %s for update", parent["id"])
+            ends = pool.submit(
+                in_a_session, holdfast_db, "select count(*) from holdfast.complete(%s, %s, %s, %s, '{1}')",
+                worker, [child], [running["attempt"]], [running["claim_id"]],
+            )  # fmt: skip
+            until_somebody_waits(holdfast_db, 1)
+            waits = pool.submit(in_a_session, holdfast_db, WAITS, *fence, [child], None)
+            until_somebody_waits(holdfast_db, 2)
+        told = (ends.result(), waits.result())
+
+    assert told == ("0", "False")
+    assert lasting.status(again["id"]) is Status.RUNNING

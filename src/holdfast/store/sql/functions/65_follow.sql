@@ -103,7 +103,13 @@ begin
     update holdfast.job j
        set held_by = null, due_at = case when j.ties & 1 = 1 or f.due > v_now then f.due end,
            claim_order = case when j.ties & 1 = 0 and f.due <= v_now then holdfast.place_in_line(v_now, j.priority) end
-      from (select f.job_id, f.due, f.until from freed f join holdfast.job j on j.id = any (array[f.job_id]) order by f.job_id for no key update of j) as f
+      -- Not one that runs: it is perhaps about to wait again, with its lock in hand, and waits for ours. It looks itself what has ended.
+      from (select f.job_id, f.due, f.until
+              from freed f
+              join holdfast.job j on j.id = any (array[f.job_id])
+             where j.status in ('PENDING', 'WAITING')
+             order by f.job_id
+               for no key update of j) as f
      where j.id = any (array[f.job_id]) and j.status in ('PENDING', 'WAITING') and j.claim_order is null
        and j.due_at is not distinct from f.until   -- else it has been woken, and waits for something else now
     returning j.queue)
