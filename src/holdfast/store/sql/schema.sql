@@ -188,6 +188,8 @@ declare
   v_job holdfast.job;
   v_answer text;
   v_full text[] := '{}';
+  v_parked uuid[] := '{}';
+  v_out text[];
   v_more boolean;
   v_others bigint;
 begin
@@ -218,8 +220,11 @@ begin
       v_queues := v_queues || v_job.queue::text;
     elsif v_answer like 'limit:%' then
       v_full := v_full || substr(v_answer, 7);
+      v_parked := v_parked || v_job.id::uuid;
     end if;
   end loop;
+  v_out := holdfast.pass_on(v_parked);
+  v_more := v_more or cardinality(v_out) > 0;
   v_others := holdfast.admit_rated(c_gated) + holdfast.open_again(c_gated);
   admitted := admitted + v_others;
   if cardinality(v_queues) > 0 then
@@ -415,6 +420,10 @@ begin
       v_in := v_in + 1;
     end if;
     exit when v_in >= p_many;
+    -- It ends here because of so many that wait for something else too: admission goes on with the next of them at once.
+    if v_try = p_many + 100 and p_held like 'limit:%' then
+      v_queues := v_queues || holdfast.let_out(p_held, 250);
+    end if;
   end loop;
   return v_queues;
 end $$;
@@ -3503,15 +3512,26 @@ CREATE FUNCTION holdfast.further_failures(p_rule holdfast.alert_rule, p_now time
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
   select a.about, format('%s of task %s FAILED', case f.n when 1 then 'a job' else f.n || ' jobs' end, substr(a.about, 6)), a.job_id, f.n,
-         greatest(a.last_seen_at, least(f.last + interval '1 minute', p_now))
+         greatest(a.last_seen_at, least(f.last, p_now))
     from holdfast.alert a
    cross join lateral (
-     select sum(s.failed)::bigint as n, max(s.minute) as last
+     select sum(s.failed)::bigint as n, max(s.minute) + interval '1 minute' as last
        from holdfast.statistic s
-      where s.task = substr(a.about, 6) and s.failed > 0
+      where p_rule.tenant is null and s.task = substr(a.about, 6) and s.failed > 0
         and s.minute >= date_bin('1 minute', greatest(a.opened_at, p_now - interval '7 days'), '2000-01-01')
-        and (p_rule.queue is null or s.queue = p_rule.queue)) as f
-   where a.rule = p_rule.name and a.closed_at is null and f.n is not null
+        and (p_rule.queue is null or s.queue = p_rule.queue)
+     having sum(s.failed) > 0
+     union all
+     select count(*), max(o.finished_at)
+       from (select j.finished_at
+               from holdfast.job j
+              where j.status = 'FAILED' and j.tenant = p_rule.tenant and j.task = substr(a.about, 6) and j.compensates is null
+                and j.finished_at >= date_bin('1 minute', greatest(a.opened_at, p_now - interval '7 days'), '2000-01-01')
+                and (p_rule.queue is null or j.queue = p_rule.queue)
+              order by j.finished_at desc
+              limit 10000) as o
+     having count(*) > 0) as f
+   where a.rule = p_rule.name and a.closed_at is null
 $$;
 
 --
@@ -4162,7 +4182,7 @@ CREATE FUNCTION holdfast.jobs_of(p_delivery holdfast.webhook_delivery) RETURNS u
   select p_delivery.jobs || array(
     select h.job_id
       from holdfast.job_history h
-     where h.xid = p_delivery.xid and h.seq = 1 and h.actor = 'webhook:' || p_delivery.endpoint
+     where h.xid = p_delivery.xid and h.seq = 1
        and h.at >= p_delivery.ended_at and h.at < p_delivery.ended_at + interval '1 minute'
      order by h.job_id)
 $$;
@@ -4335,6 +4355,7 @@ $$;
 CREATE FUNCTION holdfast.judge_quotas(p_tenants text[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
     AS $$
 declare
   v_now timestamptz := holdfast.clock();
@@ -4521,37 +4542,43 @@ CREATE FUNCTION holdfast.keep_up(p_limit integer DEFAULT 5000, OUT partitions bi
     AS $$
 declare
   v_ran_at timestamptz;
+  v_most bigint;
+  v_whole boolean;
 begin
   select u.ran_at into v_ran_at from holdfast.upkeep u for update skip locked;
   if not found then
     return;
   end if;
-  partitions := holdfast.ensure_history_partitions();
+  perform holdfast.measure_storage();
   removed := holdfast.apply_retention(p_limit);
   forgotten := 0;
-  more := p_limit <= greatest(removed, holdfast.forget_nonces(p_limit), holdfast.forget_projected(p_limit), holdfast.forget_schedule_runs(p_limit),
-                              holdfast.forget_alerts(p_limit), holdfast.forget_webhooks(p_limit));
-  if more and v_ran_at > holdfast.clock() - interval '10 minutes' then
-    return;
+  v_most := greatest(removed, holdfast.forget_nonces(p_limit), holdfast.forget_schedule_runs(p_limit), holdfast.forget_alerts(p_limit),
+                     holdfast.forget_webhooks(p_limit));
+  v_whole := (p_limit <= v_most and v_ran_at > holdfast.clock() - interval '10 minutes') is not true;   -- null: it was never done
+  if v_whole then
+    -- A wait's row stays until an attempt has read it: what came since then is what the attempt was woken for.
+    delete from holdfast.event e
+     where e.emitted_at < holdfast.clock() - interval '30 days'
+       and not exists (select from holdfast.wait w
+                        where w.event = e.name and w.since <= e.emitted_at
+                          and (e.tenant is null or e.tenant = (select j.tenant from holdfast.job j where j.id = w.job_id)));
+    delete from holdfast.request r where r.at < holdfast.clock() - interval '24 hours';
+    perform holdfast.forget_sessions();
+    delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
+    with gone as (
+      delete from holdfast.worker w
+       where w.died_at < holdfast.clock() - interval '1 day'
+         and not exists (select from holdfast.job j where j.holder = w.id)
+      returning 1)
+    select count(*) into forgotten from gone;
+    update holdfast.upkeep set ran_at = holdfast.clock();
   end if;
-  -- A wait's row stays until an attempt has read it: what came since then is what the attempt was woken for.
-  delete from holdfast.event e
-   where e.emitted_at < holdfast.clock() - interval '30 days'
-     and not exists (select from holdfast.wait w
-                      where w.event = e.name and w.since <= e.emitted_at
-                        and (e.tenant is null or e.tenant = (select j.tenant from holdfast.job j where j.id = w.job_id)));
-  delete from holdfast.request r where r.at < holdfast.clock() - interval '24 hours';
-  perform holdfast.forget_sessions();
-  perform holdfast.drop_empty_history_partitions();
-  perform holdfast.measure_storage();
-  delete from holdfast.rate_slot r where r.used_at < holdfast.clock() - r.period - interval '1 hour';
-  with gone as (
-    delete from holdfast.worker w
-     where w.died_at < holdfast.clock() - interval '1 day'
-       and not exists (select from holdfast.job j where j.holder = w.id)
-    returning 1)
-  select count(*) into forgotten from gone;
-  update holdfast.upkeep set ran_at = holdfast.clock();
+  v_most := greatest(v_most, holdfast.forget_projected(p_limit));
+  more := p_limit <= v_most;
+  partitions := holdfast.ensure_history_partitions();
+  if v_whole then
+    perform holdfast.drop_empty_history_partitions();
+  end if;
 end $$;
 
 --
@@ -5748,6 +5775,46 @@ begin
   select g.key, g.n, p_job.id, g.period from jsonb_to_recordset(v_starts) as g (key text, n int, period interval)
   on conflict (key, n) do update set job_id = excluded.job_id, used_at = null, period = excluded.period;
   ties := ties | case when v_slots = '[]' then 0 else 4 end | case when v_starts = '[]' then 0 else 8 end;
+end $$;
+
+--
+-- Name: pass_on(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.pass_on(p_jobs uuid[]) RETURNS text[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    AS $$
+declare
+  v_key text;
+  v_first holdfast.job;
+  v_most int;
+  v_queues text[] := '{}';
+begin
+  for v_key in
+    select distinct s.key
+      from unnest(p_jobs) as p (id)
+      join holdfast.slot s on s.job_id = p.id and s.n is null
+     where (select j.held_by from holdfast.job j where j.id = s.job_id) <> 'limit:' || s.key
+  loop
+    select * into v_first
+      from holdfast.job j
+     where j.held_by collate "C" = 'limit:' || v_key and j.held_by is not null and j.claim_order is null
+     order by j.held_by collate "C", holdfast.parked_place(j.due_at, j.created_at, j.priority), j.id
+     limit 1;
+    continue when not found;
+    select l.most into v_most from holdfast.limits_of(v_first) as l where l.key = v_key;
+    if v_most > (select count(*) from (select from holdfast.slot s where s.key = v_key and s.n is not null limit v_most) as taken) then
+      v_queues := v_queues || holdfast.let_out('limit:' || v_key, 250);
+    end if;
+  end loop;
+  return v_queues;
 end $$;
 
 --
@@ -8245,7 +8312,13 @@ begin
     update holdfast.job j
        set held_by = null, due_at = case when j.ties & 1 = 1 or f.due > v_now then f.due end,
            claim_order = case when j.ties & 1 = 0 and f.due <= v_now then holdfast.place_in_line(v_now, j.priority) end
-      from (select f.job_id, f.due, f.until from freed f join holdfast.job j on j.id = any (array[f.job_id]) order by f.job_id for no key update of j) as f
+      -- Not one that runs: it is perhaps about to wait again, with its lock in hand, and waits for ours. It looks itself what has ended.
+      from (select f.job_id, f.due, f.until
+              from freed f
+              join holdfast.job j on j.id = any (array[f.job_id])
+             where j.status in ('PENDING', 'WAITING')
+             order by f.job_id
+               for no key update of j) as f
      where j.id = any (array[f.job_id]) and j.status in ('PENDING', 'WAITING') and j.claim_order is null
        and j.due_at is not distinct from f.until   -- else it has been woken, and waits for something else now
     returning j.queue)
@@ -8362,7 +8435,7 @@ CREATE FUNCTION holdfast.told_of_decision(p_job uuid) RETURNS jsonb
 declare
   v_gate holdfast.approval;
 begin
-  select * into v_gate from holdfast.approval a where a.job_id = p_job order by a.asked_at desc, a.id desc limit 1;
+  select * into v_gate from holdfast.approval a where a.job_id = p_job order by a.attempt desc, a.id desc limit 1;
   if not found then
     return null;
   end if;
@@ -8632,9 +8705,10 @@ begin
   if p_job = any (p_ids) then
     raise exception 'job % cannot wait for itself', p_job using errcode = 'HF005';
   end if;
-  select count(*), array_agg(l.id) filter (where l.finished_at is null), array_agg(l.id) filter (where l.parent_id is distinct from p_job)
+  select count(*) filter (where l.id <> p_job), array_agg(l.id) filter (where l.finished_at is null and l.id <> p_job),
+         array_agg(l.id) filter (where l.parent_id is distinct from p_job and l.id <> p_job)
     into v_known, v_open, v_others
-    from (select j.id, j.finished_at, j.parent_id from holdfast.job j where j.id = any (p_ids) order by j.id for no key update) as l;
+    from (select j.id, j.finished_at, j.parent_id from holdfast.job j where j.id = any (p_ids || p_job) order by j.id for no key update) as l;
   if v_known < (select count(distinct i) from unnest(p_ids) as i) then
     raise exception 'job % cannot wait for jobs that do not exist', p_job using errcode = 'HF009';
   end if;
@@ -10317,6 +10391,12 @@ CREATE INDEX job_compensating ON holdfast.job USING btree (compensates, id) WHER
 CREATE INDEX job_due ON holdfast.job USING btree (due_at) WHERE ((due_at IS NOT NULL) AND (claim_order IS NULL) AND (held_by IS NULL));
 
 --
+-- Name: job_failed_of_tenant; Type: INDEX; Schema: holdfast; Owner: -
+--
+
+CREATE INDEX job_failed_of_tenant ON holdfast.job USING btree (tenant, task, finished_at) WHERE ((status = 'FAILED'::holdfast.job_status) AND (tenant IS NOT NULL));
+
+--
 -- Name: job_held; Type: INDEX; Schema: holdfast; Owner: -
 --
 
@@ -11684,9 +11764,9 @@ COMMENT ON POLICY own_rows ON holdfast.activity IS 'exists (select from holdfast
 -- Name: alert own_rows; Type: POLICY; Schema: holdfast; Owner: -
 --
 
-CREATE POLICY own_rows ON holdfast.alert FOR SELECT TO holdfast_api, holdfast_viewer USING (((EXISTS ( SELECT
+CREATE POLICY own_rows ON holdfast.alert FOR SELECT TO holdfast_api, holdfast_viewer USING ((((NOT starts_with(about, 'task:'::text)) AND (EXISTS ( SELECT
    FROM holdfast.job j
-  WHERE ((j.id)::uuid = alert.job_id))) OR (EXISTS ( SELECT
+  WHERE ((j.id)::uuid = alert.job_id)))) OR (EXISTS ( SELECT
    FROM holdfast.alert_rule r
   WHERE ((r.name)::text = (alert.rule)::text)))));
 
@@ -11694,7 +11774,7 @@ CREATE POLICY own_rows ON holdfast.alert FOR SELECT TO holdfast_api, holdfast_vi
 -- Name: POLICY own_rows ON alert; Type: COMMENT; Schema: holdfast; Owner: -
 --
 
-COMMENT ON POLICY own_rows ON holdfast.alert IS 'exists (select from holdfast.job j where j.id = alert.job_id) or exists (select from holdfast.alert_rule r where r.name = alert.rule); * for holdfast_viewer';
+COMMENT ON POLICY own_rows ON holdfast.alert IS 'not starts_with(about, ''task:'') and exists (select from holdfast.job j where j.id = alert.job_id) or exists (select from holdfast.alert_rule r where r.name = alert.rule); * for holdfast_viewer';
 
 --
 -- Name: alert_rule own_rows; Type: POLICY; Schema: holdfast; Owner: -
@@ -14111,6 +14191,12 @@ REVOKE ALL ON FUNCTION holdfast.parked_place(p_due timestamp with time zone, p_c
 --
 
 REVOKE ALL ON FUNCTION holdfast.pass_gates(p_job holdfast.job, p_now timestamp with time zone, p_full text[], OUT held text, OUT busy boolean, OUT ties integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION pass_on(p_jobs uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.pass_on(p_jobs uuid[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION pause_queue(p_queue text, p_actor text, p_reason text, p_resume_in interval); Type: ACL; Schema: holdfast; Owner: -
