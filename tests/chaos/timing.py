@@ -19,7 +19,7 @@ SLOW = frozenset({LATE, ALL_LATE, UNSEEN, ALL_UNSEEN, STANDS, FEW})
 
 # What a sweep, or a look, on a busy machine may take beyond its bound.
 SLACK = 3.0
-FEWEST_DEATHS = 2  # which must not all be late: one may be the machine's fault
+FEWEST_DEATHS = 4  # of which half must be in time: where there are fewer, a busy machine may be the cause
 FEWEST_UNTOLD = 3
 RECOVERED_WITHIN = 10.0
 KEEPS_UP = 0.95
@@ -60,13 +60,16 @@ class Death(NamedTuple):
 def recovery(evidence: Evidence) -> Iterator[Case]:
     """A job whose worker died is claimable again within the bound, unless the database itself was away meanwhile.
 
-    On a busy machine a death may be noticed late by the slack, but not half of them or more. A death counts once, however many
+    On a busy machine a death may be noticed late by the slack, but not more than half of them. A death counts once, however many
     jobs it left: they come back together.
     """
     found = list(deaths(evidence))
     slowest = sorted(death.slowest for death in found)
     if len(slowest) >= FEWEST_DEATHS and _lower_median(slowest) > bound(evidence.lease):
-        yield ALL_LATE, f"half of {len(slowest)} deaths after {_lower_median(slowest):.2f} s or more"
+        yield (
+            ALL_LATE,
+            f"more than half of {len(slowest)} deaths after {_lower_median(slowest):.2f} s or more",
+        )
     for death in found:
         for job, seconds in death.took.items():
             if seconds > bound(evidence.lease) + SLACK:
