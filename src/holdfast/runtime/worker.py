@@ -143,10 +143,7 @@ class Worker:
         return self._runner.ended
 
     def _make_lanes(self) -> list[Lane]:
-        """Make a lane per queue for what runs here, and one for what runs in child processes: those share the children.
-
-        A job's deadline counts from its claim: one that waited for another queue's child would be ended before it had its time.
-        """
+        """Make a lane per queue for what runs here, and one for what runs in child processes: those share the children."""
         here = sorted(
             name for name, task in self._app.all_tasks.items() if task.settings.executor != "process"
         )
@@ -154,7 +151,7 @@ class Worker:
         queues = self._identity.queues.items()
         lanes = [self._lane(queue, here, slots, looks_ahead=True) for queue, slots in queues if here]
         most = min(self._child_limit, self._concurrency)
-        children = Places(most)
+        children = Places(most)  # a deadline counts from the claim, and not from when there is a child
         return lanes + [
             self._lane(queue, apart, min(slots, most), looks_ahead=False, places=children)
             for queue, slots in queues
