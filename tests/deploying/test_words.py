@@ -101,7 +101,8 @@ def test_a_variable_of_a_file_is_read_by_the_code(path: Path) -> None:
 
 
 def test_settings_that_the_pages_name_are_read_by_the_code() -> None:
-    of_scripts = set(VARIABLE.findall((ROOT / "scripts" / "attacks").read_text()))
+    long_runs = (ROOT / "scripts" / "attacks", ROOT / "tests" / "chaos" / "test_quick.py")
+    of_scripts = {name for file in long_runs for name in VARIABLE.findall(file.read_text())}
     known = {*read_variables(), *of_scripts, f"{OF_ENDPOINTS}STRIPE", "HOLDFAST_CALLBACK_SECRET"}
     named = {
         name

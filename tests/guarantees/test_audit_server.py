@@ -207,13 +207,6 @@ def test_an_index_that_lacks_a_row_is_found_at_the_end_of_chaos(cluster: Cluster
     assert found_at_the_end_of_chaos(cluster) == {"pg_amcheck"}
 
 
-def test_a_write_that_a_guard_refused_is_found_at_the_end_of_chaos(cluster: Cluster) -> None:
-    with machine_on(cluster.url) as machine, pytest.raises(psycopg.Error):
-        machine.run("truncate holdfast.job")
-
-    assert found_at_the_end_of_chaos(cluster) == {"a guard refused a write"}
-
-
 def _flip_a_byte(path: Path) -> None:
     with path.open("r+b") as file:
         file.seek(8000)

@@ -5800,7 +5800,9 @@ begin
   for v_key in
     select distinct s.key
       from unnest(p_jobs) as p (id)
-      join holdfast.slot s on s.job_id = p.id and s.n is null
+     -- "offset 0": job by job, or a plan made for an empty table reads all that wait.
+     cross join lateral (
+       select w.key, w.job_id from holdfast.slot w where w.job_id = p.id and w.n is null offset 0) as s
      where (select j.held_by from holdfast.job j where j.id = s.job_id) <> 'limit:' || s.key
   loop
     select * into v_first

@@ -165,10 +165,13 @@ function putOff(event, panel) {
 // It is asked for once; where it says that all is well, the panel is one that could not be read.
 const leaving = (panel) => `holdfast-left ${location.href} ${panel.id}`;
 const mayPass = (status) => !(status >= 400 && status < 500) || status === 429;
+let reloading = false; // a second reload would break off the first
 function miss(panel, status) {
   if (!mayPass(status) && panel.matches(".panel") && !sessionStorage.getItem(leaving(panel))) {
     sessionStorage.setItem(leaving(panel), "once");
-    return location.reload();
+    if (!reloading) location.reload();
+    reloading = true;
+    return;
   }
   failed.add(panel.id);
   showLive();
