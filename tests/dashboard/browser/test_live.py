@@ -450,14 +450,15 @@ def test_a_panel_that_is_not_there_has_its_page_asked_for_once(chromium: Browser
 
     with place.window(chromium, "dan") as window:
         page = window.page
-        page.route(re.compile("panel="), lambda route: route.fulfill(status=404))
         page.on("request", lambda request: asked.append(request.resource_type))
         page.clock.install()
         page.goto("/queues")
         until_live(page)
+        later(page, 100)  # what had just changed when the stream began is told once more
+        expect(page.locator("[aria-busy]")).to_have_count(0)
+        page.route(re.compile("panel="), lambda route: route.fulfill(status=404))
         with page.expect_navigation():
             page.evaluate("htmx.trigger(document.body, 'queues', { data: '' })")
-            later(page, 100)
         until_live(page)
         page.evaluate("htmx.trigger(document.body, 'queues', { data: '' })")
         later(page, 100)

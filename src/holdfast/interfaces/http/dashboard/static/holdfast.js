@@ -162,16 +162,13 @@ function putOff(event, panel) {
   showLive();
 }
 // What is not there any more, or not for this person, will not be there the next time either: the whole page says so better.
-// It is asked for once; where it says that all is well, the panel is one that could not be read.
+// It is asked for once, for all its panels; where it says that all is well, the panel is one that could not be read.
 const leaving = (panel) => `holdfast-left ${location.href} ${panel.id}`;
 const mayPass = (status) => !(status >= 400 && status < 500) || status === 429;
-let reloading = false; // a second reload would break off the first
 function miss(panel, status) {
   if (!mayPass(status) && panel.matches(".panel") && !sessionStorage.getItem(leaving(panel))) {
-    sessionStorage.setItem(leaving(panel), "once");
-    if (!reloading) location.reload();
-    reloading = true;
-    return;
+    for (const each of panels()) sessionStorage.setItem(leaving(each), "once");
+    return location.reload();
   }
   failed.add(panel.id);
   showLive();
