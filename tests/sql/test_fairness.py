@@ -111,6 +111,7 @@ def test_a_tenant_with_little_leaves_the_rest_to_others(machine: Machine) -> Non
     assert shares_of(machine.claim(machine.worker(), 50)) == {"ann": 47, "ben": 3}
 
 
+@pytest.mark.new_database  # how far a claim walks is counted, and what other tests left dead is walked too
 def test_a_late_tenant_gets_its_turn_at_once_behind_5000_jobs_of_another(lasting: Machine) -> None:
     fill(lasting, "big", 5_000)
     worker = lasting.worker()
@@ -338,6 +339,7 @@ def test_a_look_that_took_long_is_kept_for_a_third_of_a_second_at_most(machine: 
 ENTRIES_READ = "select pg_stat_get_xact_tuples_returned('holdfast.job_in_line'::regclass)"
 
 
+@pytest.mark.new_database  # how far a claim walks is counted, and what other tests left dead is walked too
 @pytest.mark.parametrize("tenants", [["ann"], ["ann", "ben"], ["ann", None]])
 def test_claims_do_not_walk_again_and_again_what_a_held_snapshot_keeps_dead(
     lasting: Machine, holdfast_db: ScratchDatabase, tenants: list[str | None]
