@@ -167,6 +167,8 @@ def test_the_numbers_of_a_job_change_only_with_its_status(machine: Machine, stat
         "ready_at = now()",
         "started_at = now()",
         "crash_count = 1",
+        "chain = sha256(chain)",
+        "chain = null",
     ):
         with machine.refused("HF001", "change only with its status"):
             machine.run(f"update holdfast.job set {change} where id = %s", job_id)
@@ -386,6 +388,11 @@ CLAIMED = (
     "status = 'RUNNING', claim_order = null, due_at = null, approval_id = null, holder = gen_random_uuid()"
 )
 COMPLETED = "status = 'COMPLETED', holder = null"
+READY = "select holdfast.ready_since(%s, %s)"
+# The clock is read once, as claim and complete do: two readings are two times.
+REWRITTEN = (
+    "with t as materialized (select holdfast.clock() as at) update holdfast.job set {} from t where id = %s"
+)
 
 
 def rightly(change: str, **other: str) -> str:
@@ -393,10 +400,13 @@ def rightly(change: str, **other: str) -> str:
     columns = {
         "came_from": "status",
         "seq": "seq + 1",
-        "updated_at": "holdfast.clock()",
+        "updated_at": "t.at",
         "attempt": "attempt + 1" if change == CLAIMED else "attempt",
         "claim_id": "gen_random_uuid()" if change == CLAIMED else "claim_id",
-        "finished_at": "null" if change == CLAIMED else "holdfast.clock()",
+        "finished_at": "null" if change == CLAIMED else "t.at",
+        "ready_at": "holdfast.ready_since(claim_order, priority)" if change == CLAIMED else "ready_at",
+        "started_at": "t.at" if change == CLAIMED else "started_at",
+        "chain": "sha256(chain)",  # another head: of which history it is, the condition does not ask
         **other,
     }
     return ", ".join([change, *(f"{name} = {value}" for name, value in columns.items())])
@@ -409,6 +419,10 @@ def rightly(change: str, **other: str) -> str:
         (Status.PENDING, rightly(CLAIMED, seq="seq")),
         (Status.PENDING, rightly(CLAIMED, came_from="'RETRY'")),
         (Status.PENDING, rightly(CLAIMED, came_from="null")),
+        (Status.PENDING, rightly(CLAIMED, chain="chain")),
+        (Status.PENDING, rightly(CLAIMED, chain="null")),
+        (Status.PENDING, rightly(CLAIMED, ready_at="null")),
+        (Status.PENDING, rightly(CLAIMED, started_at="created_at")),
         (Status.PENDING, rightly(CLAIMED, attempt="attempt + 2")),
         (Status.PENDING, rightly(CLAIMED, attempt="attempt")),
         (Status.PENDING, rightly(CLAIMED, attempt="0")),
@@ -420,6 +434,8 @@ def rightly(change: str, **other: str) -> str:
         (Status.WAITING, rightly(CLAIMED, came_from="'PENDING'")),
         (Status.WAITING_FOR_APPROVAL, rightly(CLAIMED, seq="1")),
         (Status.RUNNING, rightly(COMPLETED, seq="seq - 1")),
+        (Status.RUNNING, rightly(COMPLETED, chain="chain")),
+        (Status.RUNNING, rightly(COMPLETED, started_at="null")),
         (Status.RUNNING, rightly(COMPLETED, attempt="attempt + 1")),
         (Status.RUNNING, rightly(COMPLETED, attempt="attempt - 1")),
         (Status.RUNNING, rightly(COMPLETED, claim_id="gen_random_uuid()")),
@@ -440,7 +456,7 @@ def test_a_move_that_is_almost_well_written_is_put_right(
     machine.advance(60)
     start = machine.value("select holdfast.clock()")
 
-    machine.run(f"update holdfast.job set {change} where id = %s", job_id)
+    machine.run(REWRITTEN.format(change), job_id)
 
     job, recorded = machine.job(job_id), machine.history(job_id)[-1]
     runs = job["status"] == "RUNNING"
@@ -450,6 +466,11 @@ def test_a_move_that_is_almost_well_written_is_put_right(
     assert (job["claim_id"] == before["claim_id"]) is not runs
     assert start <= job["updated_at"] <= start + timedelta(seconds=10)
     assert job["finished_at"] == (job["updated_at"] if Status(job["status"]).is_terminal else None)
+    assert job["started_at"] == (job["updated_at"] if runs else before["started_at"])
+    assert job["ready_at"] == (
+        machine.value(READY, before["claim_order"], before["priority"]) if runs else before["ready_at"]
+    )
+    assert bytes(job["chain"]) == bytes(machine.value("select holdfast.head_of(%s)", job_id))
 
 
 @pytest.mark.parametrize(
@@ -470,7 +491,7 @@ def test_a_wrong_move_is_refused_however_well_it_is_written(
     job_id = machine.job_in(status)
 
     with machine.refused("HF001", words):
-        machine.run(f"update holdfast.job set {change} where id = %s", job_id)
+        machine.run(REWRITTEN.format(change), job_id)
 
 
 @pytest.mark.parametrize(("scope", "held"), [("active", False), ("success", True), ("ever", True)])
@@ -480,7 +501,7 @@ def test_a_completed_job_holds_its_key_as_the_scope_says(
 ) -> None:
     job_id = machine.job_in(Status.RUNNING, key="k", key_scope=scope)
 
-    machine.run(f"update holdfast.job set {change} where id = %s", job_id)
+    machine.run(REWRITTEN.format(change), job_id)
 
     assert machine.job(job_id)["key_held"] is held
 
@@ -489,7 +510,7 @@ def test_a_job_does_not_take_a_key_that_it_gave_up(machine: Machine) -> None:
     job_id = machine.job_in(Status.RUNNING, key="k", key_scope="ever")
     machine.run("update holdfast.job set key_held = false where id = %s", job_id)
 
-    machine.run(f"update holdfast.job set {rightly(COMPLETED, key_held='true')} where id = %s", job_id)
+    machine.run(REWRITTEN.format(rightly(COMPLETED, key_held="true")), job_id)
 
     assert machine.job(job_id)["key_held"] is False
 

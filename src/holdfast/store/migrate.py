@@ -22,6 +22,8 @@ OLDEST_SERVER = 150000
 LOCK_PAUSES = (1.0, 2.0, 4.0, 8.0, 15.0)
 _FUNCTIONS = "functions"
 _RELEASE = "release"
+_CHAIN = "chain"  # since when histories have chains
+_NO_STEPS = (_RELEASE, _CHAIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +99,9 @@ def compare(installed: dict[str, str], owner: str | None = None) -> SchemaState:
     """Compare what is installed with what this release has."""
     wanted = {step.name: step for step in steps()}
     return SchemaState(
-        installed={name: checksum for name, checksum in installed.items() if name != _RELEASE},
+        installed={name: checksum for name, checksum in installed.items() if name not in _NO_STEPS},
         pending=[step for step in wanted.values() if _is_pending(step, installed)],
-        newer=sorted(name for name in installed if name not in {*wanted, _RELEASE})
+        newer=sorted(name for name in installed if name not in {*wanted, *_NO_STEPS})
         + _newer_release(installed),
         changed=[
             name

@@ -318,7 +318,8 @@ CREATE TABLE holdfast.job (
     compensates uuid,
     last_holder uuid,
     ready_at timestamp with time zone,
-    started_at timestamp with time zone
+    started_at timestamp with time zone,
+    chain bytea
 )
 WITH (fillfactor='85', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.2', autovacuum_analyze_scale_factor='0.1', autovacuum_vacuum_cost_delay='0');
 
@@ -1286,6 +1287,7 @@ declare
   v_walked bigint := 0;
   v_left bigint := p_limit;
   v_count bigint;
+  v_said bytea;
 begin
   p_tasks := holdfast.open_tasks(p_tasks);
   if holdfast.queue_is_paused(p_queue) or cardinality(p_tasks) = 0 then
@@ -1297,6 +1299,7 @@ begin
     return;
   end if;
   v_now := holdfast.clock();
+  v_said := holdfast.said('RUNNING', v_now, pg_current_xact_id()::text::bigint, holdfast.actor(), null, null);
   select r.* into v_known from holdfast.ring r where r.queue = p_queue and r.until > v_now;
   loop
     v_began := holdfast.clock();
@@ -1340,7 +1343,11 @@ begin
     update holdfast.job j
        set status = 'RUNNING', came_from = j.status, seq = j.seq + 1, attempt = j.attempt + 1, updated_at = v_now,
            ready_at = holdfast.ready_since(j.claim_order, j.priority), started_at = v_now, claim_order = null, due_at = null, approval_id = null, holder = p_worker, claim_id = p_claim_id, reason = null,
-           deadline_at = v_now + j.timeout + interval '10 seconds'
+           deadline_at = v_now + j.timeout + interval '10 seconds',
+           -- A history that tells of an approval is guard_move's to link, which is called where the chain stays as it is; so is one from
+           -- before there were chains.
+           chain = case when j.status = 'WAITING_FOR_APPROVAL' then j.chain
+                        else holdfast.linked(j.chain, holdfast.ready_since(j.claim_order, j.priority), v_said) end
       from taken
      where j.id = any (array[taken.id::uuid])
        and coalesce(j.claim_order, 'infinity') < 'infinity'   -- again, and opaque: the planner must not drive the join from the line
@@ -1676,14 +1683,21 @@ declare
   v_done bigint;
   v_name text;
   v_now timestamptz := holdfast.clock();
+  v_xid bigint := pg_current_xact_id()::text::bigint;
+  v_actor text;
+  v_said bytea;
 begin
   select w.name into v_name from holdfast.worker w where w.id = p_worker;
   perform set_config('holdfast.actor', coalesce(v_name, p_worker::text), true);
+  v_actor := holdfast.actor();
+  v_said := holdfast.said('COMPLETED', v_now, v_xid, v_actor, null, null);
   -- Nested loops only, from the sorted outcomes: rows are locked in the order of their ids, as everywhere, so that two
   -- finishers with common jobs wait for each other and do not deadlock.
   update holdfast.job j
      set status = 'COMPLETED', came_from = 'RUNNING', seq = j.seq + 1, updated_at = v_now, finished_at = v_now,
-         result = o.result::jsonb, holder = null, deadline_at = null, suspect = false
+         result = o.result::jsonb, holder = null, deadline_at = null, suspect = false,
+         chain = holdfast.linked(j.chain, j.started_at,
+                   case when j.reason is null then v_said else holdfast.said('COMPLETED', v_now, v_xid, v_actor, j.reason, null) end)
     from (select * from unnest(p_ids, p_attempts, p_claim_ids, p_results) as u (id, attempt, claim_id, result) order by u.id) as o
    where j.id = any (array[o.id])
      and j.status = 'RUNNING' and j.attempt = o.attempt and j.claim_id = o.claim_id
@@ -2621,6 +2635,7 @@ CREATE FUNCTION holdfast.enqueue_many(p_jobs jsonb, p_declared jsonb DEFAULT NUL
     AS $_$
 declare
   v_now timestamptz := holdfast.clock();
+  v_said bytea := holdfast.said('PENDING', v_now, pg_current_xact_id()::text::bigint, holdfast.actor(), null, null);
   v_jobs jsonb := p_jobs;
   v_many int;
   v_careful boolean;
@@ -2652,12 +2667,15 @@ begin
     begin
       with born as (
         insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, held_by, priority, max_retries, ties, task, queue, tenant,
-               subject, parent_id, label, requested_by, trace_parent, timeout, tags, metadata, payload)
+               subject, parent_id, label, requested_by, trace_parent, timeout, tags, metadata, payload, chain)
         select w.id, v_now, v_now,
                case when w.run_at > v_now or w.ties > 0 or w.needs_jobs then null else holdfast.place_in_line(v_now, w.priority) end,
                case when w.needs_jobs then null when w.run_at > v_now then w.run_at when w.ties > 0 then v_now end,
                case when w.needs_jobs then 'jobs' end, w.priority, w.max_retries, w.ties, w.task, w.queue, w.tenant,
-               w.subject, w.parent_id, w.label, w.requested_by, w.trace_parent, w.timeout, w.tags, w.metadata, w.payload
+               w.subject, w.parent_id, w.label, w.requested_by, w.trace_parent, w.timeout, w.tags, w.metadata, w.payload,
+               -- A birth that tells more than the others of this call, link_birth links: a sixth of an insert.
+               case when w.requested_by is null and not w.needs_jobs and w.ties = 0 and (w.run_at <= v_now) is not false
+                    then holdfast.linked(uuid_send(w.id), null, v_said) end
           from holdfast.wanted(v_jobs, v_now) as w
         returning case when job.claim_order is not null or job.due_at = v_now then job.queue end::text as wakes,
                   case when job.ties > 0 then job.id end::uuid as gated, job.held_by is not null as waits)
@@ -3596,6 +3614,10 @@ begin
   else
     new.finished_at := null;
   end if;
+  new.chain := holdfast.linked(coalesce(old.chain, holdfast.head_of(old.id)),
+    holdfast.since_when(old.status, new.status, new.ready_at, new.started_at),
+    holdfast.said(new.status, new.updated_at, pg_current_xact_id()::text::bigint, holdfast.actor(), new.reason,
+      holdfast.told_of_move(new.id, old.status, new.status, new.approval_id, new.error, new.retry_count, new.crash_count, new.due_at)));
   return new;
 end $$;
 
@@ -3643,10 +3665,11 @@ begin
     return new;
   end if;
   new.came_from := null;
-  if (new.attempt, new.seq, new.claim_id, new.retry_count, new.crash_count, new.ready_at, new.started_at, new.finished_at)
-     is distinct from (old.attempt, old.seq, old.claim_id, old.retry_count, old.crash_count, old.ready_at, old.started_at, old.finished_at) then
+  if (new.attempt, new.seq, new.claim_id, new.retry_count, new.crash_count, new.ready_at, new.started_at, new.finished_at, new.chain)
+     is distinct from
+     (old.attempt, old.seq, old.claim_id, old.retry_count, old.crash_count, old.ready_at, old.started_at, old.finished_at, old.chain) then
     perform holdfast.count_refusal();
-    raise exception 'job %: attempt, seq, claim, counters and times change only with its status', old.id using errcode = 'HF001';
+    raise exception 'job %: attempt, seq, claim, counters, times and chain change only with its status', old.id using errcode = 'HF001';
   end if;
   new.updated_at := greatest(holdfast.clock(), old.updated_at);
   new.key_held := old.key_held and new.key_held;
@@ -3753,6 +3776,42 @@ begin
                   where h.xid = any (v_running) and holdfast.is_native(h.xid, h.xmin, h.at, v_cursor.adopted_at))
       or exists (select from holdfast.activity a
                   where a.xid = any (v_running) and holdfast.is_native(a.xid, a.xmin, a.at, v_cursor.adopted_at));
+end $$;
+
+--
+-- Name: head_of(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.head_of(p_job uuid) RETURNS bytea
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+  select h.head from holdfast.heads(p_job, p_job) as h order by h.seq desc limit 1
+$$;
+
+--
+-- Name: heads(uuid, uuid); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.heads(p_first uuid, p_last uuid) RETURNS TABLE(job_id uuid, seq integer, head bytea)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_row record;
+begin
+  for v_row in
+    select h.job_id, h.seq, h.to_status, h.since, h.at, h.xid, h.actor, h.reason, h.metadata
+      from holdfast.job_history h
+     where h.job_id >= p_first and h.job_id <= p_last
+     order by h.job_id, h.seq
+  loop
+    head := holdfast.linked(case when v_row.job_id = job_id then head else uuid_send(v_row.job_id) end, v_row.since,
+              holdfast.said(v_row.to_status, v_row.at, v_row.xid, v_row.actor, v_row.reason, v_row.metadata));
+    job_id := v_row.job_id;
+    seq := v_row.seq;
+    return next;
+  end loop;
 end $$;
 
 --
@@ -4833,6 +4892,29 @@ CREATE FUNCTION holdfast.lines_kept(p_job uuid, p_attempt integer) RETURNS integ
 $$;
 
 --
+-- Name: link_birth(); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.link_birth() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+begin
+  new.chain := holdfast.linked(uuid_send(new.id), null,
+    holdfast.said(new.status, new.updated_at, pg_current_xact_id()::text::bigint, holdfast.made_by(new.retry_of, new.requested_by), new.reason,
+      holdfast.told_of_birth(new.retry_of, new.due_at, new.held_by)));
+  return new;
+end $$;
+
+--
+-- Name: linked(bytea, timestamp with time zone, bytea); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.linked(p_before bytea, p_since timestamp with time zone, p_said bytea) RETURNS bytea
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN sha256(((p_before || timestamptz_send(COALESCE(p_since, '-infinity'::timestamp with time zone))) || p_said));
+
+--
 -- Name: list_keys(text, text, text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5007,6 +5089,14 @@ CREATE FUNCTION holdfast.low_success_rates(p_rule holdfast.alert_rule, p_now tim
    group by s.task
   having sum(s.completed + s.failed) >= p_rule.least and sum(s.completed) < p_rule.threshold * sum(s.completed + s.failed)
 $$;
+
+--
+-- Name: made_by(uuid, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.made_by(p_retry_of uuid, p_requested_by text) RETURNS text
+    LANGUAGE sql STABLE
+    RETURN CASE WHEN (p_retry_of IS NULL) THEN COALESCE(p_requested_by, holdfast.actor()) ELSE holdfast.actor() END;
 
 --
 -- Name: make_append_only(regclass, text, text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -6590,7 +6680,6 @@ CREATE FUNCTION holdfast.record_births() RETURNS trigger
     AS $$
 declare
   v_xid bigint := pg_current_xact_id()::text::bigint;
-  v_actor text := holdfast.actor();
   v_wrong uuid;
 begin
   -- Here and not in a row trigger's condition, which PostgreSQL would prepare anew for every statement.
@@ -6611,12 +6700,8 @@ begin
          b.approval_id, b.error, b.result, b.retry_count, b.max_retries, b.key, b.key_scope, b.key_held) as rule from born b) as r
     where r.rule is not null;
   insert into holdfast.job_history (job_id, seq, from_status, to_status, attempt, at, xid, actor, reason, metadata)
-  select id, seq, null, status, attempt, updated_at, v_xid,
-         case when retry_of is null then coalesce(requested_by, v_actor) else v_actor end,   -- who retries is not who asked first
-         reason,
-         -- When it is ready, for whoever measures how long it waited.
-         case when retry_of is not null or due_at is not null or held_by is not null
-              then jsonb_strip_nulls(jsonb_build_object('retry_of', retry_of, 'due_at', due_at, 'held_by', held_by)) end
+  select id, seq, null, status, attempt, updated_at, v_xid, holdfast.made_by(retry_of, requested_by), reason,
+         holdfast.told_of_birth(retry_of, due_at, held_by)
     from born;
   return null;
 end $$;
@@ -6642,17 +6727,9 @@ begin
     where r.rule is not null;
   insert into holdfast.job_history (job_id, seq, from_status, to_status, attempt, since, at, xid, actor, reason, metadata)
   select n.id, n.seq, n.came_from, n.status, n.attempt,
-         case when n.status = 'RUNNING' then n.ready_at when n.came_from = 'RUNNING' then n.started_at end,
+         holdfast.since_when(n.came_from, n.status, n.ready_at, n.started_at),
          n.updated_at, v_xid, v_actor, n.reason,
-         case n.status
-           when 'FAILED' then n.error - 'traceback'
-             || case when n.came_from = 'WAITING_FOR_APPROVAL' then coalesce(holdfast.told_of_decision(n.id), '{}') else '{}' end
-           when 'RUNNING' then case when n.came_from = 'WAITING_FOR_APPROVAL' then holdfast.told_of_decision(n.id) end
-           when 'WAITING_FOR_APPROVAL' then holdfast.told_of_gate(n.approval_id)
-           when 'RETRY' then jsonb_strip_nulls(jsonb_build_object(
-             'retry_count', n.retry_count, 'crash_count', nullif(n.crash_count, 0), 'due_at', n.due_at,
-             'error', n.error - 'traceback'))
-         end
+         holdfast.told_of_move(n.id, n.came_from, n.status, n.approval_id, n.error, n.retry_count, n.crash_count, n.due_at)
     from moved n
    where n.came_from is not null;
   select array_agg(m.id) into v_tied
@@ -7514,6 +7591,14 @@ CREATE FUNCTION holdfast.running_on(p_job uuid, p_holder uuid) RETURNS text
 $$;
 
 --
+-- Name: said(holdfast.job_status, timestamp with time zone, bigint, text, text, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.said(p_to holdfast.job_status, p_at timestamp with time zone, p_xid bigint, p_actor text, p_reason text, p_metadata jsonb) RETURNS bytea
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN ((((timestamptz_send(p_at) || int8send(p_xid)) || int4send(length(p_actor))) || int4send(COALESCE(length(p_reason), '-1'::integer))) || convert_to((((((p_to)::text || ' '::text) || p_actor) || COALESCE(p_reason, ''::text)) || COALESCE((p_metadata)::text, ''::text)), 'UTF8'::name));
+
+--
 -- Name: save_checkpoint(uuid, integer, uuid, jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -7991,6 +8076,14 @@ CREATE FUNCTION holdfast.silent_runs(p_rule holdfast.alert_rule, p_now timestamp
 $$;
 
 --
+-- Name: since_when(holdfast.job_status, holdfast.job_status, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.since_when(p_from holdfast.job_status, p_to holdfast.job_status, p_ready_at timestamp with time zone, p_started_at timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (p_to = 'RUNNING'::holdfast.job_status) THEN p_ready_at WHEN (p_from = 'RUNNING'::holdfast.job_status) THEN p_started_at ELSE NULL::timestamp with time zone END;
+
+--
 -- Name: sleep_until(uuid, integer, uuid, text, text, double precision, timestamp with time zone, jsonb, text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -8427,6 +8520,14 @@ begin
 end $$;
 
 --
+-- Name: told_of_birth(uuid, timestamp with time zone, text); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.told_of_birth(p_retry_of uuid, p_due_at timestamp with time zone, p_held_by text) RETURNS jsonb
+    LANGUAGE sql STABLE
+    RETURN CASE WHEN ((p_retry_of IS NOT NULL) OR (p_due_at IS NOT NULL) OR (p_held_by IS NOT NULL)) THEN jsonb_strip_nulls(jsonb_build_object('retry_of', p_retry_of, 'due_at', p_due_at, 'held_by', p_held_by)) ELSE NULL::jsonb END;
+
+--
 -- Name: told_of_decision(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -8463,6 +8564,14 @@ CREATE FUNCTION holdfast.told_of_gate(p_approval uuid) RETURNS jsonb
     from holdfast.approval a
    where a.id = p_approval
 $$;
+
+--
+-- Name: told_of_move(uuid, holdfast.job_status, holdfast.job_status, uuid, jsonb, integer, integer, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.told_of_move(p_job uuid, p_from holdfast.job_status, p_to holdfast.job_status, p_approval uuid, p_error jsonb, p_retries integer, p_crashes integer, p_due_at timestamp with time zone) RETURNS jsonb
+    LANGUAGE sql
+    RETURN CASE p_to WHEN 'FAILED'::holdfast.job_status THEN (CASE WHEN (jsonb_typeof(p_error) = 'object'::text) THEN (p_error - 'traceback'::text) ELSE NULL::jsonb END || CASE WHEN (p_from = 'WAITING_FOR_APPROVAL'::holdfast.job_status) THEN COALESCE(holdfast.told_of_decision(p_job), '{}'::jsonb) ELSE '{}'::jsonb END) WHEN 'RUNNING'::holdfast.job_status THEN CASE WHEN (p_from = 'WAITING_FOR_APPROVAL'::holdfast.job_status) THEN holdfast.told_of_decision(p_job) ELSE NULL::jsonb END WHEN 'WAITING_FOR_APPROVAL'::holdfast.job_status THEN holdfast.told_of_gate(p_approval) WHEN 'RETRY'::holdfast.job_status THEN jsonb_strip_nulls(jsonb_build_object('retry_count', p_retries, 'crash_count', NULLIF(p_crashes, 0), 'due_at', p_due_at, 'error', CASE WHEN (jsonb_typeof(p_error) = 'object'::text) THEN (p_error - 'traceback'::text) ELSE NULL::jsonb END)) ELSE NULL::jsonb END;
 
 --
 -- Name: too_many_failures(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -10806,7 +10915,7 @@ ALTER TABLE holdfast.feed ENABLE ALWAYS TRIGGER feed_is_not_truncated;
 -- Name: job guard_move; Type: TRIGGER; Schema: holdfast; Owner: -
 --
 
-CREATE TRIGGER guard_move BEFORE UPDATE ON holdfast.job FOR EACH ROW WHEN (((old.status <> new.status) AND ((holdfast.is_legal(old.status, new.status) AND (new.seq = (old.seq + 1)) AND (new.came_from = old.status) AND (new.updated_at >= old.updated_at) AND ((new.updated_at >= (holdfast.clock() - (clock_timestamp() - statement_timestamp()))) AND (new.updated_at <= holdfast.clock())) AND (old.key_held OR (NOT new.key_held)) AND
+CREATE TRIGGER guard_move BEFORE UPDATE ON holdfast.job FOR EACH ROW WHEN (((old.status <> new.status) AND ((holdfast.is_legal(old.status, new.status) AND (new.seq = (old.seq + 1)) AND (new.came_from = old.status) AND (new.chain <> old.chain) AND (new.updated_at >= old.updated_at) AND ((new.updated_at >= (holdfast.clock() - (clock_timestamp() - statement_timestamp()))) AND (new.updated_at <= holdfast.clock())) AND (old.key_held OR (NOT new.key_held)) AND
         CASE
             WHEN (new.status = 'RUNNING'::holdfast.job_status) THEN ((new.attempt = (old.attempt + 1)) AND (new.claim_id IS NOT NULL) AND (new.claim_id IS DISTINCT FROM old.claim_id) AND (new.ready_at = holdfast.ready_since(old.claim_order, (old.priority)::integer)) AND (new.started_at = new.updated_at) AND (new.finished_at IS NULL))
             ELSE ((new.attempt = old.attempt) AND (NOT (new.claim_id IS DISTINCT FROM old.claim_id)) AND (new.ready_at = old.ready_at) AND (new.started_at = old.started_at) AND (new.status = 'COMPLETED'::holdfast.job_status) AND (new.finished_at = new.updated_at) AND (NOT new.key_held))
@@ -10893,6 +11002,14 @@ ALTER TABLE holdfast.job_history_rest ENABLE ALWAYS TRIGGER history_is_written_b
 CREATE TRIGGER identity_is_immutable BEFORE UPDATE OF id, task, payload, tenant, subject, created_at, retry_of, requested_by, key, key_scope, parent_id, compensates ON holdfast.job FOR EACH ROW WHEN ((((((((((((((old.id)::uuid IS DISTINCT FROM (new.id)::uuid) OR ((old.task)::text IS DISTINCT FROM (new.task)::text)) OR ((old.payload)::text IS DISTINCT FROM (new.payload)::text)) OR ((old.tenant)::text IS DISTINCT FROM (new.tenant)::text)) OR ((old.subject)::text IS DISTINCT FROM (new.subject)::text)) OR (old.created_at IS DISTINCT FROM new.created_at)) OR (old.retry_of IS DISTINCT FROM new.retry_of)) OR (old.requested_by IS DISTINCT FROM new.requested_by)) OR ((old.key)::text IS DISTINCT FROM (new.key)::text)) OR ((old.key_scope)::text IS DISTINCT FROM (new.key_scope)::text)) OR (old.parent_id IS DISTINCT FROM new.parent_id)) OR (old.compensates IS DISTINCT FROM new.compensates))) EXECUTE FUNCTION holdfast.refuse('the payload, task, tenant, subject, key and origin of a job never change');
 
 ALTER TABLE holdfast.job ENABLE ALWAYS TRIGGER identity_is_immutable;
+
+--
+-- Name: job link_birth; Type: TRIGGER; Schema: holdfast; Owner: -
+--
+
+CREATE TRIGGER link_birth BEFORE INSERT ON holdfast.job FOR EACH ROW WHEN ((new.chain IS NULL)) EXECUTE FUNCTION holdfast.link_birth();
+
+ALTER TABLE holdfast.job ENABLE ALWAYS TRIGGER link_birth;
 
 --
 -- Name: job record_births; Type: TRIGGER; Schema: holdfast; Owner: -
@@ -13560,6 +13677,20 @@ GRANT ALL ON FUNCTION holdfast.has_slot(p_job uuid, p_key text) TO holdfast_unbo
 REVOKE ALL ON FUNCTION holdfast.has_unprojected() FROM PUBLIC;
 
 --
+-- Name: FUNCTION head_of(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.head_of(p_job uuid) FROM PUBLIC;
+
+--
+-- Name: FUNCTION heads(p_first uuid, p_last uuid); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.heads(p_first uuid, p_last uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.heads(p_first uuid, p_last uuid) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.heads(p_first uuid, p_last uuid) TO holdfast_unbound;
+
+--
 -- Name: FUNCTION heal(p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -13897,6 +14028,20 @@ GRANT ALL ON FUNCTION holdfast.limits_of(p_job holdfast.job) TO holdfast_unbound
 REVOKE ALL ON FUNCTION holdfast.lines_kept(p_job uuid, p_attempt integer) FROM PUBLIC;
 
 --
+-- Name: FUNCTION link_birth(); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.link_birth() FROM PUBLIC;
+
+--
+-- Name: FUNCTION linked(p_before bytea, p_since timestamp with time zone, p_said bytea); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.linked(p_before bytea, p_since timestamp with time zone, p_said bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.linked(p_before bytea, p_since timestamp with time zone, p_said bytea) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.linked(p_before bytea, p_since timestamp with time zone, p_said bytea) TO holdfast_unbound;
+
+--
 -- Name: FUNCTION list_keys(p_bound text, p_id text, p_after text, p_limit integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -13961,6 +14106,12 @@ GRANT ALL ON FUNCTION holdfast.look_by_token(p_approval uuid, p_token_hash bytea
 --
 
 REVOKE ALL ON FUNCTION holdfast.low_success_rates(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION made_by(p_retry_of uuid, p_requested_by text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.made_by(p_retry_of uuid, p_requested_by text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION make_append_only(p_table regclass, p_name text, p_words text); Type: ACL; Schema: holdfast; Owner: -
@@ -14644,6 +14795,14 @@ GRANT ALL ON FUNCTION holdfast.running_in(p_snapshot pg_snapshot) TO holdfast_un
 REVOKE ALL ON FUNCTION holdfast.running_on(p_job uuid, p_holder uuid) FROM PUBLIC;
 
 --
+-- Name: FUNCTION said(p_to holdfast.job_status, p_at timestamp with time zone, p_xid bigint, p_actor text, p_reason text, p_metadata jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.said(p_to holdfast.job_status, p_at timestamp with time zone, p_xid bigint, p_actor text, p_reason text, p_metadata jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION holdfast.said(p_to holdfast.job_status, p_at timestamp with time zone, p_xid bigint, p_actor text, p_reason text, p_metadata jsonb) TO holdfast_api;
+GRANT ALL ON FUNCTION holdfast.said(p_to holdfast.job_status, p_at timestamp with time zone, p_xid bigint, p_actor text, p_reason text, p_metadata jsonb) TO holdfast_unbound;
+
+--
 -- Name: FUNCTION save_checkpoint(p_job uuid, p_attempt integer, p_claim_id uuid, p_value jsonb); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -14757,6 +14916,12 @@ REVOKE ALL ON FUNCTION holdfast.share_out(p_tenants text[], p_is_whole boolean, 
 REVOKE ALL ON FUNCTION holdfast.silent_runs(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
 
 --
+-- Name: FUNCTION since_when(p_from holdfast.job_status, p_to holdfast.job_status, p_ready_at timestamp with time zone, p_started_at timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.since_when(p_from holdfast.job_status, p_to holdfast.job_status, p_ready_at timestamp with time zone, p_started_at timestamp with time zone) FROM PUBLIC;
+
+--
 -- Name: FUNCTION sleep_until(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_seconds double precision, p_until timestamp with time zone, p_logs jsonb, p_importance text); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -14865,6 +15030,12 @@ REVOKE ALL ON FUNCTION holdfast.tenants_in_line(p_queue text, p_from text, p_bel
 REVOKE ALL ON FUNCTION holdfast.token_holder(p_gate holdfast.approval, p_token_hash bytea) FROM PUBLIC;
 
 --
+-- Name: FUNCTION told_of_birth(p_retry_of uuid, p_due_at timestamp with time zone, p_held_by text); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.told_of_birth(p_retry_of uuid, p_due_at timestamp with time zone, p_held_by text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION told_of_decision(p_job uuid); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -14875,6 +15046,12 @@ REVOKE ALL ON FUNCTION holdfast.told_of_decision(p_job uuid) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.told_of_gate(p_approval uuid) FROM PUBLIC;
+
+--
+-- Name: FUNCTION told_of_move(p_job uuid, p_from holdfast.job_status, p_to holdfast.job_status, p_approval uuid, p_error jsonb, p_retries integer, p_crashes integer, p_due_at timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.told_of_move(p_job uuid, p_from holdfast.job_status, p_to holdfast.job_status, p_approval uuid, p_error jsonb, p_retries integer, p_crashes integer, p_due_at timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION too_many_failures(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -

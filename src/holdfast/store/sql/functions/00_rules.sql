@@ -76,6 +76,23 @@ language sql set search_path = pg_catalog, holdfast, pg_temp as $$
   values (p_job, holdfast.clock(), pg_current_xact_id()::text::bigint, p_kind, coalesce(p_actor, holdfast.actor()), p_data)
 $$;
 
+-- Who made a job, for its history: who retries is not who asked first.
+create or replace function holdfast.made_by(p_retry_of uuid, p_requested_by text) returns text
+language sql stable
+return case when p_retry_of is null then coalesce(p_requested_by, holdfast.actor()) else holdfast.actor() end;
+
+-- What the history tells of a birth beside its columns: when it is ready, for whoever measures how long it waited.
+create or replace function holdfast.told_of_birth(p_retry_of uuid, p_due_at timestamptz, p_held_by text) returns jsonb
+language sql stable
+return case when p_retry_of is not null or p_due_at is not null or p_held_by is not null
+            then jsonb_strip_nulls(jsonb_build_object('retry_of', p_retry_of, 'due_at', p_due_at, 'held_by', p_held_by)) end;
+
+-- Since when what a move ends had been so: in line until it is claimed, and run until that ends.
+create or replace function holdfast.since_when(
+  p_from holdfast.job_status, p_to holdfast.job_status, p_ready_at timestamptz, p_started_at timestamptz) returns timestamptz
+language sql immutable parallel safe
+return case when p_to = 'RUNNING' then p_ready_at when p_from = 'RUNNING' then p_started_at end;
+
 -- Called for moves that are not already written as they must be: refuses the illegal, completes the rest.
 create or replace function holdfast.guard_move() returns trigger
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
@@ -114,6 +131,10 @@ begin
   else
     new.finished_at := null;
   end if;
+  new.chain := holdfast.linked(coalesce(old.chain, holdfast.head_of(old.id)),
+    holdfast.since_when(old.status, new.status, new.ready_at, new.started_at),
+    holdfast.said(new.status, new.updated_at, pg_current_xact_id()::text::bigint, holdfast.actor(), new.reason,
+      holdfast.told_of_move(new.id, old.status, new.status, new.approval_id, new.error, new.retry_count, new.crash_count, new.due_at)));
   return new;
 end $$;
 
@@ -134,10 +155,11 @@ begin
     return new;
   end if;
   new.came_from := null;
-  if (new.attempt, new.seq, new.claim_id, new.retry_count, new.crash_count, new.ready_at, new.started_at, new.finished_at)
-     is distinct from (old.attempt, old.seq, old.claim_id, old.retry_count, old.crash_count, old.ready_at, old.started_at, old.finished_at) then
+  if (new.attempt, new.seq, new.claim_id, new.retry_count, new.crash_count, new.ready_at, new.started_at, new.finished_at, new.chain)
+     is distinct from
+     (old.attempt, old.seq, old.claim_id, old.retry_count, old.crash_count, old.ready_at, old.started_at, old.finished_at, old.chain) then
     perform holdfast.count_refusal();
-    raise exception 'job %: attempt, seq, claim, counters and times change only with its status', old.id using errcode = 'HF001';
+    raise exception 'job %: attempt, seq, claim, counters, times and chain change only with its status', old.id using errcode = 'HF001';
   end if;
   new.updated_at := greatest(holdfast.clock(), old.updated_at);
   new.key_held := old.key_held and new.key_held;
@@ -172,7 +194,6 @@ create or replace function holdfast.record_births() returns trigger
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_xid bigint := pg_current_xact_id()::text::bigint;
-  v_actor text := holdfast.actor();
   v_wrong uuid;
 begin
   -- Here and not in a row trigger's condition, which PostgreSQL would prepare anew for every statement.
@@ -193,12 +214,8 @@ begin
          b.approval_id, b.error, b.result, b.retry_count, b.max_retries, b.key, b.key_scope, b.key_held) as rule from born b) as r
     where r.rule is not null;
   insert into holdfast.job_history (job_id, seq, from_status, to_status, attempt, at, xid, actor, reason, metadata)
-  select id, seq, null, status, attempt, updated_at, v_xid,
-         case when retry_of is null then coalesce(requested_by, v_actor) else v_actor end,   -- who retries is not who asked first
-         reason,
-         -- When it is ready, for whoever measures how long it waited.
-         case when retry_of is not null or due_at is not null or held_by is not null
-              then jsonb_strip_nulls(jsonb_build_object('retry_of', retry_of, 'due_at', due_at, 'held_by', held_by)) end
+  select id, seq, null, status, attempt, updated_at, v_xid, holdfast.made_by(retry_of, requested_by), reason,
+         holdfast.told_of_birth(retry_of, due_at, held_by)
     from born;
   return null;
 end $$;
@@ -218,17 +235,9 @@ begin
     where r.rule is not null;
   insert into holdfast.job_history (job_id, seq, from_status, to_status, attempt, since, at, xid, actor, reason, metadata)
   select n.id, n.seq, n.came_from, n.status, n.attempt,
-         case when n.status = 'RUNNING' then n.ready_at when n.came_from = 'RUNNING' then n.started_at end,
+         holdfast.since_when(n.came_from, n.status, n.ready_at, n.started_at),
          n.updated_at, v_xid, v_actor, n.reason,
-         case n.status
-           when 'FAILED' then n.error - 'traceback'
-             || case when n.came_from = 'WAITING_FOR_APPROVAL' then coalesce(holdfast.told_of_decision(n.id), '{}') else '{}' end
-           when 'RUNNING' then case when n.came_from = 'WAITING_FOR_APPROVAL' then holdfast.told_of_decision(n.id) end
-           when 'WAITING_FOR_APPROVAL' then holdfast.told_of_gate(n.approval_id)
-           when 'RETRY' then jsonb_strip_nulls(jsonb_build_object(
-             'retry_count', n.retry_count, 'crash_count', nullif(n.crash_count, 0), 'due_at', n.due_at,
-             'error', n.error - 'traceback'))
-         end
+         holdfast.told_of_move(n.id, n.came_from, n.status, n.approval_id, n.error, n.retry_count, n.crash_count, n.due_at)
     from moved n
    where n.came_from is not null;
   select array_agg(m.id) into v_tied
@@ -247,6 +256,7 @@ create or replace trigger guard_move before update on holdfast.job
     and (holdfast.is_legal(old.status, new.status)
              and new.seq = old.seq + 1
              and new.came_from = old.status
+             and new.chain <> old.chain   -- whether it is the right one, only the history says
              and new.updated_at >= old.updated_at
              -- A time that a function can have read during this statement, however long it takes.
              and new.updated_at between holdfast.clock() - (clock_timestamp() - statement_timestamp()) and holdfast.clock()

@@ -222,6 +222,7 @@ declare
   v_walked bigint := 0;
   v_left bigint := p_limit;
   v_count bigint;
+  v_said bytea;
 begin
   p_tasks := holdfast.open_tasks(p_tasks);
   if holdfast.queue_is_paused(p_queue) or cardinality(p_tasks) = 0 then
@@ -233,6 +234,7 @@ begin
     return;
   end if;
   v_now := holdfast.clock();
+  v_said := holdfast.said('RUNNING', v_now, pg_current_xact_id()::text::bigint, holdfast.actor(), null, null);
   select r.* into v_known from holdfast.ring r where r.queue = p_queue and r.until > v_now;
   loop
     v_began := holdfast.clock();
@@ -276,7 +278,11 @@ begin
     update holdfast.job j
        set status = 'RUNNING', came_from = j.status, seq = j.seq + 1, attempt = j.attempt + 1, updated_at = v_now,
            ready_at = holdfast.ready_since(j.claim_order, j.priority), started_at = v_now, claim_order = null, due_at = null, approval_id = null, holder = p_worker, claim_id = p_claim_id, reason = null,
-           deadline_at = v_now + j.timeout + interval '10 seconds'
+           deadline_at = v_now + j.timeout + interval '10 seconds',
+           -- A history that tells of an approval is guard_move's to link, which is called where the chain stays as it is; so is one from
+           -- before there were chains.
+           chain = case when j.status = 'WAITING_FOR_APPROVAL' then j.chain
+                        else holdfast.linked(j.chain, holdfast.ready_since(j.claim_order, j.priority), v_said) end
       from taken
      where j.id = any (array[taken.id::uuid])
        and coalesce(j.claim_order, 'infinity') < 'infinity'   -- again, and opaque: the planner must not drive the join from the line

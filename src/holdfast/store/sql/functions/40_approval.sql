@@ -74,6 +74,21 @@ begin
            'decision', v_gate.decision, 'by', v_gate.decided_by, 'at', v_gate.decided_at, 'from', v_gate.decided_from, 'reason', v_gate.reason)));
 end $$;
 
+-- What the history tells of a move beside its columns. An error that is no object is refused in a moment (broken_rule).
+create or replace function holdfast.told_of_move(
+  p_job uuid, p_from holdfast.job_status, p_to holdfast.job_status, p_approval uuid, p_error jsonb, p_retries int, p_crashes int, p_due_at timestamptz)
+returns jsonb
+language sql volatile
+return case p_to
+    when 'FAILED' then case when jsonb_typeof(p_error) = 'object' then p_error - 'traceback' end
+      || case when p_from = 'WAITING_FOR_APPROVAL' then coalesce(holdfast.told_of_decision(p_job), '{}') else '{}' end
+    when 'RUNNING' then case when p_from = 'WAITING_FOR_APPROVAL' then holdfast.told_of_decision(p_job) end
+    when 'WAITING_FOR_APPROVAL' then holdfast.told_of_gate(p_approval)
+    when 'RETRY' then jsonb_strip_nulls(jsonb_build_object(
+      'retry_count', p_retries, 'crash_count', nullif(p_crashes, 0), 'due_at', p_due_at,
+      'error', case when jsonb_typeof(p_error) = 'object' then p_error - 'traceback' end))
+  end;
+
 -- The rule that a waiting job in line or due breaks, unless people have let it go on.
 create or replace function holdfast.unapproved(p_approval uuid) returns text
 language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$

@@ -11,14 +11,21 @@ declare
   v_done bigint;
   v_name text;
   v_now timestamptz := holdfast.clock();
+  v_xid bigint := pg_current_xact_id()::text::bigint;
+  v_actor text;
+  v_said bytea;
 begin
   select w.name into v_name from holdfast.worker w where w.id = p_worker;
   perform set_config('holdfast.actor', coalesce(v_name, p_worker::text), true);
+  v_actor := holdfast.actor();
+  v_said := holdfast.said('COMPLETED', v_now, v_xid, v_actor, null, null);
   -- Nested loops only, from the sorted outcomes: rows are locked in the order of their ids, as everywhere, so that two
   -- finishers with common jobs wait for each other and do not deadlock.
   update holdfast.job j
      set status = 'COMPLETED', came_from = 'RUNNING', seq = j.seq + 1, updated_at = v_now, finished_at = v_now,
-         result = o.result::jsonb, holder = null, deadline_at = null, suspect = false
+         result = o.result::jsonb, holder = null, deadline_at = null, suspect = false,
+         chain = holdfast.linked(j.chain, j.started_at,
+                   case when j.reason is null then v_said else holdfast.said('COMPLETED', v_now, v_xid, v_actor, j.reason, null) end)
     from (select * from unnest(p_ids, p_attempts, p_claim_ids, p_results) as u (id, attempt, claim_id, result) order by u.id) as o
    where j.id = any (array[o.id])
      and j.status = 'RUNNING' and j.attempt = o.attempt and j.claim_id = o.claim_id

@@ -101,7 +101,7 @@ begin
   -- What the auditor reads and asks beside all that: nothing that lets anybody in, and nothing that writes.
   grant execute on function
     holdfast.broken_rule, holdfast.bound_hash, holdfast.person, holdfast.limits_of, holdfast.filled_key, holdfast.has_slot, holdfast.flag_share,
-    holdfast.is_native, holdfast.running_in, holdfast.cluster, holdfast.queue_at, holdfast.event_kind, holdfast.channel_tenant
+    holdfast.is_native, holdfast.said, holdfast.linked, holdfast.heads, holdfast.running_in, holdfast.cluster, holdfast.queue_at, holdfast.event_kind, holdfast.channel_tenant
     to holdfast_api;
   grant select on holdfast.feed, holdfast.channel, holdfast.left_over, holdfast.callback_nonce to holdfast_api;
 end $$;
