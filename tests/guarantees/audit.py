@@ -19,9 +19,8 @@ _ABOUT_NO_JOB = ("B06", "G05", "G06", "G07")
 
 def broken_rules(connection: psycopg.Connection[Any]) -> list[tuple[str, Any]]:
     """List what is wrong; empty when nothing is."""
-    return _told(
-        connection, audit.about_jobs(audit.EVERYTHING) + audit.about_no_job() + [audit.refusals()]
-    ) + left_out(connection)
+    asked = [*audit.about_jobs(audit.EVERYTHING), audit.chain(audit.EVERYTHING), *audit.about_no_job()]
+    return _told(connection, [*asked, audit.refusals()]) + left_out(connection)
 
 
 def left_out(connection: psycopg.Connection[Any]) -> list[tuple[str, Any]]:

@@ -12,11 +12,13 @@ import psycopg
 import pytest
 
 from guarantees.audit import broken_rules
+from guarantees.past import Past
 from guarantees.proxy import Proxy, proxied
 from guarantees.waiting import PATIENCE, until
 from guarantees.workers import Launcher, WorkerProcess
 from holdfast import Holdfast
-from holdfast.testing import ScratchDatabase
+from holdfast.testing import ScratchDatabase, TestServer
+from sql.support import machine_on
 
 Row = dict[str, Any]
 
@@ -191,6 +193,13 @@ def launcher() -> Iterator[Launcher]:
     launcher = Launcher()
     yield launcher
     launcher.close()
+
+
+@pytest.fixture(scope="module")
+def past(holdfast_server: TestServer) -> Iterator[Past]:
+    """A past with everything in it, of which each test takes back what it changes."""
+    with holdfast_server.database() as database, machine_on(database.owner_url) as machine:
+        yield Past(machine)
 
 
 @pytest.fixture

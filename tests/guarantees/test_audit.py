@@ -4,7 +4,6 @@ Each corruption is written as the schema's owner can write it, past all guards, 
 """
 
 import re
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -40,6 +39,7 @@ GUARDED = (
     "job", "job_history", "attempt", "step", "activity", "approval", "approver", "approval_decision", "feed", "schedule_run",
 )  # fmt: skip
 
+OTHERWISE = "its history is not the one that its moves wrote: a row was changed, added or taken out, or the head of its chain was"
 # Code, what is done, the SQL that does it, and what the auditor says then. Jobs are named as in Past.
 CORRUPTIONS: list[Seeded] = [
     ("A01", "a status is written by hand", "update holdfast.job set status = 'COMPLETED', error = null where id = %(failed)s",
@@ -104,6 +104,33 @@ CORRUPTIONS: list[Seeded] = [
      "row 3 is older than the one before it, or of the future: infinity"),
     ("A13", "a start is dated back", "update holdfast.job set started_at = started_at - interval '1 hour' where id = %(done)s",
      "it says that it was started at …, and it was claimed last at …"),
+    ("H07", "who did it is rewritten", "update holdfast.job_history set actor = 'ann' where job_id = %(done)s and seq = 2",
+     OTHERWISE),
+    ("H07", "a reason is rewritten", "update holdfast.job_history set reason = 'as agreed' where job_id = %(cancelled)s and seq = 2",
+     OTHERWISE),
+    ("H07", "a reason is taken out", "update holdfast.job_history set reason = null where job_id = %(cancelled)s and seq = 2",
+     OTHERWISE),
+    ("H07", "what it waited is rewritten", "update holdfast.job_history set since = since - interval '1 second' where job_id = %(done)s and seq = 2",
+     OTHERWISE),
+    ("H07", "a birth is dated back a little", "update holdfast.job_history set at = at - interval '1 microsecond' where job_id = %(done)s and seq = 1",
+     OTHERWISE),
+    ("H07", "a row is of another transaction", "update holdfast.job_history set xid = xid - 1 where job_id = %(failed)s and seq = 3",
+     OTHERWISE),
+    ("H07", "what a retry tells is rewritten", "update holdfast.job_history set metadata = metadata || '{\"due_at\": null}' where job_id = %(failed)s and seq = 3",
+     OTHERWISE),
+    ("H07", "metadata is made up", "update holdfast.job_history set metadata = '{\"by\": \"ann\"}' where job_id = %(done)s and seq = 3",
+     OTHERWISE),
+    ("H07", "a word goes from the actor to the reason", """
+     update holdfast.job_history set actor = left(actor, -1), reason = right(actor, 1) where job_id = %(done)s and seq = 3""",
+     OTHERWISE),
+    ("H07", "two jobs change histories", """
+     update holdfast.job_history h set at = o.at, xid = o.xid, actor = o.actor
+       from holdfast.job_history o where h.job_id = %(done)s and o.job_id = %(failed)s and h.seq = 1 and o.seq = 1""",
+     OTHERWISE),
+    ("H07", "a head is rewritten", "update holdfast.job set chain = sha256(chain) where id = %(done)s",
+     OTHERWISE),
+    ("H07", "a chain is taken away", "update holdfast.job set chain = null where id = %(done)s",
+     "its history has no chain, and is not from before there were any"),
     ("B04", "two jobs hold one key", """
      drop index holdfast.job_key;
      update holdfast.job set key = 'once', key_scope = 'ever', key_held = true where id = %(done)s""",
@@ -428,11 +455,13 @@ HARMLESS: list[tuple[str, str]] = [
     ("a callback that came too late is refused", "update holdfast.callback_nonce set at = at + interval '1 minute' where answer <> 'ok'"),
     ("deliveries are forgotten after thirty days", """
      update holdfast.job_history set at = at - interval '30 days' where job_id = %(delivered)s;
+     update holdfast.job set chain = holdfast.head_of(id) where id = %(delivered)s;
      delete from holdfast.webhook_delivery where event_id = 'evt_1'"""),
     ("somebody calls himself an endpoint", """
      update holdfast.job set requested_by = 'webhook:stripe' where id = %(done)s;
      update holdfast.job_history set actor = 'webhook:stripe' where job_id = %(done)s and seq = 1;
-     update holdfast.job_history set actor = 'webhook:stripe' where job_id in (%(retried)s, %(undo)s) and seq = 1"""),
+     update holdfast.job_history set actor = 'webhook:stripe' where job_id in (%(retried)s, %(undo)s) and seq = 1;
+     update holdfast.job set chain = holdfast.head_of(id) where id in (%(done)s, %(retried)s, %(undo)s)"""),
     ("another delivery was replayed", """
      insert into holdfast.webhook_delivery (id, endpoint, event_id, type, tenant, status, body, jobs)
      values (holdfast.new_id(), 'stripe', 'evt_3', 'paid', 'globex', 'handled', '', array[%(done)s])"""),
@@ -600,12 +629,6 @@ MISTOLD: list[Seeded] = [
      insert into holdfast.feed select 'tenant:globex', 1, job_id, at, kind, data from holdfast.feed where job_id = %(done)s and kind = 'job.started'""",
      "event 1 is in channel tenant:globex, and the job of tenant acme"),
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def past(holdfast_server: TestServer) -> Iterator[Past]:
-    with holdfast_server.database() as database, machine_on(database.owner_url) as machine:
-        yield Past(machine)
 
 
 def corrupt(past: Past, statements: str) -> None:
@@ -789,7 +812,7 @@ def test_an_audit_beside_a_busy_worker_finds_nothing(stage: Stage, shop: Holdfas
         while walks < 15 or stage.counts().get("COMPLETED", 0) < 300:
             shop.enqueue_many([note.using(subject="org:1", tenant="a").job(n) for n in range(20)])
             shop.enqueue_many([fail_once.using(subject="org:2").job() for _ in range(3)])
-            assert list(Audit(session).findings()) == []
+            assert list(Audit(session, chains=True).findings()) == []
             walks += 1
     finally:
         session.close()

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from guarantees.audit import pattern
 from guarantees.test_audit import CORRUPTIONS, MISTOLD, UNREST
+from guarantees.test_audit_chain import REWRITTEN
 from guarantees.test_audit_guards import ELSEWHERE, UNGUARDED
 from holdfast.domain import audit_sums, audit_times
 from holdfast.domain.audit_guards import judge_guards
@@ -37,7 +38,9 @@ def arms_in_sql() -> Iterator[Arm]:
     """Read each select that begins with a code: what it says, and the words of a case within."""
     for name, text in queries():
         for head in re.findall(r"^select (.*?)(?=\n  from )", text, re.DOTALL | re.MULTILINE):
-            sentence = re.search(rf"format\({LITERAL}", head) or re.search(rf", {LITERAL}$", head)
+            sentence = re.search(rf"format\({LITERAL}", head) or re.search(
+                rf", {LITERAL}(?: as what)?$", head
+            )
             said = CODE.sub("", head)
             words = re.findall(rf"\b(?:then|else)\b[^',]*{LITERAL}", said)
             for code in CODE.findall(head):
@@ -103,7 +106,7 @@ def arms_in_python() -> Iterator[Arm]:
 def attributed(arms: list[Arm]) -> list[tuple[Arm, str]]:
     """Give what each corruption makes the auditor say, with the arm that says so: of several that might, the one with the most words of its own."""
     found = []
-    for code, deed, _, *sentences in (*CORRUPTIONS, *UNREST, *MISTOLD, *UNGUARDED):
+    for code, deed, _, *sentences in (*CORRUPTIONS, *REWRITTEN, *UNREST, *MISTOLD, *UNGUARDED):
         assert sentences, f"{code} {deed}: what does the auditor say of it?"
         for said in sentences:
             fitting = [arm for arm in arms if arm.code == code and arm.fits(said)]

@@ -1,7 +1,5 @@
 """What an audit reads: of deliveries and events as much as belongs to what it looks at, however many there are; it writes nothing."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from guarantees.past import Past
@@ -11,8 +9,8 @@ from holdfast.store import audit
 from holdfast.store.call import Call, perform_sync
 from holdfast.store.connection import Database, Session
 from holdfast.store.enqueue import register_tasks
-from holdfast.testing import ScratchDatabase, TestServer
-from sql.support import Machine, machine_on
+from holdfast.testing import ScratchDatabase
+from sql.support import Machine
 
 # Rows of a table and entries of its indexes that this transaction has read so far.
 READ = """
@@ -21,12 +19,6 @@ select sum(pg_stat_get_xact_tuples_returned(c.oid))
  where c.oid = %(table)s::regclass or c.oid in (select i.indexrelid from pg_index i where i.indrelid = %(table)s::regclass)
 """
 MANY = 3000
-
-
-@pytest.fixture(scope="module")
-def past(holdfast_server: TestServer) -> Iterator[Past]:
-    with holdfast_server.database() as database, machine_on(database.owner_url) as machine:
-        yield Past(machine)
 
 
 def read_by(machine: Machine, table: str, calls: list[Call[list[Finding]]]) -> int:

@@ -129,6 +129,10 @@ RULES: dict[str, Rule] = {
         "revoke what is too much (grant again what is gone: holdfast db sql has it), and let applications log in with "
         "holdfast_producer, holdfast_worker or holdfast_api alone",
     ),
+    "H07": Rule(
+        "a history is the one that its moves wrote: its chain ends in the head on its job's row, and goes through every head that was kept",
+        _TAMPERED,
+    ),
     "H08": Rule("every function and view is, word for word, this release's", _MIGRATE),
     "H09": Rule(
         "every index and constraint is there, as released, and valid",

@@ -1,8 +1,9 @@
 """The audit: slice by slice through the jobs, each slice in a snapshot of its own, and then all that is about no job."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +12,8 @@ from holdfast.domain.audit_guards import judge_guards, judge_schema, judge_serve
 from holdfast.domain.audit_sums import Sums
 from holdfast.domain.audit_times import Ran, Timetable
 from holdfast.domain.errors import JobNotFound
+from holdfast.domain.heads import Head
+from holdfast.interfaces.kept_heads import KeptHeads
 from holdfast.runtime import chance
 from holdfast.store import audit, overview
 from holdfast.store.audit import EVERYTHING, STATEMENT_SECONDS, Place, Range
@@ -38,12 +41,16 @@ class Audit:
     sample: int | None = None
     job: UUID | None = None
     at_rest: bool = False
+    chains: bool = False  # compute each history's chain anew
+    keep: Callable[[Head], None] | None = None  # what is done with the chains' heads
+    kept: KeptHeads | None = None  # what they were
     seconds: float = STATEMENT_SECONDS
     jobs: int = field(default=0, init=False)
     slices: int = field(default=0, init=False)
     not_checked: list[NotChecked] = field(default_factory=list, init=False)
     _sums: Sums = field(default_factory=Sums, init=False)
     _is_projected_here: bool = field(default=True, init=False)
+    _unchained: int = field(default=0, init=False)
 
     def findings(self) -> Iterator[Finding]:
         """Give what is wrong, as it is found; nothing when all is well. What was not looked at is said in not_checked."""
@@ -54,6 +61,13 @@ class Audit:
             for finding in self._look_at(within):
                 found += 1
                 yield finding
+            yield from self._look_at_chains(within)
+        if self._unchained:
+            self._leave_out(
+                ("H07",), f"{self._unchained:,} jobs have not moved since there are chains, and have none"
+            )
+        if self.kept is not None:
+            yield from self._compare(self.kept)
         if self.job is not None:
             if not (self.jobs or found):  # what is left of a job that is gone would have been found
                 raise JobNotFound(f"no job has the id {self.job}")
@@ -76,6 +90,8 @@ class Audit:
                 ("A12", "A14", "F06", *of_server),
                 "they hold once no worker runs: stop them, and say --at-rest",
             )
+        if not self.chains:
+            self._leave_out(("H07",), "chains were not computed anew: --chain")
         if self.sample is not None:
             self._leave_out(
                 ("B06", "G02", "G03", "G04", "G05", "G06", "G07"),
@@ -96,13 +112,44 @@ class Audit:
         calls = [*audit.about_jobs(within), audit.told(within)]
         if self.at_rest:
             calls += audit.at_rest(within)
-        part = f"jobs from {within.first} to {within.last}" if self.job is None else f"job {self.job}"
+        part = self._named(within)
         jobs, used, *found = self._look(part, [audit.count_of(within), audit.reckoned(within), *calls])
         self.jobs += jobs
         self.slices += 1
         self._sums.add(used)
         for findings in found:
             yield from findings
+
+    def _look_at_chains(self, within: Range) -> Iterator[Finding]:
+        if not self.chains:
+            return
+        part = f"chains of {self._named(within)}"
+        unchained, findings = self._look(part, [audit.unchained(within), audit.chain(within)])
+        self._unchained += unchained
+        yield from findings
+        if self.keep is not None:
+            for head in self._one(part, audit.heads(within)):
+                self.keep(head)
+
+    def _compare(self, kept: KeptHeads) -> Iterator[Finding]:
+        """Compare with what was kept of all jobs, or of the one that is asked for."""
+        heads = (head for head in kept if self.job in {None, head.job_id})
+        compared, gone = 0, list[UUID]()
+        while some := list(islice(heads, SLICE)):
+            findings, missing = self._look(f"heads of {kept.path}", [audit.against(some), audit.gone(some)])
+            compared += len(some)
+            gone += missing
+            yield from findings
+        if gone:
+            self._leave_out(
+                ("H07",),
+                f"of {compared:,} jobs in {kept.path} {len(gone):,} are not there any more, {gone[0]} first: retention or a delete took them, or somebody",
+            )
+        if self.job is not None and not compared:
+            self._leave_out(("H07",), f"{kept.path} has no head of this job")
+
+    def _named(self, within: Range) -> str:
+        return f"jobs from {within.first} to {within.last}" if self.job is None else f"job {self.job}"
 
     def _guards(self) -> Iterator[Finding]:
         by_rule, refused, state, found = self._look(

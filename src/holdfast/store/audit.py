@@ -1,6 +1,6 @@
 """The auditor's reads: ranges of jobs with all that belongs to them, each in one snapshot, and what is about no job."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from typing import Any, NamedTuple, TypeAlias
@@ -13,6 +13,7 @@ from holdfast.domain.audit import EDGES, SECRET_PATTERN, AuditUnfinished, Findin
 from holdfast.domain.audit_sums import Amounts
 from holdfast.domain.audit_times import Ran, Timetable
 from holdfast.domain.errors import BadInput, DatabaseUnavailable, NotAllowed, SchemaMismatch
+from holdfast.domain.heads import Head
 from holdfast.store.call import Call, Row, nothing, query, single, statement
 from holdfast.store.connection import Session
 
@@ -61,6 +62,34 @@ EVERYTHING = Range(UUID(int=0), UUID(int=2**128 - 1))
 def about_jobs(within: Range) -> list[Call[list[Finding]]]:
     """Look at jobs and their histories for what never holds, whatever goes on."""
     return [_findings(name, within) for name in _ABOUT_JOBS]
+
+
+def chain(within: Range) -> Call[list[Finding]]:
+    """Compute the chains of these jobs' histories anew, and compare them with the heads on their rows."""
+    return _findings("audit_chain", within)
+
+
+def unchained(within: Range) -> Call[int]:
+    """Count the jobs that have no chain."""
+    return query("audit_unchained", single, first=within.first, last=within.last)
+
+
+def heads(within: Range) -> Call[list[Head]]:
+    """Compute the heads of these jobs' histories."""
+    return query(
+        "audit_heads", lambda rows: [Head(*row) for row in rows], first=within.first, last=within.last
+    )
+
+
+def against(kept: Sequence[Head]) -> Call[list[Finding]]:
+    """Compare histories with heads that were kept of them."""
+    jobs, seqs, digests = zip(*kept, strict=True)
+    return query("audit_kept_heads", _read, jobs=list(jobs), seqs=list(seqs), heads=list(digests))
+
+
+def gone(kept: Sequence[Head]) -> Call[list[UUID]]:
+    """Find the jobs that are not there any more."""
+    return query("audit_gone", lambda rows: [job for (job,) in rows], jobs=[head.job_id for head in kept])
 
 
 def at_rest(within: Range) -> list[Call[list[Finding]]]:

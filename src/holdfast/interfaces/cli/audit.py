@@ -1,7 +1,10 @@
 """`holdfast audit`: does everything hold that is promised of the jobs in this database."""
 
+from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -15,6 +18,7 @@ from holdfast.interfaces.cli.output import as_json, dim, plain
 if TYPE_CHECKING:
     from holdfast.domain.audit import Finding
     from holdfast.interfaces.auditing import Audit
+    from holdfast.interfaces.kept_heads import HeadsFile
 
 
 @click.command(cls=Command)
@@ -31,6 +35,23 @@ if TYPE_CHECKING:
     help="Also check what holds once no worker runs: nothing overdue, nothing stranded.",
 )
 @click.option(
+    "--chain",
+    is_flag=True,
+    help="Also compute the chain over each history anew: was a row of it changed since it was written?",
+)
+@click.option(
+    "--keep",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the chains' heads to FILE, which belongs where the database's owner cannot reach it. Says --chain.",
+)
+@click.option(
+    "--compare",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Compare the chains with heads that --keep wrote earlier. Says --chain.",
+)
+@click.option(
     "--most", type=click.IntRange(1), default=1000, show_default=True, help="Stop after so many findings."
 )
 @click.option(
@@ -41,25 +62,57 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="Give up when one statement takes longer.",
 )
-def audit(sample: int | None, job: UUID | None, at_rest: bool, most: int, timeout: int) -> None:
+def audit(
+    sample: int | None,
+    job: UUID | None,
+    at_rest: bool,
+    chain: bool,
+    keep: Path | None,
+    compare: Path | None,
+    most: int,
+    timeout: int,
+) -> None:
     """Check all that is promised of the jobs. Reads only, in slices; exit code 0 when nothing is found, 3 when something is.
 
     Each finding names the rule that is broken, the job, and what to do, and is written when it is found. An audit that was not
     finished ends with another exit code, 75 or 69, whatever it found. Safe beside running workers.
     """
     from holdfast.interfaces.auditing import Audit
+    from holdfast.interfaces.kept_heads import HeadsFile, KeptHeads
     from holdfast.store.connection import Session
 
     if sample is not None and job is not None:
         raise click.UsageError("--sample and --job are two ways of saying what to look at: give one")
+    kept = None if compare is None else KeptHeads(compare)
     session = Session(current().database, "holdfast audit")
-    report = _Report(Audit(session, sample=sample, job=job, at_rest=at_rest, seconds=timeout), most)
-    try:
+    with closing(session), nullcontext() if keep is None else HeadsFile(keep, datetime.now(UTC)) as heads:
+        walk = Audit(
+            session,
+            sample=sample,
+            job=job,
+            at_rest=at_rest,
+            chains=chain or keep is not None or kept is not None,
+            keep=None if heads is None else heads.add,
+            kept=kept,
+            seconds=timeout,
+        )
+        report = _Report(walk, most)
         report.write()
-    finally:
-        session.close()
+        if heads is not None:
+            _end(heads, report)
     if report.found:
         raise click.exceptions.Exit(UNHEALTHY)
+
+
+def _end(heads: "HeadsFile", report: "_Report") -> None:
+    """Half of the heads would look like all that there were."""
+    if report.is_truncated:
+        say(f"no heads were kept: the audit stopped at --most {report.most}")
+        return
+    heads.end()
+    say(
+        f"kept {heads.heads:,} heads in {heads.path}: take the file where nobody who owns this database can reach it"
+    )
 
 
 @dataclass(slots=True)
@@ -105,16 +158,16 @@ class _Report:
             say(f"not checked: {', '.join(codes)}: {plain(why)}")
         told = f"{len(self.found):,} findings" if self.found else "nothing found"
         ended = "; not finished" if error else ""
-        if self._is_truncated:
+        if self.is_truncated:
             ended = f"; stopped there (--most {self.most}): what lies behind was not looked at"
         say(f"{self.walk.jobs:,} jobs, {told}{ended}")
 
     def _document(self, error: HoldfastError | None) -> dict[str, Any]:
-        finished = error is None and not self._is_truncated
+        finished = error is None and not self.is_truncated
         return {
             "clean": finished and not self.found,
             "finished": finished,
-            "truncated": self._is_truncated,
+            "truncated": self.is_truncated,
             "error": str(error) if error else None,
             "jobs": self.walk.jobs,
             "findings": [_row(finding) for finding in self.found],
@@ -122,7 +175,8 @@ class _Report:
         }
 
     @property
-    def _is_truncated(self) -> bool:
+    def is_truncated(self) -> bool:
+        """Whether it stopped before its end."""
         return len(self.found) >= self.most
 
 
