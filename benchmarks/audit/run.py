@@ -15,7 +15,12 @@ from benchmarks.server import Server, running_server
 from benchmarks import run as runs
 
 JOBS = 1_000_000
-WALKS = {"a sample of 2,000": ("--sample", "2000"), "everything": (), "everything, at rest": ("--at-rest",)}
+WALKS = {
+    "a sample of 2,000": ("--sample", "2000"),
+    "everything": (),
+    "everything, at rest": ("--at-rest",),
+    "everything, with the chains": ("--chain",),
+}
 
 
 def measure(server: Server, jobs: int) -> dict[str, Any]:
