@@ -1,9 +1,12 @@
 """`holdfast audit --chain`, and heads of chains that are kept in a file and compared with later."""
 
 import json
+import os
 import re
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -12,8 +15,10 @@ import psycopg
 import pytest
 
 from guarantees.past import Past
+from holdfast.domain.errors import BadInput
+from holdfast.interfaces.kept_heads import HeadsFile, KeptHeads
 from holdfast.testing import ScratchDatabase
-from interfaces.calling import Cli
+from interfaces.calling import HOLDFAST, Cli
 from sql.support import machine_on
 
 Owner = psycopg.Connection
@@ -140,6 +145,72 @@ def test_heads_are_not_kept_where_nobody_may_write(cli: Cli, tmp_path: Path) -> 
     assert "nowhere/kept.jsonl: No such file or directory" in told.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("k" * 300, "File name too long"), ("k" * 250, "File name too long"), ("", "is there already")],
+)
+def test_a_name_that_no_file_can_have_is_an_error_in_words(
+    cli: Cli, tmp_path: Path, name: str, says: str
+) -> None:
+    told = cli("audit", "--keep", str(tmp_path / name) if name else "", code=2)
+
+    assert says in told.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_is_not_replaced_even_if_it_leads_nowhere(cli: Cli, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.jsonl"
+    kept.symlink_to(tmp_path / "nowhere")
+
+    told = cli("audit", "--keep", str(kept), code=2)
+
+    assert "is there already" in told.stderr
+    assert kept.is_symlink()
+
+
+@pytest.mark.usefixtures("past")
+def test_what_lies_where_an_earlier_audit_was_killed_is_not_written_to(cli: Cli, tmp_path: Path) -> None:
+    kept, other = tmp_path / "kept.jsonl", tmp_path / "other"
+    other.write_text("precious")
+    (tmp_path / ".kept.jsonl.part").symlink_to(other)
+
+    cli("audit", "--keep", str(kept))
+
+    assert other.read_text() == "precious"
+    assert not kept.is_symlink()
+
+
+def test_a_file_that_came_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.jsonl"
+    with HeadsFile(kept, datetime.now(UTC)) as first, HeadsFile(kept, datetime.now(UTC)) as second:
+        first.end()
+        before = kept.read_bytes()
+
+        with pytest.raises(BadInput, match="is there already"):
+            second.end()
+
+    assert kept.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [kept]
+
+
+@pytest.mark.usefixtures("past")
+def test_a_disk_that_is_full_is_said_and_nothing_is_left_there(
+    holdfast_db: ScratchDatabase, tmp_path: Path
+) -> None:
+    """One block, and then no more: the heads of this past are several thousand bytes."""
+    kept = tmp_path / "kept.jsonl"
+    audited = [*HOLDFAST, "--database-url", holdfast_db.url, "audit", "-o", "json", "--keep", str(kept)]
+
+    ended = subprocess.run(
+        ["sh", "-c", 'ulimit -f 1; exec "$@"', "sh", *audited], capture_output=True, text=True, check=False
+    )
+
+    assert (ended.returncode, "Traceback" in ended.stderr) == (75, False)
+    assert f"heads: they cannot be kept in {kept}: File too large" in ended.stderr
+    assert not json.loads(ended.stdout)["finished"]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_job_that_is_gone_since_is_counted_and_no_finding(
     cli: Cli, past: Past, owner: Owner, tmp_path: Path
 ) -> None:
@@ -201,6 +272,10 @@ LAST = '{"heads": 1}'
         ([FIRST, HEAD.replace('00"}', '0"}'), LAST], "line 2 is not as holdfast audit --keep writes it"),
         ([FIRST, HEAD.replace('"seq": 1', '"seq": 99999999999999999999'), LAST], "line 2 is not as holdfast audit --keep writes it"),
         ([FIRST, HEAD.replace('"seq": 1', '"seq": 0'), LAST], "line 2 is not as holdfast audit --keep writes it"),
+        ([FIRST, HEAD.replace('"seq": 1', '"seq": true'), LAST], "line 2 is not as holdfast audit --keep writes it"),
+        ([FIRST, HEAD, '{"heads": true}'], "line 3 is not as holdfast audit --keep writes it"),
+        ([FIRST, "[" * 100_000, LAST], "line 2 is not as holdfast audit --keep writes it"),
+        ([FIRST.replace("heads", "\\u001b[2Jheads"), HEAD, LAST], r"has \u001b[2Jheads of chains in format 1, which this release does not read"),
         ([FIRST.replace('"format": 1', '"format": 2'), HEAD, LAST], "has heads of chains in format 2, which this release does not read"),
         ([FIRST.replace("heads of chains", "tails"), HEAD, LAST], "has tails in format 1, which this release does not read"),
     ],
@@ -229,3 +304,20 @@ def test_a_head_of_another_database_is_of_a_job_that_is_gone(cli: Cli, tmp_path:
 def test_a_folder_is_not_compared_with(cli: Cli, tmp_path: Path) -> None:
     assert "is a directory" in cli("audit", "--compare", str(tmp_path), code=2).stderr
     assert "does not exist" in cli("audit", "--compare", str(tmp_path / "none"), code=2).stderr
+
+
+def test_what_comes_through_a_pipe_is_not_compared_with(cli: Cli, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    told = cli("audit", "--compare", str(tmp_path / "pipe"), code=2)
+
+    assert "cannot be read twice, write it to a file first" in told.stderr
+
+
+def test_a_line_without_an_end_is_not_read_to_it(tmp_path: Path) -> None:
+    """A sparse file of more than fits into memory."""
+    with (tmp_path / "kept.jsonl").open("wb") as file:
+        file.truncate(2**40)
+
+    with pytest.raises(BadInput, match="line 1 is not as"):
+        KeptHeads(tmp_path / "kept.jsonl")

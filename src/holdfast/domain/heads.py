@@ -46,12 +46,14 @@ def read_heads(lines: Iterable[str], name: str) -> Iterator[Head]:
         match _parsed(line):
             case {"holdfast": kind, "format": form} if number == 1:
                 if (kind, form) != (_KIND, _FORMAT):
-                    raise BadInput(f"{name} has {kind} in format {form}, which this release does not read")
+                    raise BadInput(
+                        f"{name} has {_plain(kind)} in format {_plain(form)}, which this release does not read"
+                    )
             case {"job": str(job), "seq": int(seq), "head": str(digest)} if (
                 number > 1 and not ended and _fits(job, seq, digest)
             ):
                 yield Head(UUID(job), seq, digest)
-            case {"heads": int(count)} if not ended and count == number - 2:
+            case {"heads": int(count)} if not ended and type(count) is int and count == number - 2:
                 ended = True
             case _:
                 raise BadInput(_broken(name, f"line {number} is not as holdfast audit --keep writes it"))
@@ -60,13 +62,20 @@ def read_heads(lines: Iterable[str], name: str) -> Iterator[Head]:
 
 
 def _fits(job: str, seq: int, digest: str) -> bool:
-    return _ID.fullmatch(job) is not None and seq in _SEQS and _DIGEST.fullmatch(digest) is not None
+    # True is an int to Python, and no number to PostgreSQL.
+    is_number = type(seq) is int and seq in _SEQS
+    return _ID.fullmatch(job) is not None and is_number and _DIGEST.fullmatch(digest) is not None
+
+
+def _plain(said: object) -> str:
+    """Write what a file says of itself so that it cannot steer a terminal."""
+    return json.dumps(said).strip('"')
 
 
 def _parsed(line: str) -> Any:
     try:
         return json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter of many brackets in each other
         return None
 
 

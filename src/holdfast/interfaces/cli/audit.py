@@ -96,23 +96,10 @@ def audit(
             kept=kept,
             seconds=timeout,
         )
-        report = _Report(walk, most)
+        report = _Report(walk, most, heads)
         report.write()
-        if heads is not None:
-            _end(heads, report)
     if report.found:
         raise click.exceptions.Exit(UNHEALTHY)
-
-
-def _end(heads: "HeadsFile", report: "_Report") -> None:
-    """Half of the heads would look like all that there were."""
-    if report.is_truncated:
-        say(f"no heads were kept: the audit stopped at --most {report.most}")
-        return
-    heads.end()
-    say(
-        f"kept {heads.heads:,} heads in {heads.path}: take the file where nobody who owns this database can reach it"
-    )
 
 
 @dataclass(slots=True)
@@ -121,6 +108,7 @@ class _Report:
 
     walk: "Audit"
     most: int
+    heads: "HeadsFile | None"
     found: "list[Finding]" = field(default_factory=list)
     named: set[UUID] = field(default_factory=set)
 
@@ -130,12 +118,25 @@ class _Report:
             for finding in islice(self.walk.findings(), self.most):
                 self.found.append(finding)
                 self._write_one(finding)
+            if self.heads is not None and not self.is_truncated:
+                self.heads.end()  # half of the heads would look like all that there were
         except JobNotFound:
             raise
         except HoldfastError as error:
             self._end(error)
             raise
         self._end(None)
+        self._say_what_was_kept()
+
+    def _say_what_was_kept(self) -> None:
+        if self.heads is None:
+            return
+        if self.is_truncated:
+            say(f"no heads were kept: the audit stopped at --most {self.most}")
+            return
+        say(
+            f"kept {self.heads.heads:,} heads in {self.heads.path}: take the file where nobody who owns this database can reach it"
+        )
 
     def _write_one(self, finding: "Finding") -> None:
         match current().output:
