@@ -112,6 +112,8 @@ CORRUPTIONS: list[Seeded] = [
      OTHERWISE),
     ("H07", "what it waited is rewritten", "update holdfast.job_history set since = since - interval '1 second' where job_id = %(done)s and seq = 2",
      OTHERWISE),
+    ("H07", "what it waited is made up", "update holdfast.job_history set since = '-infinity' where job_id = %(done)s and seq = 1",
+     OTHERWISE),
     ("H07", "a birth is dated back a little", "update holdfast.job_history set at = at - interval '1 microsecond' where job_id = %(done)s and seq = 1",
      OTHERWISE),
     ("H07", "a row is of another transaction", "update holdfast.job_history set xid = xid - 1 where job_id = %(failed)s and seq = 3",
@@ -130,6 +132,10 @@ CORRUPTIONS: list[Seeded] = [
     ("H07", "a head is rewritten", "update holdfast.job set chain = sha256(chain) where id = %(done)s",
      OTHERWISE),
     ("H07", "a chain is taken away", "update holdfast.job set chain = null where id = %(done)s",
+     "its history has no chain, and is not from before there were any"),
+    ("H07", "a chain is taken away, and since when there are any", """
+     delete from holdfast.installed where what = 'chain';
+     update holdfast.job set chain = null where id = %(done)s""",
      "its history has no chain, and is not from before there were any"),
     ("B04", "two jobs hold one key", """
      drop index holdfast.job_key;

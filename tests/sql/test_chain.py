@@ -24,7 +24,7 @@ EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def microseconds(at: datetime | None) -> bytes:
-    return struct.pack(">q", -(2**63) if at is None else (at - EPOCH) // timedelta(microseconds=1))
+    return struct.pack(">q", 1 - 2**63 if at is None else (at - EPOCH) // timedelta(microseconds=1))
 
 
 def computed(rows: list[Row]) -> bytes:

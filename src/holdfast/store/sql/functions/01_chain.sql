@@ -11,10 +11,11 @@ return timestamptz_send(p_at) || int8send(p_xid) || int4send(length(p_actor)) ||
     || convert_to(p_to::text || ' ' || p_actor || coalesce(p_reason, '') || coalesce(p_metadata::text, ''), 'UTF8');
 
 -- The head behind a row: p_before is the head before it, of the first row the bytes of the job's id. Since when what ended had been so
--- stands apart: most moves of a statement say the same but for that. Bound at its creation: the planner merges it into the update.
+-- stands apart: most moves of a statement say the same but for that. Where it says nothing, bytes stand that are no time's: those of
+-- -infinity end in 0. Bound at its creation: the planner merges it into the update.
 create or replace function holdfast.linked(p_before bytea, p_since timestamptz, p_said bytea) returns bytea
 language sql stable parallel safe
-return sha256(p_before || timestamptz_send(coalesce(p_since, '-infinity')) || p_said);
+return sha256(p_before || coalesce(timestamptz_send(p_since), '\x8000000000000001') || p_said);
 
 -- The head behind each history row of jobs of a range, as the history is now. Volatile: whoever waited for a job's lock must see what it
 -- waited for.

@@ -13,4 +13,4 @@ union all
 select 'H07', j.id, 'its history has no chain, and is not from before there were any'
   from j
   join holdfast.job_history n on n.job_id = j.id and n.seq = j.seq
- where j.chain is null and n.at > (select i.at from holdfast.installed i where i.what = 'chain')
+ where j.chain is null and n.at > coalesce((select i.at from holdfast.installed i where i.what = 'chain'), '-infinity')
