@@ -225,6 +225,22 @@ def test_a_job_that_is_gone_since_is_counted_and_no_finding(
     assert re.search(rf"of \d+ jobs in .* 1 are not there any more, {past.ids['cancelled']} first", why)
 
 
+def test_a_job_that_is_asked_for_and_gone_is_not_found_and_its_head_is_told_of(
+    cli: Cli, past: Past, owner: Owner, tmp_path: Path
+) -> None:
+    kept, gone = str(tmp_path / "kept.jsonl"), str(past.ids["cancelled"])
+    cli("audit", "--keep", kept)
+    owner.execute("select holdfast.delete_job(%s, 'ann')", (gone,))
+
+    told, otherwise = (
+        cli("audit", "--compare", kept, "--job", gone, code=4),
+        cli("audit", "--chain", "--job", gone, code=4),
+    )
+
+    assert f"no job has the id {gone} any more, and {kept} has its head" in told.stderr
+    assert otherwise.stderr.rstrip().endswith(f"no job has the id {gone}")
+
+
 def test_a_file_without_the_job_that_is_asked_for_says_so(
     cli: Cli, past: Past, owner: Owner, tmp_path: Path
 ) -> None:

@@ -51,6 +51,7 @@ class Audit:
     _sums: Sums = field(default_factory=Sums, init=False)
     _is_projected_here: bool = field(default=True, init=False)
     _unchained: int = field(default=0, init=False)
+    _gone: int = field(default=0, init=False)  # heads that were kept of jobs that are not there
 
     def findings(self) -> Iterator[Finding]:
         """Give what is wrong, as it is found; nothing when all is well. What was not looked at is said in not_checked."""
@@ -70,7 +71,7 @@ class Audit:
             yield from self._compare(self.kept)
         if self.job is not None:
             if not (self.jobs or found):  # what is left of a job that is gone would have been found
-                raise JobNotFound(f"no job has the id {self.job}")
+                raise JobNotFound(f"no job has the id {self.job}{self._of_what_was_kept()}")
             return
         yield from self._guards()
         yield from self._server()
@@ -140,6 +141,7 @@ class Audit:
             compared += len(some)
             gone += missing
             yield from findings
+        self._gone = len(gone)
         if gone:
             self._leave_out(
                 ("H07",),
@@ -147,6 +149,11 @@ class Audit:
             )
         if self.job is not None and not compared:
             self._leave_out(("H07",), f"{kept.path} has no head of this job")
+
+    def _of_what_was_kept(self) -> str:
+        if self.kept is None or not self._gone:
+            return ""
+        return f" any more, and {self.kept.path} has its head: retention or a delete took it, or somebody"
 
     def _named(self, within: Range) -> str:
         return f"jobs from {within.first} to {within.last}" if self.job is None else f"job {self.job}"
