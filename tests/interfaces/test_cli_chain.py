@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,9 @@ import pytest
 
 from guarantees.past import Past
 from holdfast.domain.errors import BadInput
+from holdfast.interfaces.auditing import Audit
 from holdfast.interfaces.kept_heads import HeadsFile, KeptHeads
+from holdfast.store.connection import Database, Session
 from holdfast.testing import ScratchDatabase
 from interfaces.calling import HOLDFAST, Cli
 from sql.support import machine_on
@@ -111,6 +113,22 @@ def test_what_is_kept_is_a_line_for_each_job_between_what_it_is_and_how_many(
     rows = owner.execute("select id::text, seq, encode(chain, 'hex') from holdfast.job").fetchall()
     assert sorted((each["job"], each["seq"], each["head"]) for each in heads) == sorted(rows)
     assert str(past.ids["done"]) in kept.read_text()
+
+
+def test_heads_are_kept_of_what_was_looked_at(holdfast_db: ScratchDatabase, past: Past, owner: Owner) -> None:
+    """What is rewritten after its chain was computed is not kept as if it had been found right."""
+    rewrite(owner, past.ids["done"])
+    kept: dict[UUID, str] = {}
+    before = owner.execute(
+        "select encode(chain, 'hex') from holdfast.job where id = %s", (past.ids["failed"],)
+    ).fetchone()
+    with closing(Session(Database(holdfast_db.url, "test"), "holdfast audit")) as session:
+        walk = Audit(session, chains=True, keep=lambda head: kept.update({head.job_id: head.digest}))
+        for finding in walk.findings():
+            assert finding.job_id == past.ids["done"]
+            rewrite_with_its_head(owner, past.ids["failed"])
+
+    assert (kept[past.ids["failed"]],) == before
 
 
 @pytest.mark.usefixtures("past")

@@ -124,12 +124,14 @@ class Audit:
     def _look_at_chains(self, within: Range) -> Iterator[Finding]:
         if not self.chains:
             return
-        part = f"chains of {self._named(within)}"
-        unchained, findings = self._look(part, [audit.unchained(within), audit.chain(within)])
+        calls: list[Call[Any]] = [audit.unchained(within), audit.chain(within)]
+        if self.keep is not None:
+            calls.append(audit.heads(within))  # of the same snapshot: what is kept is what was looked at
+        unchained, findings, *heads = self._look(f"chains of {self._named(within)}", calls)
         self._unchained += unchained
         yield from findings
         if self.keep is not None:
-            for head in self._one(part, audit.heads(within)):
+            for head in heads[0]:
                 self.keep(head)
 
     def _compare(self, kept: KeptHeads) -> Iterator[Finding]:
