@@ -1,15 +1,21 @@
 """The auditor's own test of the chain: a history that was written anew with care, head and all, is found by what was kept of it elsewhere."""
 
+from contextlib import closing
 from typing import Any
 
 import pytest
 
 from guarantees.audit import Seeded, assert_said, broken_rules, codes, named
+from guarantees.conftest import Stage
 from guarantees.past import Past
+from guarantees.shop import fail_once, note
 from guarantees.test_audit import corrupt, meant
+from holdfast import Holdfast
 from holdfast.domain.heads import Head
+from holdfast.interfaces.auditing import Audit
 from holdfast.store import audit
 from holdfast.store.call import perform_sync
+from holdfast.store.connection import Database, Session
 from sql.support import Machine
 
 ANEW = "update holdfast.job set chain = holdfast.head_of(id) where id = %(done)s"
@@ -65,6 +71,26 @@ def test_jobs_that_went_on_since_are_no_finding(past: Past) -> None:
 
         assert against(past.machine, kept) == []
         assert kept_of(past.machine) != kept
+
+
+def test_heads_that_were_kept_beside_a_busy_worker_stay_on_their_histories(
+    stage: Stage, shop: Holdfast
+) -> None:
+    """Each walk keeps heads of jobs in the middle of their lives, and whatever they do later goes on from there."""
+    stage.worker(concurrency=20)
+    kept: list[list[Head]] = []
+    with closing(Session(Database(stage.database.url, "test"), "holdfast audit")) as session:
+        while len(kept) < 10 or stage.counts().get("COMPLETED", 0) < 200:
+            shop.enqueue_many([note.using(subject="org:1").job(n) for n in range(20)])
+            shop.enqueue_many([fail_once.job() for _ in range(3)])
+            later = note.using(run_in=60).enqueue(0)
+            heads: list[Head] = []
+            assert list(Audit(session, chains=True, keep=heads.append).findings()) == []
+            kept.append(heads)
+            stage.owner.execute("select holdfast.cancel(%s, 'Zoë ☎', 'no more')", (later.id,))
+
+        for heads in kept:
+            assert audit.look(session, "heads", [audit.against(heads), audit.gone(heads)]) == [[], []]
 
 
 def test_a_job_that_is_gone_is_named_and_is_no_finding(past: Past) -> None:
