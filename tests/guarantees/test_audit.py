@@ -125,9 +125,18 @@ CORRUPTIONS: list[Seeded] = [
     ("H07", "a word goes from the actor to the reason", """
      update holdfast.job_history set actor = left(actor, -1), reason = right(actor, 1) where job_id = %(done)s and seq = 3""",
      OTHERWISE),
-    ("H07", "two jobs change histories", """
-     update holdfast.job_history h set at = o.at, xid = o.xid, actor = o.actor
-       from holdfast.job_history o where h.job_id = %(done)s and o.job_id = %(failed)s and h.seq = 1 and o.seq = 1""",
+    ("H07", "two jobs change histories, and heads", """
+     update holdfast.job_history set seq = seq + 100 where job_id = %(done)s;
+     update holdfast.job_history set job_id = %(done)s where job_id = %(kept)s;
+     update holdfast.job_history set job_id = %(kept)s, seq = seq - 100 where job_id = %(done)s and seq > 100;
+     update holdfast.job j set chain = o.chain
+       from holdfast.job o where (j.id, o.id) in ((%(done)s, %(kept)s), (%(kept)s, %(done)s))""",
+     OTHERWISE),
+    ("H07", "a wait becomes a retry", """
+     update holdfast.job_history set to_status = 'RETRY' where job_id = %(woken)s and seq = 3;
+     update holdfast.job_history set from_status = 'RETRY' where job_id = %(woken)s and seq = 4""",
+     OTHERWISE),
+    ("H07", "the last row is taken out", "delete from holdfast.job_history where job_id = %(done)s and seq = 3",
      OTHERWISE),
     ("H07", "a head is rewritten", "update holdfast.job set chain = sha256(chain) where id = %(done)s",
      OTHERWISE),

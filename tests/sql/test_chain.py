@@ -51,7 +51,7 @@ def assert_chained(machine: Machine, job_id: UUID) -> None:
     assert [(row["seq"], bytes(row["head"])) for row in heads] == [
         (seq, computed(rows[:seq])) for seq in range(1, len(rows) + 1)
     ]
-    assert bytes(machine.job(job_id)["chain"]) == computed(rows)
+    assert machine.job(job_id)["chain"] == computed(rows)
 
 
 @pytest.mark.parametrize("status", list(Status))
@@ -76,11 +76,14 @@ def test_what_workers_do_is_chained_as_it_is_told(each_machine: Machine) -> None
 
 def test_many_births_of_one_call_are_chained_each_with_what_it_tells(machine: Machine) -> None:
     machine.register()
+    machine.register("limited", options={"limits": [{"key": "one", "max": 1}]})
     others: list[dict[str, Any]] = [
         {},
         {"requested_by": "ann"},
         {"run_in": 60},
         {"run_at": "2020-01-01T00:00:00Z"},
+        {"after": [str(machine.enqueue())]},
+        {"task": "limited"},
     ]
     jobs = [
         {"id": str(machine.value("select holdfast.new_id()")), "task": "t", "payload": {}, **other}
@@ -150,6 +153,29 @@ def test_a_head_is_the_same_whatever_a_session_has_set(each_machine: Machine, se
 
     after: bytes = each_machine.value("select encode(holdfast.head_of(%s), 'hex')", job_id)
     assert str(after) == before.hex()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("ab", "c", None), ("a", "bc", None)),
+        (("a", None, None), ("a", "", None)),
+        (("a", "b7", None), ("a", "b", 7)),
+        (("a 7", None, None), ("a ", None, 7)),
+    ],
+)
+def test_words_that_stand_elsewhere_say_something_else(
+    each_machine: Machine, one: tuple[Any, ...], other: tuple[Any, ...]
+) -> None:
+    """Actor, reason and metadata are hashed one behind the other: how long each is says where it ends."""
+    said = "select encode(holdfast.said('FAILED', 'epoch', 1, %s, %s, %s), 'hex')"
+
+    first, second = (
+        each_machine.value(said, actor, reason, None if metadata is None else Jsonb(metadata))
+        for actor, reason, metadata in (one, other)
+    )
+
+    assert first != second
 
 
 # -- histories from before there were chains ------------------------------------------------------------------------------

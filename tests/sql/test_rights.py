@@ -332,6 +332,18 @@ def test_no_role_writes_or_changes_any_table(
     assert not_denied == []
 
 
+@pytest.mark.parametrize("role", ROLES)
+def test_no_role_writes_a_single_column_either(each_machine: Machine, role: str) -> None:
+    rows = each_machine.rows(
+        "select c.relname, p.privilege from pg_class c cross join unnest('{insert, update, references}'::text[]) as p (privilege)"
+        " where c.relnamespace = 'holdfast'::regnamespace and c.relkind in ('r', 'p', 'v')"
+        " and has_any_column_privilege(%s, c.oid, p.privilege)",
+        role,
+    )
+
+    assert rows == []
+
+
 @pytest.mark.parametrize("role", [*ROLES, NOBODY])
 @pytest.mark.parametrize(
     "statement",
