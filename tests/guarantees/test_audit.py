@@ -106,7 +106,7 @@ CORRUPTIONS: list[Seeded] = [
      "it says that it was started at …, and it was claimed last at …"),
     ("H07", "who did it is rewritten", "update holdfast.job_history set actor = 'ann' where job_id = %(done)s and seq = 2",
      OTHERWISE),
-    ("H07", "a reason is rewritten", "update holdfast.job_history set reason = 'as agreed' where job_id = %(cancelled)s and seq = 2",
+    ("H07", "a reason is rewritten", "update holdfast.job_history set reason = 'as told' where job_id = %(cancelled)s and seq = 2",
      OTHERWISE),
     ("H07", "a reason is taken out", "update holdfast.job_history set reason = null where job_id = %(cancelled)s and seq = 2",
      OTHERWISE),

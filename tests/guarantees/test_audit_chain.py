@@ -96,7 +96,12 @@ def test_heads_that_were_kept_beside_a_busy_worker_stay_on_their_histories(
 def test_a_job_that_is_gone_is_named_and_is_no_finding(past: Past) -> None:
     kept = kept_of(past.machine)
     with past.machine.connection.transaction(force_rollback=True):
-        corrupt(past, "delete from holdfast.job where id = %(cancelled)s")
+        corrupt(
+            past,
+            """
+     delete from holdfast.job_history where job_id = %(cancelled)s;
+     delete from holdfast.job where id = %(cancelled)s""",
+        )
 
         assert against(past.machine, kept) == []
         assert perform_sync(past.machine.connection, audit.gone(kept)) == [past.ids["cancelled"]]

@@ -470,7 +470,7 @@ def test_a_move_that_is_almost_well_written_is_put_right(
     assert job["ready_at"] == (
         machine.value(READY, before["claim_order"], before["priority"]) if runs else before["ready_at"]
     )
-    assert bytes(job["chain"]) == bytes(machine.value("select holdfast.head_of(%s)", job_id))
+    assert job["chain"] == machine.value("select holdfast.head_of(%s)", job_id)
 
 
 @pytest.mark.parametrize(
