@@ -47,6 +47,10 @@ _EVENTS = (
     " `reset` says that events between are gone: load anew what you show. A stream may be cut at any time; come again with the"
     " last id, and nothing is missed or told twice."
 )
+_NAME = (
+    "One segment, with `/` as `%2F`. A part between slashes that is `.`, `..` or `edit`, or one of them behind `~`, has one `~`"
+    " more before it (`~..` names `..`): what resolves an address takes dots for a way up, however they are escaped."
+)
 _LAST_EVENT_ID = {
     "name": "Last-Event-ID",
     "in": "header",
@@ -117,7 +121,13 @@ def _described(operation: Operation, schemas: dict[_Key, Any]) -> dict[str, Any]
 
 def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
     return [
-        {"name": name, "in": "path", "required": True, "schema": TypeAdapter(kind).json_schema()}
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            **({"description": _NAME} if kind is str else {}),
+            "schema": TypeAdapter(kind).json_schema(),
+        }
         for name, kind in operation.parameters.items()
     ]
 

@@ -14,6 +14,7 @@ from starlette.requests import Request
 
 from holdfast.domain.access import Principal, Scope
 from holdfast.domain.job import Job
+from holdfast.domain.segments import name_of
 from holdfast.interfaces.http.hooks import Hooks, JobFacts
 from holdfast.interfaces.http.problem import FORBIDDEN, NOT_FOUND, ProblemType, Refusal
 from holdfast.store.access import enter, record_action
@@ -218,9 +219,10 @@ class Operation:
 
 
 def _name(text: str) -> str:
-    if not text or "\x00" in text:
+    name = name_of(text)
+    if not name or "\x00" in name:
         raise ValueError(text)
-    return text
+    return name
 
 
 _PARSERS: dict[type, Callable[[str], Any]] = {

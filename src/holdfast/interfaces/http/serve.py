@@ -8,7 +8,6 @@ from pydantic import TypeAdapter, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from holdfast.domain.errors import BadPayload
 from holdfast.domain.json_rules import check_parsed
@@ -17,6 +16,7 @@ from holdfast.interfaces.http import problem as problems
 from holdfast.interfaces.http.access import Access
 from holdfast.interfaces.http.operation import ApiCall, Body, Operation, Query
 from holdfast.interfaces.http.problem import FieldProblem, Refusal, refusal_of
+from holdfast.interfaces.http.segmented import SegmentedRoute
 from holdfast.store.access import begin_request, enter, keep_answer
 
 if TYPE_CHECKING:
@@ -189,12 +189,12 @@ def _fields(error: ValidationError) -> list[FieldProblem]:
     ]
 
 
-def routes(app: "Holdfast", access: Access, operations: Sequence[Operation]) -> list[Route]:
+def routes(app: "Holdfast", access: Access, operations: Sequence[Operation]) -> list[SegmentedRoute]:
     """Make a route a path, which answers all its methods."""
     by_path: dict[str, list[Operation]] = {}
     for operation in operations:
         by_path.setdefault(operation.path, []).append(operation)
-    return [Route(path, _EveryMethod(Endpoint(app, access, some))) for path, some in by_path.items()]
+    return [SegmentedRoute(path, _EveryMethod(Endpoint(app, access, some))) for path, some in by_path.items()]
 
 
 class _EveryMethod:
