@@ -1,3 +1,4 @@
+import shlex
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -5,6 +6,7 @@ from uuid import uuid4
 import psycopg
 
 from holdfast import Holdfast
+from holdfast.interfaces.cli.workers import read_queues
 from holdfast.server import Verdict, examine
 from holdfast.store.call import perform_sync
 from holdfast.store.claim import claim, register_worker
@@ -83,6 +85,23 @@ def test_tasks_that_nobody_registers_are_named(cli: Cli, owner: psycopg.Connecti
     (missing,) = checks(cli, 3, "tasks")
 
     assert "charge (1 in queue billing)" in missing["found"]
+
+
+def test_what_to_type_is_what_a_shell_takes(cli: Cli, owner: psycopg.Connection[Any]) -> None:
+    join(owner)
+    name = "-a; b's, 50%"
+    cli.enqueue("charge", '{"amount": 5}', "--queue", name)
+
+    (stuck,) = checks(cli, 3, "queues")
+    cli("queue", "pause", "--", name)
+    (paused,) = checks(cli, 0, "paused queues")
+
+    *_, line = shlex.split(stuck["advice"])
+    assert read_queues(line, 50) == {name: 50}
+    asked = shlex.split(paused["advice"].partition("holdfast ")[2])
+    assert shlex.join(asked[:-1]) in cli("queue", "pause", "--", name).stdout
+    cli(*asked)
+    assert [each["status"] for each in cli.json("queue", "list") if each["name"] == name] == ["open"]
 
 
 def test_a_paused_queue_with_jobs_is_a_warning(cli: Cli, owner: psycopg.Connection[Any]) -> None:

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.domain.errors import Configuration
+from holdfast.interfaces.cli.workers import read_queues
 from holdfast.interfaces.settings import Setting, Settings
 
 
@@ -29,6 +30,14 @@ def test_pyproject_is_read_when_there_is_no_file_of_our_own(tmp_path: Path) -> N
 
     assert settings.get("app") == Setting("app", "shop:app", "pyproject.toml [tool.holdfast]")
     assert settings.text("queues") == "billing:5,default:20"
+
+
+def test_a_table_of_queues_is_read_whatever_their_names_hold(tmp_path: Path) -> None:
+    (tmp_path / "holdfast.toml").write_text('[queues]\n"mail,eu" = 5\n"urn:mail" = 2\n')
+
+    line = Settings({}, {}, tmp_path).text("queues")
+
+    assert read_queues(line, 50) == {"mail,eu": 5, "urn:mail": 2}
 
 
 def test_a_project_without_our_table_sets_nothing(tmp_path: Path) -> None:

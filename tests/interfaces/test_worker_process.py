@@ -27,6 +27,30 @@ def test_until_idle_works_everything_off_and_ends(cli: Cli, process: Start) -> N
     assert status(cli, job_id) == "COMPLETED"
 
 
+def test_queues_whose_names_hold_separators_are_served(cli: Cli, process: Start) -> None:
+    names = ["mail,eu", "urn:mail", "mail:5", "a b", "a/b", "a\\b"]
+    job_ids = [cli.enqueue("charge", '{"amount": 5}', "--queue", name) for name in names]
+    other = cli.enqueue("charge", '{"amount": 5}', "--queue", "mail")
+
+    worker = process(
+        "-a", APP, "worker", "--until-idle", "-q", r"mail\,eu:2, urn:mail:1,mail\:5,a b,a/b,a\\b"
+    )
+    _, err = worker.communicate(timeout=PATIENCE)
+
+    assert worker.returncode == 0, err
+    assert {status(cli, job_id) for job_id in job_ids} == {"COMPLETED"}
+    assert status(cli, other) == "PENDING"
+    (listed,) = cli.json("worker", "list")
+    assert set(listed["queues"]) == set(names)
+
+
+def test_what_is_no_queue_is_refused_with_how_to_write_a_separator(cli: Cli) -> None:
+    refused = cli("-a", APP, "worker", "-q", "urn:mail", code=2)
+
+    assert "'urn:mail' is not NAME or NAME:SLOTS" in refused.stderr
+    assert r"written \, or \:" in refused.stderr
+
+
 def test_json_logs_bind_the_job(cli: Cli, process: Start) -> None:
     job_id = cli.enqueue("charge", '{"amount": 5}')
 

@@ -1,5 +1,6 @@
 """Is the queue stuck, and why: facts about the system, and what each of them means to a person."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
 from holdfast.domain.sentence import ago, error_name, span
+from holdfast.domain.served import written_queue
+from holdfast.domain.shell_words import argument
 from holdfast.domain.spans import open_or_paused
 
 COUNT_CAP = 10_000
@@ -282,7 +285,7 @@ def _queues(facts: Facts) -> Iterator[Check]:
     for queue in stuck:
         yield Check(
             "queues", Verdict.FAIL, f"nobody processes queue {queue.name}: {_jobs(queue.waiting)} in line, no live worker serves it",
-            f"start one: holdfast -a module:app worker -q {queue.name}",
+            f"start one: holdfast -a module:app worker -q {shlex.quote(written_queue(queue.name))}",
         )  # fmt: skip
     if not stuck:
         yield Check(
@@ -293,7 +296,7 @@ def _queues(facts: Facts) -> Iterator[Check]:
     paused = [queue for queue in facts.queues if queue.paused_at is not None]
     for queue in paused:
         told = f"queue {queue.name} is {queue.status}, {_jobs(queue.waiting)} in line"
-        advice = f"open it: holdfast queue resume {queue.name}"
+        advice = f"open it: holdfast queue resume {argument(queue.name)}"
         yield Check(
             "paused queues",
             Verdict.WARN if queue.waiting else Verdict.OK,
@@ -325,7 +328,7 @@ def _oldest(queues: Sequence[QueueInfo]) -> Check:
             "oldest wait",
             Verdict.WARN,
             told,
-            f"give queue {name} more workers or slots: holdfast worker -q {name}:50",
+            f"give queue {name} more workers or slots: holdfast worker -q {shlex.quote(f'{written_queue(name)}:50')}",
         )
     return Check("oldest wait", Verdict.OK, told)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.domain.errors import Configuration
+from holdfast.domain.served import written_served
 
 DEFAULTS: dict[str, str | None] = {
     "allowed_hosts": None,
@@ -142,7 +143,7 @@ def _as_text(key: str, value: Any, told: str) -> str:
             f"{told} sets {key!r}, which is no setting; known are: {', '.join(sorted(DEFAULTS))}"
         )
     if key == "queues" and isinstance(value, dict):
-        return ",".join(f"{queue}:{slots}" for queue, slots in value.items())
+        return written_served(value)
     if isinstance(value, bool):
         return "1" if value else "0"
     if isinstance(value, str | int | float):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.domain.errors import Configuration
+from holdfast.domain.served import written_queue
 from holdfast.interfaces.cli.commands import Command
 from holdfast.interfaces.cli.invocation import current, say
 from holdfast.interfaces.cli.server import (
@@ -63,7 +64,7 @@ def _here(place: "Place") -> int:
     queues = options["queues"] or dict.fromkeys(
         sorted({each.settings.queue for each in app.tasks.values()}), options["concurrency"]
     )
-    served = ", ".join(f"{name}:{slots}" for name, slots in queues.items())
+    served = ", ".join(f"{written_queue(name)}:{slots}" for name, slots in queues.items())
     service, told = _service(app)
     facts = {"app": f"{settings.text('app')}, {len(app.tasks)} tasks", "queues": served, "server": told}
     banner(place, facts)

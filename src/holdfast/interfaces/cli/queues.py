@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import click
 
+from holdfast.domain.shell_words import argument
 from holdfast.interfaces.cli.commands import NOT_FOUND, Command, Group
 from holdfast.interfaces.cli.invocation import actor, current, say
 from holdfast.interfaces.cli.moments import Duration
@@ -69,7 +70,7 @@ def pause(name: str, reason: str | None, resume_in: timedelta | None, who: str |
     current().link.perform(pause_queue(name, actor(who), reason, resume_in))
     emit_one(
         {"name": name, "status": "paused"},
-        [f"queue {plain(name)} is paused; resume it with: holdfast queue resume {plain(name)}"],
+        [f"queue {plain(name)} is paused; resume it with: holdfast queue resume {plain(argument(name))}"],
     )
 
 
@@ -98,7 +99,7 @@ def limit(name: str, most: str) -> None:
     number = None if most == "none" else int(most) if most.isdecimal() else 0
     if number == 0:
         raise click.UsageError(
-            f"{most!r} is neither a number from 1 on nor none; to let nothing run: holdfast queue pause {name}"
+            f"{most!r} is neither a number from 1 on nor none; to let nothing run: holdfast queue pause {plain(argument(name))}"
         )
     current().link.perform(limit_queue(name, number))
     told = "has no limit" if number is None else f"runs at most {number} at once"

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from holdfast.domain.shell_words import argument
 from holdfast.interfaces.cli.commands import NOT_FOUND, Command, Group
 from holdfast.interfaces.cli.invocation import actor, confirm, current, say
 from holdfast.interfaces.cli.output import Column, clock_time, dim, emit, emit_one, plain
@@ -146,7 +147,9 @@ def pause(name: str, reason: str | None, who: str | None) -> None:
     current().link.perform(pause_schedule(name, actor(who), reason))
     emit_one(
         {"name": name, "status": "paused"},
-        [f"schedule {plain(name)} is paused; resume it with: holdfast schedule resume {plain(name)}"],
+        [
+            f"schedule {plain(name)} is paused; resume it with: holdfast schedule resume {plain(argument(name))}"
+        ],
     )
 
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import click
 
+from holdfast.domain.shell_words import argument
 from holdfast.interfaces.cli.commands import Command, Group
 from holdfast.interfaces.cli.invocation import actor, current, say
 from holdfast.interfaces.cli.moments import Duration
@@ -52,7 +53,7 @@ def pause(name: str, reason: str | None, resume_in: timedelta | None, who: str |
     current().link.perform(pause_task(name, actor(who), reason, resume_in))
     emit_one(
         {"name": name, "status": "paused"},
-        [f"task {plain(name)} is paused; resume it with: holdfast task resume {plain(name)}"],
+        [f"task {plain(name)} is paused; resume it with: holdfast task resume {plain(argument(name))}"],
     )
 
 

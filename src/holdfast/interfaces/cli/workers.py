@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.domain.errors import Configuration, SchemaMismatch
+from holdfast.domain.served import BadEntry, read_served, written_served
 from holdfast.interfaces.cli.commands import NOT_FOUND, Command, Group
 from holdfast.interfaces.cli.invocation import actor, current, remembered, say
 from holdfast.interfaces.cli.output import Column, badge, emit, emit_one, plain
@@ -36,7 +37,7 @@ def worker_options(command: Any) -> Any:
             "-q",
             "--queues",
             metavar="NAME:SLOTS,…",
-            help="Queues to serve, e.g. billing:5,default:20 [all of the app's].",
+            help=r"Queues to serve, e.g. billing:5,default:20; a name's own comma or colon as \, or \: [all of the app's].",
         ),
         click.option("-c", "--concurrency", metavar="N", help="Jobs at once [50]."),
         click.option("--lease", metavar="SECONDS", help="Silent for this long counts as dead [30]."),
@@ -90,15 +91,13 @@ def read_queues(text: str | None, slots: int) -> dict[str, int] | None:
     """Read billing:5,default:20; a queue without a number gets all slots there are."""
     if not text:
         return None
-    queues: dict[str, int] = {}
-    for part in text.split(","):
-        name, colon, number = part.strip().rpartition(":") if ":" in part else (part.strip(), "", "")
-        if not name or (colon and not number.isdecimal()) or (colon and int(number) < 1):
-            raise Configuration(
-                f"queues {text!r}: {part!r} is not NAME or NAME:SLOTS, e.g. billing:5,default:20"
-            )
-        queues[name] = int(number) if colon else slots
-    return queues
+    try:
+        return {name: own or slots for name, own in read_served(text).items()}
+    except BadEntry as error:
+        raise Configuration(
+            f"queues {text}: {error.entry!r} is not NAME or NAME:SLOTS, e.g. billing:5,default:20;"
+            r" a comma or colon of a name itself is written \, or \:"
+        ) from None
 
 
 def require_schema(database: "Database") -> None:
@@ -134,7 +133,7 @@ def list_(limit: int) -> None:
             plain(each.host),
             str(each.pid),
             plain(each.version),
-            plain(",".join(f"{queue}:{slots}" for queue, slots in each.queues.items())),
+            plain(written_served(each.queues)),
             str(each.held),
             ago(each.seen_at, each.now),
             ago(each.started_at, each.now),

@@ -11,6 +11,7 @@ from pydantic import Field
 from holdfast.domain.access import Scope
 from holdfast.domain.health import LIVING, MUCH_SKEW, WorkerState
 from holdfast.domain.segments import segment_of
+from holdfast.domain.served import written_queue
 from holdfast.interfaces.http.api.queues import (
     LimitBody,
     WorkerView,
@@ -88,7 +89,7 @@ async def queue_workers(look: Look, name: str) -> dict[str, Any]:
         "held": await _held(look, living),
         "ended": [],
         "warnings": [],
-        "command": f"{_WORKER} -q {shlex.quote(name)}",
+        "command": f"{_WORKER} -q {shlex.quote(written_queue(name))}",
         "operates": look.may(Scope.OPERATE),
     }
 

@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from holdfast.domain.segments import segment_of
+from holdfast.domain.served import written_queue
 from holdfast.domain.states import Status
 from holdfast.interfaces.http.dashboard.terms import jobs_with, term
 
@@ -116,7 +117,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
-        moment=moment, exact=exact, span=span, count=count, size=size, state_class=state_class, state_word=state_word, short_id=short_id, linked=linked, type_name=type_name, segment=segment_of, as_json=as_json, shell_word=shlex.quote, python=repr,
+        moment=moment, exact=exact, span=span, count=count, size=size, state_class=state_class, state_word=state_word, short_id=short_id, linked=linked, type_name=type_name, segment=segment_of, served=written_queue, as_json=as_json, shell_word=shlex.quote, python=repr,
     )  # fmt: skip
     made.globals.update(jobs_with=jobs_with, term=term)
     return made
