@@ -7,8 +7,8 @@ import pytest
 from holdfast.domain.search import NameTerm, parse
 from holdfast.interfaces.http.dashboard.drawing import area, gathered, line, stacked
 from holdfast.interfaces.http.dashboard.stretch import MOST_SPANS, Stretched, stretch_of
-from holdfast.interfaces.http.dashboard.tables import as_csv
 from holdfast.interfaces.http.dashboard.terms import term
+from holdfast.interfaces.tables import as_csv
 
 NOW = datetime(2030, 1, 31, 10, 7, 30, tzinfo=UTC)
 

@@ -26,6 +26,20 @@ def test_usage_is_listed_as_table_json_and_csv(cli: Cli, holdfast_db: ScratchDat
     assert cli("usage", "--to", "2001-01-01", "-o", "csv").stdout.count("\n") == 1
 
 
+def test_no_name_is_a_formula_to_a_spreadsheet(cli: Cli, holdfast_db: ScratchDatabase) -> None:
+    names = ['=HYPERLINK("//x.test","a")', "@a", "-1", "+1", "a,b", 'a"b', "a\nb"]
+    for name in names:
+        cli.enqueue("charge", '{"amount": 5}', f"--tenant={name}")
+    work(holdfast_db)
+
+    lines = [*csv.DictReader(io.StringIO(cli("usage", "-o", "csv").stdout))]
+    rows = json.loads(cli("usage", "-o", "json").stdout)
+
+    safe = [f"'{name}" if name[0] in "=@-+" else name for name in names]
+    assert sorted(line["tenant"] for line in lines) == sorted(safe)
+    assert sorted(row["tenant"] for row in rows) == sorted(names)
+
+
 def test_stats_show_success_and_durations_by_task(cli: Cli, holdfast_db: ScratchDatabase) -> None:
     cli.enqueue("charge", '{"amount": 5}')
     work(holdfast_db)

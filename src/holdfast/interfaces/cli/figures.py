@@ -1,7 +1,5 @@
 """`holdfast stats`, `holdfast usage` and `holdfast quota`: what jobs did and what they used."""
 
-import csv
-import io
 from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -85,6 +83,7 @@ def usage(
 ) -> None:
     """List usage by day, tenant and task. It adds up exactly to the history, also of jobs that retention removed."""
     from holdfast.domain.feed import Usage
+    from holdfast.interfaces.tables import as_csv
     from holdfast.store.project import usage as list_usage
 
     found = current().link.perform_once(
@@ -93,7 +92,8 @@ def usage(
     names = [field.name for field in fields(Usage)]
     rows = [_plain_row(asdict(each)) for each in found]
     if output == "csv":
-        _write_csv(names, rows)
+        table = as_csv(names, ([row[name] for name in names] for row in rows), "\n")
+        click.echo(table, nl=False)
         return
     current().output = output
     columns = [
@@ -109,14 +109,6 @@ def _plain_row(row: dict[str, Any]) -> dict[str, Any]:
         name: float(value) if isinstance(value, Decimal) else value.isoformat() if name == "day" else value
         for name, value in row.items()
     }
-
-
-def _write_csv(names: list[str], rows: list[dict[str, Any]]) -> None:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    click.echo(text.getvalue(), nl=False)
 
 
 @click.group(cls=Group)

@@ -20,8 +20,8 @@ from holdfast.interfaces.http.api.jobs import list_jobs
 from holdfast.interfaces.http.api.words import ReasonBody
 from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.page import Asked, Done, File, Form, Section
-from holdfast.interfaces.http.dashboard.tables import as_csv
 from holdfast.interfaces.http.problem import INVALID, NOT_FOUND, Refusal
+from holdfast.interfaces.tables import as_csv
 from holdfast.store.moves import Move, MovePlace, newest_moves, outside_runs
 
 activity = Section("activity")

@@ -30,8 +30,8 @@ from holdfast.interfaces.http.api.keys import KeysQuery, list_keys
 from holdfast.interfaces.http.dashboard.drawing import stacked
 from holdfast.interfaces.http.dashboard.look import Look
 from holdfast.interfaces.http.dashboard.page import Asked, Done, File, Form, Section
-from holdfast.interfaces.http.dashboard.tables import as_csv
 from holdfast.interfaces.http.dashboard.terms import jobs_with, term
+from holdfast.interfaces.tables import as_csv
 from holdfast.store import figures
 from holdfast.store.access import database_clock
 from holdfast.store.search import count_jobs
