@@ -4912,7 +4912,7 @@ end $$;
 
 CREATE FUNCTION holdfast.linked(p_before bytea, p_since timestamp with time zone, p_said bytea) RETURNS bytea
     LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN sha256(((p_before || timestamptz_send(COALESCE(p_since, '-infinity'::timestamp with time zone))) || p_said));
+    RETURN sha256(((p_before || COALESCE(timestamptz_send(p_since), '\x8000000000000001'::bytea)) || p_said));
 
 --
 -- Name: list_keys(text, text, text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
