@@ -483,6 +483,37 @@ def test_retention_leaves_alone_what_is_retried_meanwhile(
     assert lasting.status(failed) is Status.FAILED
 
 
+@pytest.mark.parametrize("tied_as", ["needed", "awaited", "retried"])
+def test_retention_leaves_alone_what_somebody_ties_itself_to_while_it_looks(
+    lasting: Machine, holdfast_db: ScratchDatabase, tied_as: str
+) -> None:
+    lasting.register("short", retention=86400)
+    lasting.register("t")
+    old = lasting.job_in(Status.FAILED if tied_as == "retried" else Status.COMPLETED, "short")
+    lasting.enqueue()
+    (claimed,) = lasting.claim(lasting.worker(lease=10**8))
+    project(lasting)
+    holdfast_db.clock.advance(5 * DAY)
+    lasting.run("set lock_timeout = '5s'")
+
+    with meanwhile(holdfast_db) as (holder, ask):
+        # Of all that retention reads this is what no tie needs: it has begun to look, and gets no further.
+        holder.execute("lock table holdfast.projection in access exclusive mode")
+        removed = ask("select holdfast.apply_retention(100)")
+        until_somebody_waits(holdfast_db)
+        if tied_as == "needed":
+            lasting.enqueue_many([{"task": "t", "payload": {}, "after": [str(old)]}])
+        elif tied_as == "awaited":
+            lasting.ask("wait_for_jobs", claimed, "wait_for", "", [old], None, None)
+        else:
+            lasting.value("select holdfast.retry(%s)", old)
+        holder.commit()
+
+        assert removed.result() == "[(0,)]"
+
+    assert lasting.status(old).is_terminal
+
+
 def compensation_of(machine: Machine, job_id: UUID) -> UUID:
     undoing: UUID = machine.value(
         "select id from holdfast.job where compensates = %s and finished_at is null", job_id

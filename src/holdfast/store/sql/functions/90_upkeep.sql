@@ -275,6 +275,9 @@ begin
     end if;
     exit when v_count >= p_limit;
   end loop;
+    -- Looked at once more, by a statement that begins with the locks in hand: who ties itself to a job locks it first, and may
+    -- have done so and be gone since the one above began to look.
+    select array_agg(l.id) into v_ids from unnest(v_ids) as l (id) join holdfast.job j on j.id = l.id where not holdfast.is_needed(j.id, j.parent_id);
   perform set_config('holdfast.retention', '', true);
   return v_count;
 end $$;
