@@ -572,7 +572,69 @@ def test_retention_keeps_what_a_compensation_that_can_be_retried_finds_again(
         if status is Status.FAILED:
             undoing = lasting.value("select holdfast.retry(%s)", undoing)
 
-    assert removed == [0, 0, 0, 1]
+    # What it ran after the job itself would read again: it has failed, and may be retried too.
+    assert removed == [0, 0, 0, 0 if tied_as == "needed" else 1]
+
+
+def test_retention_keeps_what_a_failed_job_ran_after_as_long_as_it_can_be_retried(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    lasting.register("t", retention=86400, options={"keep_failed": True})
+    first, second = lasting.job_in(Status.COMPLETED), lasting.job_in(Status.COMPLETED)
+    (born,) = lasting.enqueue_many([{"task": "t", "payload": {}, "after": [str(first), str(second)]}])
+    run_to(lasting, born["job_id"], Status.FAILED)
+    holdfast_db.clock.advance(5 * DAY)
+    assert upkeep(lasting)["removed"] == 0
+
+    again = lasting.value("select holdfast.retry(%s)", born["job_id"])
+    assert [row["id"] for row in lasting.rows("select id from holdfast.results_of(%s)", again)] == [first, second]
+    run_to(lasting, again, Status.COMPLETED)
+    holdfast_db.clock.advance(5 * DAY)
+
+    assert upkeep(lasting)["removed"] == 2
+
+
+def test_what_a_job_that_can_be_retried_ran_after_is_not_deleted(lasting: Machine) -> None:
+    done = lasting.job_in(Status.COMPLETED)
+    (born,) = lasting.enqueue_many([{"task": "t", "payload": {}, "after": [str(done)]}])
+    run_to(lasting, born["job_id"], Status.FAILED)
+    project(lasting)
+    with lasting.refused("HF001", "can be retried"):
+        lasting.value("select holdfast.delete_job(%s)", done)
+
+    lasting.value("select holdfast.delete_job(%s)", born["job_id"])
+    lasting.value("select holdfast.delete_job(%s)", done)
+
+    assert lasting.count() == 0
+
+
+@pytest.mark.parametrize("compensation", [False, True], ids=["job", "compensation"])
+def test_what_was_retried_once_is_not_retried_again_when_retention_has_come_by(
+    lasting: Machine, holdfast_db: ScratchDatabase, compensation: bool
+) -> None:
+    lasting.register("t", retention=86400, options={"keep_failed": True, "compensate": compensation})
+    failed = lasting.job_in(Status.FAILED)
+    if compensation:
+        failed = compensation_of(lasting, failed)
+        run_to(lasting, failed, Status.FAILED)
+    run_to(lasting, lasting.value("select holdfast.retry(%s)", failed), Status.COMPLETED)
+    holdfast_db.clock.advance(5 * DAY)
+
+    upkeep(lasting)
+
+    with lasting.refused("HF008", "already retried"):
+        lasting.value("select holdfast.retry(%s)", failed)
+
+
+def test_a_retry_goes_when_what_it_retries_has_gone(lasting: Machine, holdfast_db: ScratchDatabase) -> None:
+    lasting.register("t", retention=86400)
+    failed = lasting.job_in(Status.FAILED)
+    run_to(lasting, lasting.value("select holdfast.retry(%s)", failed), Status.COMPLETED)
+    holdfast_db.clock.advance(5 * DAY)
+
+    removed = [upkeep(lasting)["removed"] for _ in range(2)]
+
+    assert removed == [1, 1]
 
 
 def awaited(machine: Machine) -> tuple[UUID, UUID, Row]:

@@ -10,7 +10,7 @@ begin
     when p_action <> 'delete' and holdfast.is_terminal(p_job.status) then format('it is %s', p_job.status)
     when p_action = 'move' and p_job.status = 'RUNNING' then 'it is RUNNING: stop it, or wait for the end of its attempt'
     when p_action = 'move' and holdfast.is_own_task(p_job.task) then 'it is Holdfast''s own, and stays in its queue'
-    when p_action = 'delete' and holdfast.is_needed(p_job.id, p_job.parent_id) then 'a job that has not ended or is still to be undone needs it, or what undoes it has not ended'
+    when p_action = 'delete' and holdfast.is_needed(p_job.id, p_job.parent_id) then 'a job that has not ended, can be retried or is still to be undone needs it, it is the retry of a job that is still there, or what undoes it has not ended'
     when p_action = 'delete' and holdfast.awaits_projection(p_job.id) then 'its end has not been counted yet: try again in a moment'
   end;
 end $$;

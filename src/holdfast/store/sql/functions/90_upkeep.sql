@@ -214,6 +214,8 @@ $$;
 -- Whether a job that has not ended, or can still be retried, needs to find this one: its results, its steps, or itself. Or
 -- whether a run of it is still to be told to stop; an executor that nobody has called for a month is called by nobody.
 -- A retry that waits for a compensation goes on when that is done: one that failed is there to be retried.
+-- A FAILED job that nobody has retried may be, and its retry reads what came of the jobs that it ran after. Its retry, in turn, is
+-- what says that it was retried: while the one is there the other is, or a second retry would do or undo everything once more.
 create or replace function holdfast.is_needed(p_job uuid, p_parent uuid) returns boolean
 language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
   select exists (select from holdfast.job r where r.retry_of = p_job and r.finished_at is null)
@@ -221,7 +223,11 @@ language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
       or exists (select from holdfast.job c join holdfast.job r on r.retry_of = any (array[c.compensates])
                   where c.id = p_job and c.status = 'FAILED' and r.finished_at is null)
       or exists (select from holdfast.dependency d join holdfast.job f on f.id = any (array[d.job_id])
-                  where d.needs = p_job and (f.finished_at is null or (f.status <> 'COMPLETED' and holdfast.is_to_be_undone(f.id))))
+                  where d.needs = p_job
+                    and (f.finished_at is null
+                         or (d.position > 0 and f.status = 'FAILED' and not exists (select from holdfast.job r where r.retry_of = f.id))
+                         or (f.status <> 'COMPLETED' and holdfast.is_to_be_undone(f.id))))
+      or exists (select from holdfast.job r join holdfast.job o on o.id = any (array[r.retry_of]) where r.id = p_job)
       or exists (select from holdfast.job p
                   where p.id = p_parent and (p.finished_at is null or (p.status <> 'COMPLETED' and holdfast.is_to_be_undone(p.id))))
       or exists (select from holdfast.dispatch d
@@ -269,15 +275,15 @@ begin
              order by j.id
              limit p_limit - v_count
                for update skip locked) as old;
+    -- Looked at once more, by a statement that begins with the locks in hand: who ties itself to a job locks it first, and may
+    -- have done so and be gone since the one above began to look.
+    select array_agg(l.id) into v_ids from unnest(v_ids) as l (id) join holdfast.job j on j.id = l.id where not holdfast.is_needed(j.id, j.parent_id);
     if v_ids is not null then
       perform holdfast.remove_jobs(v_ids);
       v_count := v_count + cardinality(v_ids);
     end if;
     exit when v_count >= p_limit;
   end loop;
-    -- Looked at once more, by a statement that begins with the locks in hand: who ties itself to a job locks it first, and may
-    -- have done so and be gone since the one above began to look.
-    select array_agg(l.id) into v_ids from unnest(v_ids) as l (id) join holdfast.job j on j.id = l.id where not holdfast.is_needed(j.id, j.parent_id);
   perform set_config('holdfast.retention', '', true);
   return v_count;
 end $$;
