@@ -5,6 +5,7 @@ from uuid import UUID
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
@@ -150,6 +151,70 @@ def test_a_wait_for_a_child_and_a_cancel_of_its_parent_do_not_deadlock(
 
     assert told == ("True", "CANCELLED")
     assert lasting.status(child) is Status.CANCELLED
+
+
+@pytest.mark.new_database
+@pytest.mark.parametrize("by", ["cancel", "bulk", "replace"])
+def test_a_cancel_of_a_child_and_one_of_its_waiting_parent_do_not_deadlock(
+    lasting: Machine, holdfast_db: ScratchDatabase, by: str
+) -> None:
+    lasting.register("child")
+    (parent,) = claimed(lasting)
+    (born,) = lasting.enqueue_many([{"task": "child", "payload": {}, "parent": str(parent["id"]), "key": "k"}])
+    child = born["job_id"]
+    lasting.ask("wait_for_jobs", parent, "wait_for", "", [child], None, None)
+    cancel = "select holdfast.cancel(%s)::text"
+
+    with machine_on(holdfast_db.owner_url) as other, ThreadPoolExecutor(2) as pool:
+        with other.connection.transaction():
+            # The one has the child, the other comes for its parent and then for the child, before the first comes for the parent.
+            other.rows("select from holdfast.wait where job_id = %s for update", parent["id"])
+            if by == "cancel":
+                first = pool.submit(in_a_session, holdfast_db, cancel, child)
+            elif by == "replace":
+                again = Jsonb([{"task": "child", "payload": {}, "key": "k", "on_conflict": "replace"}])
+                first = pool.submit(in_a_session, holdfast_db, "select created::text from holdfast.enqueue_many(%s)", again)
+            else:
+                operation = lasting.value("select holdfast.new_id()")
+                lasting.value(
+                    "select holdfast.begin_operation(%s, null, 'cancel', null, null, 'all', 'ann', null, %s, %s)",
+                    operation, [child], Jsonb([{"name": "holdfast.bulk", "queue": "holdfast"}]),
+                )  # fmt: skip
+                first = pool.submit(in_a_session, holdfast_db, "select done::text from holdfast.run_chunk(%s, 1)", operation)
+            until_somebody_waits(holdfast_db, 1)
+            second = pool.submit(in_a_session, holdfast_db, cancel, parent["id"])
+            until_somebody_waits(holdfast_db, 2)
+        told = {first.result(), second.result()}
+
+    assert told == {"CANCELLED", {"cancel": "CANCELLED", "bulk": "1", "replace": "true"}[by]}
+    assert lasting.status(child) is lasting.status(parent["id"]) is Status.CANCELLED
+
+
+@pytest.mark.new_database
+def test_the_end_of_a_child_and_a_cancel_of_its_waiting_parent_do_not_deadlock(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    lasting.register("child")
+    parent, child = parent_and_child(lasting)
+    (running,) = lasting.claim(worker := lasting.worker(lease=10**6), tasks=("child",))
+    lasting.ask("wait_for_jobs", parent, "wait_for", "", [child], None, None)
+
+    with machine_on(holdfast_db.owner_url) as other, ThreadPoolExecutor(1) as pool:
+        with other.connection.transaction():
+            # As a cancel does, which has the parent and then comes for its wait.
+            other.rows("select from holdfast.job where id = %s for no key update", parent["id"])
+            ends = pool.submit(
+                in_a_session, holdfast_db, "select count(*) from holdfast.complete(%s, %s, %s, %s, '{1}')",
+                worker, [child], [running["attempt"]], [running["claim_id"]],
+            )  # fmt: skip
+            until_somebody_waits(holdfast_db, 1)
+            other.value("select holdfast.cancel(%s)::text", parent["id"])
+        told = ends.result()
+
+    assert told == "0"
+    assert lasting.status(parent["id"]) is Status.CANCELLED
+    assert lasting.status(child) is Status.COMPLETED
+    assert lasting.count("holdfast.wait") == 0
 
 
 @pytest.mark.new_database

@@ -442,6 +442,9 @@ begin
       from holdfast.job j
      where coalesce(j.tenant, '') = coalesce(p_wanted ->> 'tenant', '') and j.task = v_task.name and j.key = v_key and j.key_held;
     if found and v_policy = 'replace' then   -- only who changes the holder locks it: a caller may hold on to a lock for long
+      if v_old.status = 'PENDING' then
+        perform holdfast.lock_jobs(array[v_old.id::uuid], null, array(select m from holdfast.moved_with(array[v_old.id::uuid]) as m));
+      end if;
       select * into v_old from holdfast.job j where j.id = v_old.id and j.key_held for no key update;
     end if;
     if found and v_policy = 'raise' then

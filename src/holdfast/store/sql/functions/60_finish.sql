@@ -160,32 +160,37 @@ begin
   return v_job;
 end $$;
 
--- The jobs that are cancelled together with these if these are: what never started and needs one of them or is its child, and so on.
+-- The jobs that a cancel of these moves too: what never started and needs one of them or is its child, and so on, is cancelled with it;
+-- and who waits for one of all these goes on. Only of jobs that the caller may touch: nobody waits for a lock of others.
 -- Looked up one by one, as tell_followers does.
-create or replace function holdfast.doomed_with(p_ids uuid[]) returns setof uuid
+drop function if exists holdfast.doomed_with(uuid[]);
+create or replace function holdfast.moved_with(p_ids uuid[]) returns setof uuid
 language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
 begin
   return query
   with recursive doomed as (
-    select i.id from unnest(p_ids) as i (id)
+    select i.id from unnest(p_ids) as i (id) where (select holdfast.may_touch(j.tenant) from holdfast.job j where j.id = i.id)
     union
     select f.id
       from doomed x
       cross join lateral (
         select d.job_id as id from holdfast.dependency d where d.needs = x.id and d.policy = 'cancel'
         union all
-        select c.id::uuid from holdfast.job c where c.parent_id = x.id and c.status = 'PENDING' offset 0) as f)
-  select x.id
+        select c.id::uuid from holdfast.job c where c.parent_id = x.id and c.status = 'PENDING' offset 0) as f
+     where (select j.status = 'PENDING' from holdfast.job j where j.id = f.id))
+  select x.id from doomed x where x.id <> all (p_ids)
+  union
+  select d.job_id
     from doomed x
-   where x.id <> all (p_ids)
-     and (select j.status = 'PENDING' from holdfast.job j where j.id = x.id);
+    join holdfast.dependency d on d.needs = x.id
+   where (select j.status in ('PENDING', 'WAITING') from holdfast.job j where j.id = d.job_id);
 end $$;
 
 -- For whoever changes several jobs in one transaction: locks them all, in the order of their ids, as everywhere, and then what they hold
 -- of limits. What is done to one may lock a job that waits for its slot, or keep the slots of a full key: nobody must wait with that in hand.
--- p_with are others that will be locked for them: their children and followers, when all are cancelled. One that comes to be meanwhile
--- is not among them, nor are those of a worker that writes an end: a deadlock with these ends one of the two, which is tried again.
+-- p_with are others that will be locked for them, when they are cancelled: a child's cancel comes for its waiting parent, and the parent's
+-- for the child. One that comes to be meanwhile is not among them, nor are those of a worker that writes an end: a deadlock with these ends one of the two, which is tried again.
 drop function if exists holdfast.lock_jobs(uuid[], text);
 create or replace function holdfast.lock_jobs(p_ids uuid[], p_tenant text default null, p_with uuid[] default '{}') returns void
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
@@ -206,8 +211,10 @@ end $$;
 create or replace function holdfast.cancel(p_id uuid, p_actor text default null, p_reason text default null) returns holdfast.job_status
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
-  v_job holdfast.job := holdfast.lock_job(p_id);
+  v_job holdfast.job;
 begin
+  perform holdfast.lock_jobs(array[p_id], null, array(select m from holdfast.moved_with(array[p_id]) as m));
+  v_job := holdfast.lock_job(p_id);
   if v_job.status = 'CANCELLED' then
     return v_job.status;
   end if;

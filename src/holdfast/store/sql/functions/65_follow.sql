@@ -16,8 +16,9 @@ begin
   perform set_config('holdfast.following', 'on', true);
   while v_ids is not null loop
     perform holdfast.stop_runs(v_ids);
+    -- Not one for jobs that have not all ended: the last of their ends, which perhaps has it in hand and comes for the job, removes it.
     delete from holdfast.wait w
-     where w.job_id = any (v_ids)
+     where w.job_id = any (v_ids) and (w.remaining > 0) is not true
        and (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = w.job_id);
     perform holdfast.release_slots(v_ids);
     perform holdfast.compensate(v_ids);
@@ -37,7 +38,7 @@ declare
   v_now timestamptz := holdfast.clock();
   v_cancelled uuid[];
   v_queues text[];
-  v_started uuid[];
+  v_freed uuid[];
 begin
   -- Most that fail have neither followers nor children; what follows here may read all jobs while its plan is young.
   if not exists (select from holdfast.dependency d where d.needs = any (p_ids))
@@ -96,7 +97,7 @@ begin
       from (select f.job_id, f.n from fewer f join holdfast.wait w on w.job_id = any (array[f.job_id]) order by f.job_id for no key update of w) as f
      where w.job_id = any (array[f.job_id])
     returning w.job_id, w.remaining, w.run_at, w.step, w.until),
-  -- A waiting attempt's row stays until the attempt has read it; one that never started needs it no more.
+  -- A waiting attempt's row stays until the attempt has read it; one that never started, or has ended, needs it no more.
   freed as (
     select c.job_id, c.step, c.until, greatest(c.run_at, v_now) as due from counted c where c.remaining <= 0),
   ready as (
@@ -113,9 +114,11 @@ begin
      where j.id = any (array[f.job_id]) and j.status in ('PENDING', 'WAITING') and j.claim_order is null
        and j.due_at is not distinct from f.until   -- else it has been woken, and waits for something else now
     returning j.queue)
-  select (select array_agg(distinct r.queue) from ready r), (select array_agg(f.job_id) from freed f where f.step is null)
-    into v_queues, v_started;
-  delete from holdfast.wait w where w.job_id = any (v_started);
+  select (select array_agg(distinct r.queue) from ready r), (select array_agg(f.job_id) from freed f)
+    into v_queues, v_freed;
+  delete from holdfast.wait w
+   where w.job_id = any (v_freed)
+     and (w.step is null or (select j.finished_at is not null from holdfast.job j where j.id = w.job_id));
   if v_queues is not null then
     perform holdfast.wake(v_queues);
   end if;
