@@ -28,11 +28,14 @@ class Operation:
     counted: str | None = None
     needs_attempt: bool = False
     needs_approval: bool = False
+    needs_child: bool = False
 
     def fits(self, facts: Facts) -> bool:
         """Whether there is anything in the scene that it could be done to."""
-        return (facts.claimed is not None or not self.needs_attempt) and (
-            facts.approval_id is not None or not self.needs_approval
+        return (
+            (facts.claimed is not None or not self.needs_attempt)
+            and (facts.approval_id is not None or not self.needs_approval)
+            and (facts.made is not None or not self.needs_child)
         )
 
     def on(self, facts: Facts) -> Callable[[psycopg.Connection[Any]], str]:
@@ -119,6 +122,10 @@ def _delete(machine: Machine, facts: Facts) -> object:
     return machine.value("select holdfast.delete_job(%s)::text", facts.job_id)
 
 
+def _wait(machine: Machine, facts: Facts) -> object:
+    return machine.ask("wait_for_jobs", facts.claimed or {}, "w", "", [facts.made], None, None)
+
+
 _NOT_MINE, _GONE = "HF011", "HF009"
 
 OPERATIONS = (
@@ -140,4 +147,5 @@ OPERATIONS = (
     Operation("reprioritise", _reprioritise, frozenset({"HF001", _GONE})),
     Operation("move", _move, frozenset({"HF001", _GONE})),
     Operation("delete", _delete, frozenset({"HF001", _GONE})),
+    Operation("wait", _wait, frozenset({_NOT_MINE, _GONE}), needs_attempt=True, needs_child=True),
 )

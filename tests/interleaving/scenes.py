@@ -27,6 +27,7 @@ class Facts:
     claimed: Row | None = None  # the newest attempt, with its worker
     approval_id: UUID | None = None
     stale: bool = False  # that attempt has lost the job to another
+    made: UUID | None = None  # a job that this attempt has made, and may wait for
 
 
 Scene = Callable[[Machine], Facts]
@@ -127,8 +128,39 @@ def undone(machine: Machine) -> Facts:
     return _silent(machine, _claimed(machine, _born(machine, "undone")))
 
 
+def parent(machine: Machine) -> Facts:
+    """An attempt that has made a job, which is in line."""
+    facts = _claimed(machine, _born(machine, "plain"))
+    (born,) = machine.enqueue_many([{"task": "plain", "payload": {}, "parent": str(facts.job_id)}])
+    return _silent(machine, replace(facts, made=born["job_id"]))
+
+
+def child(machine: Machine) -> Facts:
+    """The same, but it is the job made to which things are done, and the attempt is its parent's."""
+    facts = parent(machine)
+    assert facts.made is not None
+    return replace(facts, job_id=facts.made)
+
+
+def asking_child(machine: Machine) -> Facts:
+    """The same, but the job made waits for a decision."""
+    facts = child(machine)
+    attempt = _claimed(machine, facts, worker=machine.worker("again"))
+    return replace(facts, approval_id=_ask(machine, attempt, expires_in=3600))
+
+
+def awaited(machine: Machine) -> Facts:
+    """A job that waits for one it has made, and an attempt at that one."""
+    facts = parent(machine)
+    assert facts.made is not None
+    machine.ask("wait_for_jobs", facts.claimed or {}, "w", "", [facts.made], None, None)
+    attempt = _claimed(machine, replace(facts, job_id=facts.made), worker=machine.worker("again"))
+    return _silent(machine, replace(attempt, job_id=facts.job_id, made=None))
+
+
 SCENES: tuple[Scene, ...] = (
     pending, running, suspected, retried, given_back, asked, asked_late, handed_over, failed, limited, followed, undone,
+    parent, child, asking_child, awaited,
 )  # fmt: skip
 
 
@@ -154,10 +186,13 @@ def _silent(machine: Machine, facts: Facts) -> Facts:
 
 def _asked(machine: Machine, expires_in: float) -> Facts:
     facts = _claimed(machine, _born(machine, "plain"))
-    assert facts.claimed is not None
+    return replace(facts, approval_id=_ask(machine, facts, expires_in))
+
+
+def _ask(machine: Machine, attempt: Facts, expires_in: float) -> UUID:
     gate: dict[str, Any] = {**GATE, "expires_in": expires_in}
-    approval = machine.ask("ask", facts.claimed, "refund", None, Jsonb(gate), None)["approval_id"]
-    return replace(facts, approval_id=approval)
+    approval: UUID = machine.ask("ask", attempt.claimed or {}, "refund", None, Jsonb(gate), None)["approval_id"]
+    return approval
 
 
 # -- afterwards ------------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from interleaving.explore import Schedule, follow, kinds, sample, schedules
 from interleaving.meeting import PAIRS, Meeting, Search, meetings
 from interleaving.operations import OPERATIONS, Operation
 from interleaving.pauses import put_pauses, telling_keys, with_pauses
-from interleaving.scenes import Scene, asked, failed, given_back, handed_over, pending, running, suspected
+from interleaving.scenes import Scene, asked, awaited, child, failed, given_back, handed_over, pending, running, suspected
 from interleaving.stage import Stage, stage
 from sql.support import Machine
 from world.often import LONG
@@ -61,6 +61,7 @@ MEETINGS: tuple[tuple[Scene, str, str], ...] = (
     (pending, "claim", "move"),
     (asked, "approve", "deny"),
     (failed, "retry", "delete"),
+    (child, "cancel", "wait"),
 )
 
 
@@ -177,6 +178,7 @@ SABOTAGE: dict[str, tuple[Scene, str, str]] = {
     "suspect_claimed_twice.sql": (suspected, "suspect", "suspect"),
     "callback_without_lock.sql": (handed_over, "cancel", "callback"),
     "run_checked_without_lock.sql": (handed_over, "sweep", "callback"),
+    "cancel_waits_for_who_counts.sql": (awaited, "finish", "cancel"),
 }
 
 
