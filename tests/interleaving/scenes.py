@@ -191,7 +191,9 @@ def _asked(machine: Machine, expires_in: float) -> Facts:
 
 def _ask(machine: Machine, attempt: Facts, expires_in: float) -> UUID:
     gate: dict[str, Any] = {**GATE, "expires_in": expires_in}
-    approval: UUID = machine.ask("ask", attempt.claimed or {}, "refund", None, Jsonb(gate), None)["approval_id"]
+    approval: UUID = machine.ask("ask", attempt.claimed or {}, "refund", None, Jsonb(gate), None)[
+        "approval_id"
+    ]
     return approval
 
 

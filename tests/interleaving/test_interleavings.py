@@ -15,7 +15,18 @@ from interleaving.explore import Schedule, follow, kinds, sample, schedules
 from interleaving.meeting import PAIRS, Meeting, Search, meetings
 from interleaving.operations import OPERATIONS, Operation
 from interleaving.pauses import put_pauses, telling_keys, with_pauses
-from interleaving.scenes import Scene, asked, awaited, child, failed, given_back, handed_over, pending, running, suspected
+from interleaving.scenes import (
+    Scene,
+    asked,
+    awaited,
+    child,
+    failed,
+    given_back,
+    handed_over,
+    pending,
+    running,
+    suspected,
+)
 from interleaving.stage import Stage, stage
 from sql.support import Machine
 from world.often import LONG

@@ -587,7 +587,10 @@ def test_retention_keeps_what_a_failed_job_ran_after_as_long_as_it_can_be_retrie
     assert upkeep(lasting)["removed"] == 0
 
     again = lasting.value("select holdfast.retry(%s)", born["job_id"])
-    assert [row["id"] for row in lasting.rows("select id from holdfast.results_of(%s)", again)] == [first, second]
+    assert [row["id"] for row in lasting.rows("select id from holdfast.results_of(%s)", again)] == [
+        first,
+        second,
+    ]
     run_to(lasting, again, Status.COMPLETED)
     holdfast_db.clock.advance(5 * DAY)
 

@@ -160,7 +160,9 @@ def test_a_cancel_of_a_child_and_one_of_its_waiting_parent_do_not_deadlock(
 ) -> None:
     lasting.register("child")
     (parent,) = claimed(lasting)
-    (born,) = lasting.enqueue_many([{"task": "child", "payload": {}, "parent": str(parent["id"]), "key": "k"}])
+    (born,) = lasting.enqueue_many(
+        [{"task": "child", "payload": {}, "parent": str(parent["id"]), "key": "k"}]
+    )
     child = born["job_id"]
     lasting.ask("wait_for_jobs", parent, "wait_for", "", [child], None, None)
     cancel = "select holdfast.cancel(%s)::text"
@@ -173,14 +175,18 @@ def test_a_cancel_of_a_child_and_one_of_its_waiting_parent_do_not_deadlock(
                 first = pool.submit(in_a_session, holdfast_db, cancel, child)
             elif by == "replace":
                 again = Jsonb([{"task": "child", "payload": {}, "key": "k", "on_conflict": "replace"}])
-                first = pool.submit(in_a_session, holdfast_db, "select created::text from holdfast.enqueue_many(%s)", again)
+                first = pool.submit(
+                    in_a_session, holdfast_db, "select created::text from holdfast.enqueue_many(%s)", again
+                )
             else:
                 operation = lasting.value("select holdfast.new_id()")
                 lasting.value(
                     "select holdfast.begin_operation(%s, null, 'cancel', null, null, 'all', 'ann', null, %s, %s)",
                     operation, [child], Jsonb([{"name": "holdfast.bulk", "queue": "holdfast"}]),
                 )  # fmt: skip
-                first = pool.submit(in_a_session, holdfast_db, "select done::text from holdfast.run_chunk(%s, 1)", operation)
+                first = pool.submit(
+                    in_a_session, holdfast_db, "select done::text from holdfast.run_chunk(%s, 1)", operation
+                )
             until_somebody_waits(holdfast_db, 1)
             second = pool.submit(in_a_session, holdfast_db, cancel, parent["id"])
             until_somebody_waits(holdfast_db, 2)
