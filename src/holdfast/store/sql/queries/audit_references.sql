@@ -74,7 +74,10 @@ union all
 select 'F05', j.id, format('it is %%s, and its wait for %%s is still there', j.status, coalesce('event ' || w.event, w.remaining || ' jobs'))
   from j
   join holdfast.wait w on w.job_id = j.id
- where j.status in ('FAILED', 'CANCELLED') and (w.remaining > 0) is not true   -- the last end of those jobs removes it
+ where j.status in ('FAILED', 'CANCELLED')
+   -- The last end of the jobs that it is for removes it.
+   and not (coalesce(w.remaining, 0) > 0
+            and exists (select from holdfast.dependency d join holdfast.job n on n.id = any (array[d.needs]) where d.job_id = j.id and n.finished_at is null))
 union all
 select 'F05', j.id, format('it undoes another job and holds a slot of %%s all the same', s.key)
   from j
