@@ -505,6 +505,9 @@ begin
              order by j.id
              limit p_limit - v_count
                for update skip locked) as old;
+    -- Looked at once more, by a statement that begins with the locks in hand: who ties itself to a job locks it first, and may
+    -- have done so and be gone since the one above began to look.
+    select array_agg(l.id) into v_ids from unnest(v_ids) as l (id) join holdfast.job j on j.id = l.id where not holdfast.is_needed(j.id, j.parent_id);
     if v_ids is not null then
       perform holdfast.remove_jobs(v_ids);
       v_count := v_count + cardinality(v_ids);
@@ -1068,8 +1071,10 @@ CREATE FUNCTION holdfast.cancel(p_id uuid, p_actor text DEFAULT NULL::text, p_re
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 declare
-  v_job holdfast.job := holdfast.lock_job(p_id);
+  v_job holdfast.job;
 begin
+  perform holdfast.lock_jobs(array[p_id], null, array(select m from holdfast.moved_with(array[p_id]) as m));
+  v_job := holdfast.lock_job(p_id);
   if v_job.status = 'CANCELLED' then
     return v_job.status;
   end if;
@@ -2246,35 +2251,6 @@ begin
 end $$;
 
 --
--- Name: doomed_with(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
---
-
-CREATE FUNCTION holdfast.doomed_with(p_ids uuid[]) RETURNS SETOF uuid
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
-    AS $$
-begin
-  return query
-  with recursive doomed as (
-    select i.id from unnest(p_ids) as i (id)
-    union
-    select f.id
-      from doomed x
-      cross join lateral (
-        select d.job_id as id from holdfast.dependency d where d.needs = x.id and d.policy = 'cancel'
-        union all
-        select c.id::uuid from holdfast.job c where c.parent_id = x.id and c.status = 'PENDING' offset 0) as f)
-  select x.id
-    from doomed x
-   where x.id <> all (p_ids)
-     and (select j.status = 'PENDING' from holdfast.job j where j.id = x.id);
-end $$;
-
---
 -- Name: drop_empty_history_partitions(); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -3278,8 +3254,9 @@ begin
   perform set_config('holdfast.following', 'on', true);
   while v_ids is not null loop
     perform holdfast.stop_runs(v_ids);
+    -- Not one for jobs that have not all ended: the last of their ends, which perhaps has it in hand and comes for the job, removes it.
     delete from holdfast.wait w
-     where w.job_id = any (v_ids)
+     where w.job_id = any (v_ids) and (w.remaining > 0) is not true
        and (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = w.job_id);
     perform holdfast.release_slots(v_ids);
     perform holdfast.compensate(v_ids);
@@ -4097,7 +4074,11 @@ CREATE FUNCTION holdfast.is_needed(p_job uuid, p_parent uuid) RETURNS boolean
       or exists (select from holdfast.job c join holdfast.job r on r.retry_of = any (array[c.compensates])
                   where c.id = p_job and c.status = 'FAILED' and r.finished_at is null)
       or exists (select from holdfast.dependency d join holdfast.job f on f.id = any (array[d.job_id])
-                  where d.needs = p_job and (f.finished_at is null or (f.status <> 'COMPLETED' and holdfast.is_to_be_undone(f.id))))
+                  where d.needs = p_job
+                    and (f.finished_at is null
+                         or (d.position > 0 and f.status = 'FAILED' and not exists (select from holdfast.job r where r.retry_of = f.id))
+                         or (f.status <> 'COMPLETED' and holdfast.is_to_be_undone(f.id))))
+      or exists (select from holdfast.job r join holdfast.job o on o.id = any (array[r.retry_of]) where r.id = p_job)
       or exists (select from holdfast.job p
                   where p.id = p_parent and (p.finished_at is null or (p.status <> 'COMPLETED' and holdfast.is_to_be_undone(p.id))))
       or exists (select from holdfast.dispatch d
@@ -5304,6 +5285,38 @@ begin
   perform holdfast.check_queue(p_queue);
   perform holdfast.require_changeable('move', v_job);
   perform holdfast.put_into_queue(v_job, p_queue, p_actor, p_reason);
+end $$;
+
+--
+-- Name: moved_with(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.moved_with(p_ids uuid[]) RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+begin
+  return query
+  with recursive doomed as (
+    select i.id from unnest(p_ids) as i (id) where (select holdfast.may_touch(j.tenant) from holdfast.job j where j.id = i.id)
+    union
+    select f.id
+      from doomed x
+      cross join lateral (
+        select d.job_id as id from holdfast.dependency d where d.needs = x.id and d.policy = 'cancel'
+        union all
+        select c.id::uuid from holdfast.job c where c.parent_id = x.id and c.status = 'PENDING' offset 0) as f
+     where (select j.status = 'PENDING' from holdfast.job j where j.id = f.id))
+  select x.id from doomed x where x.id <> all (p_ids)
+  union
+  select d.job_id
+    from doomed x
+    join holdfast.dependency d on d.needs = x.id
+   where (select j.status in ('PENDING', 'WAITING') from holdfast.job j where j.id = d.job_id);
 end $$;
 
 --
@@ -7501,7 +7514,7 @@ begin
   end if;
   if v_chunk.finished_at is null then
     perform holdfast.lock_jobs(v_chunk.jobs, v_operation.tenant,
-      case when v_operation.action = 'cancel' then array(select d from holdfast.doomed_with(v_chunk.jobs) as d) end);
+      case when v_operation.action = 'cancel' then array(select m from holdfast.moved_with(v_chunk.jobs) as m) end);
     select coalesce(jsonb_agg(jsonb_build_object('job', t.job, 'why', t.why)) filter (where t.why is not null), '[]')
       into v_refusals
       from (select u.job, holdfast.operate(v_operation, u.job) as why
@@ -7965,6 +7978,9 @@ begin
       from holdfast.job j
      where coalesce(j.tenant, '') = coalesce(p_wanted ->> 'tenant', '') and j.task = v_task.name and j.key = v_key and j.key_held;
     if found and v_policy = 'replace' then   -- only who changes the holder locks it: a caller may hold on to a lock for long
+      if v_old.status = 'PENDING' then
+        perform holdfast.lock_jobs(array[v_old.id::uuid], null, array(select m from holdfast.moved_with(array[v_old.id::uuid]) as m));
+      end if;
       select * into v_old from holdfast.job j where j.id = v_old.id and j.key_held for no key update;
     end if;
     if found and v_policy = 'raise' then
@@ -8341,7 +8357,7 @@ declare
   v_now timestamptz := holdfast.clock();
   v_cancelled uuid[];
   v_queues text[];
-  v_started uuid[];
+  v_freed uuid[];
 begin
   -- Most that fail have neither followers nor children; what follows here may read all jobs while its plan is young.
   if not exists (select from holdfast.dependency d where d.needs = any (p_ids))
@@ -8400,7 +8416,7 @@ begin
       from (select f.job_id, f.n from fewer f join holdfast.wait w on w.job_id = any (array[f.job_id]) order by f.job_id for no key update of w) as f
      where w.job_id = any (array[f.job_id])
     returning w.job_id, w.remaining, w.run_at, w.step, w.until),
-  -- A waiting attempt's row stays until the attempt has read it; one that never started needs it no more.
+  -- A waiting attempt's row stays until the attempt has read it; one that never started, or has ended, needs it no more.
   freed as (
     select c.job_id, c.step, c.until, greatest(c.run_at, v_now) as due from counted c where c.remaining <= 0),
   ready as (
@@ -8417,9 +8433,11 @@ begin
      where j.id = any (array[f.job_id]) and j.status in ('PENDING', 'WAITING') and j.claim_order is null
        and j.due_at is not distinct from f.until   -- else it has been woken, and waits for something else now
     returning j.queue)
-  select (select array_agg(distinct r.queue) from ready r), (select array_agg(f.job_id) from freed f where f.step is null)
-    into v_queues, v_started;
-  delete from holdfast.wait w where w.job_id = any (v_started);
+  select (select array_agg(distinct r.queue) from ready r), (select array_agg(f.job_id) from freed f)
+    into v_queues, v_freed;
+  delete from holdfast.wait w
+   where w.job_id = any (v_freed)
+     and (w.step is null or (select j.finished_at is not null from holdfast.job j where j.id = w.job_id));
   if v_queues is not null then
     perform holdfast.wake(v_queues);
   end if;
@@ -9015,7 +9033,7 @@ begin
     when p_action <> 'delete' and holdfast.is_terminal(p_job.status) then format('it is %s', p_job.status)
     when p_action = 'move' and p_job.status = 'RUNNING' then 'it is RUNNING: stop it, or wait for the end of its attempt'
     when p_action = 'move' and holdfast.is_own_task(p_job.task) then 'it is Holdfast''s own, and stays in its queue'
-    when p_action = 'delete' and holdfast.is_needed(p_job.id, p_job.parent_id) then 'a job that has not ended or is still to be undone needs it, or what undoes it has not ended'
+    when p_action = 'delete' and holdfast.is_needed(p_job.id, p_job.parent_id) then 'a job that has not ended, can be retried or is still to be undone needs it, it is the retry of a job that is still there, or what undoes it has not ended'
     when p_action = 'delete' and holdfast.awaits_projection(p_job.id) then 'its end has not been counted yet: try again in a moment'
   end;
 end $$;
@@ -13254,12 +13272,6 @@ REVOKE ALL ON FUNCTION holdfast.dispatch_sent(p_id uuid, p_run_ref text, p_run_u
 GRANT ALL ON FUNCTION holdfast.dispatch_sent(p_id uuid, p_run_ref text, p_run_url text) TO holdfast_worker;
 
 --
--- Name: FUNCTION doomed_with(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
---
-
-REVOKE ALL ON FUNCTION holdfast.doomed_with(p_ids uuid[]) FROM PUBLIC;
-
---
 -- Name: FUNCTION drop_empty_history_partitions(); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -14195,6 +14207,12 @@ REVOKE ALL ON FUNCTION holdfast.moment(p_at timestamp with time zone) FROM PUBLI
 REVOKE ALL ON FUNCTION holdfast.move_to_queue(p_id uuid, p_queue text, p_actor text, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.move_to_queue(p_id uuid, p_queue text, p_actor text, p_reason text) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.move_to_queue(p_id uuid, p_queue text, p_actor text, p_reason text) TO holdfast_unbound;
+
+--
+-- Name: FUNCTION moved_with(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.moved_with(p_ids uuid[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION mute_rule(p_rule text, p_muted boolean); Type: ACL; Schema: holdfast; Owner: -
