@@ -579,7 +579,8 @@ def schedule(evidence: Evidence) -> Iterator[Case]:
         if times > 1:
             yield "a time of the schedule became two jobs", slot
     times_of = sorted(datetime.fromisoformat(slot).timestamp() for slot in slots)
-    if not times_of or times_of[-1] < evidence.loaded_until - RECOVERED_WITHIN:
+    began = min((job.born for job in evidence.jobs.values()), default=evidence.loaded_until)
+    if max([began, *times_of]) < evidence.loaded_until - RECOVERED_WITHIN:
         yield "the schedule has stopped", times_of[-1:]
     for before, after in pairwise(times_of):
         if round(after - before) != TICK_SECONDS:

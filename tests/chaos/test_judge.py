@@ -6,7 +6,7 @@ import pytest
 
 from chaos.app import WITH_EFFECT
 from chaos.evidence import Approval, Evidence, Job, Move
-from chaos.judge import findings
+from chaos.judge import findings, schedule
 from chaos.notes import Note, Wanted
 from chaos.soak import Sample, drawn, grown, unseen
 from chaos.strikes.strike import Record
@@ -122,6 +122,15 @@ def refused(said: str, **facts: object) -> list[Note]:
 
 def test_a_run_in_which_every_promise_was_kept_has_no_findings(evidence: Evidence) -> None:
     assert findings(evidence) == []
+
+
+def test_a_schedule_need_not_have_fired_in_a_run_that_hardly_began(evidence: Evidence) -> None:
+    evidence.jobs["a"] = evidence.jobs["a"]._replace(born=100.0)
+    young = Evidence(jobs={"a": evidence.jobs["a"]}, loaded_until=103.0)
+
+    assert list(schedule(young)) == []
+    young.loaded_until = 200.0
+    assert list(schedule(young)) == [("the schedule has stopped", [])]
 
 
 def change(evidence: Evidence, name: str, **facts: object) -> Job:

@@ -339,7 +339,12 @@ def test_a_head_of_another_database_is_of_a_job_that_is_gone(cli: Cli, tmp_path:
 
 def test_a_folder_is_not_compared_with(cli: Cli, tmp_path: Path) -> None:
     assert "is a directory" in cli("audit", "--compare", str(tmp_path), code=2).stderr
-    assert "does not exist" in cli("audit", "--compare", str(tmp_path / "none"), code=2).stderr
+
+
+def test_a_file_that_is_not_there_is_told(cli: Cli, tmp_path: Path) -> None:
+    told = cli("audit", "--compare", str(tmp_path / "none"), code=2)
+
+    assert f"there is no file {tmp_path / 'none'} to compare with" in told.stderr
 
 
 def test_what_comes_through_a_pipe_is_not_compared_with(cli: Cli, tmp_path: Path) -> None:

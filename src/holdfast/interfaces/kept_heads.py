@@ -95,6 +95,8 @@ class KeptHeads:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        if not path.exists():
+            raise BadInput(f"there is no file {path} to compare with: holdfast audit --keep writes one")
         if not path.is_file():
             raise BadInput(
                 f"{path} is no file: what comes through a pipe cannot be read twice, write it to a file first"

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--compare",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Compare the chains with heads that --keep wrote earlier. Says --chain.",
 )
