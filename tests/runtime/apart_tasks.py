@@ -1,11 +1,12 @@
 """The tasks of apart_app."""
 
+import asyncio
 import os
 import threading
 import time
 from pathlib import Path
 
-from holdfast import Context
+from holdfast import Context, Fail
 from runtime.apart_app import app
 
 
@@ -49,3 +50,26 @@ async def outlasted(ctx: Context, folder: str) -> None:
         await ctx.step("outlast", outlast, timeout=0.1)
     finally:
         given_up.set()
+
+
+def note(folder: str, line: str) -> None:
+    """Write a line down."""
+    with Path(folder).open("a", encoding="utf-8") as file:
+        file.write(f"{line}\n")
+
+
+@app.task(executor="process", retries=0)
+async def branched(ctx: Context, log: str) -> None:
+    """Fail in one branch while another is in the middle of its step."""
+
+    async def charge() -> str:
+        while not ctx.stopped:  # noqa: ASYNC110 - the worker says so to whoever asks
+            await asyncio.sleep(0.001)
+        note(log, "charge")
+        return "payment 7"
+
+    async def fails() -> None:
+        raise Fail("no hotel left")
+
+    charging = ctx.step("charge", charge, compensate=lambda payment: note(log, f"refund {payment}"))
+    await asyncio.gather(charging, ctx.step("hotel", fails))

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 from holdfast.domain.encryption import is_sealed
@@ -98,10 +99,10 @@ class Attempt:
             if self.context.recorded is not None:
                 return self.context.recorded
             # Without a word from us it is the task's own doing, and must not leave the job RUNNING for ever.
-            return self._ended(error, raised)
+            return await self._ended(error, raised)
         except LeaseLost as error:
             # A task that goes on when it is told to end is told so by its next step.
-            return self.context.recorded or self._ended(error, raised)
+            return self.context.recorded or await self._ended(error, raised)
         except ChildDied as died:
             _tell(raised, died)
             return Crashed(_crash(died))
@@ -111,20 +112,30 @@ class Attempt:
         except GeneratorExit:
             raise  # the loop is closed: nobody waits for an outcome
         except BaseException as error:  # noqa: BLE001 - any code can stand in a task, sys.exit() too
-            return self.context.recorded or self._failed(error, raised)
+            return self.context.recorded or await self._failed(error, raised)
         finally:
             self.runs_on = self.thread_goes_on
 
-    def _ended(self, error: BaseException, raised: list[BaseException] | None) -> Outcome:
+    async def _ended(self, error: BaseException, raised: list[BaseException] | None) -> Outcome:
         if not self._told_to_end():
-            return self._failed(error, raised)
+            return await self._failed(error, raised)
         _tell(raised, error)
+        await self._see_out(0.0)
         return self._after_cancel()
 
-    def _failed(self, error: BaseException, raised: list[BaseException] | None) -> Outcome:
+    async def _failed(self, error: BaseException, raised: list[BaseException] | None) -> Outcome:
         _tell(raised, error)
-        self.context.stop()  # a branch that the task has left behind begins nothing any more
-        return execute.failed(self.context, error)
+        await self._see_out(
+            None if self.job.timeout is None else self.started + self.job.timeout - time.monotonic()
+        )
+        return self.context.recorded or execute.failed(self.context, error)
+
+    async def _see_out(self, seconds: float | None) -> None:
+        try:
+            await self.context.see_out(seconds)
+        except asyncio.CancelledError:  # told to end meanwhile
+            with suppress(asyncio.CancelledError):
+                await self.context.see_out(0.0)
 
     def _begin(self, payload: str) -> Any:
         if self._task.settings.executor == "loop":

@@ -157,8 +157,7 @@ class Durable:
     def alone(self) -> Plan[None]:
         """Let steps under way end first: a wait must not cut off what runs beside it."""
         yield Alone()
-        if self.recorded_as is not None:
-            raise AttemptRecorded(self.recorded_as)
+        self._refuse_after_end()
 
     # -- steps -----------------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """Running a task's function: the same in the worker's process and in a child's."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -28,6 +29,9 @@ from holdfast.runtime.registry import AnyTask
 from holdfast.runtime.sealing import opened
 from holdfast.runtime.surrounding import Around
 from holdfast.runtime.threads import Threads
+
+# Before its worker ends a child for its timeout, it says what has failed.
+TO_ANSWER = 1.0
 
 
 def context_for(job: ClaimedJob, task: AnyTask) -> JobContext:
@@ -115,10 +119,16 @@ def run_in_child(
 
 
 async def _awaited(context: JobContext, work: Awaitable[Any], task: AnyTask) -> Any:
+    until = (
+        None if context.claimed.timeout is None else time.monotonic() + context.claimed.timeout - TO_ANSWER
+    )
     try:
         value = await work
         if context.must_close:
             await close(context, task)
+    except BaseException:
+        await context.see_out(None if until is None else until - time.monotonic())
+        raise
     finally:
         await task.link.aclose()  # the loop ends with the job
     return value

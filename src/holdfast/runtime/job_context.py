@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from holdfast.runtime.registry import AnyTask
 
+# A branch may wait for one that has failed, and would do so for ever.
+PATIENCE = 300.0
+
 current: ContextVar["JobContext | None"] = ContextVar("holdfast_context", default=None)
 # What is hidden of the job that is worked at outside of its attempts, as when an executor is called for it.
 hidden_outside: ContextVar[Hidden] = ContextVar("holdfast_hidden", default=NOTHING)
@@ -171,6 +174,12 @@ class JobContext:
     def stop(self) -> None:
         """Tell the task to end."""
         self._stopped = True
+
+    async def see_out(self, seconds: float | None) -> None:
+        """Let what branches of the task have under way end and be saved: what retries or undoes the job must not run beside it."""
+        self.stop()
+        if self._durable is not None:
+            await self._durable.beside.ended(PATIENCE if seconds is None else min(seconds, PATIENCE))
 
     @property
     def durable(self) -> Durable:

@@ -8,7 +8,7 @@ import inspect
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -18,6 +18,9 @@ from holdfast.runtime.threads import InThreads
 from holdfast.store.call import Call
 
 T = TypeVar("T")
+
+# Cancelled branches have what they clean up; an attempt that timed out is given ten seconds to say so.
+TO_CLEAN_UP = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,31 +59,55 @@ Plan: TypeAlias = Generator[Operation, Any, T]
 
 
 class Beside:
-    """How many plans of one async attempt are under way."""
+    """The plans of one async attempt that are under way, each in the asyncio task of a branch of the code."""
 
     def __init__(self) -> None:
-        self._count = 0
+        self._branches: list[asyncio.Task[Any] | None] = []
         self._idle = asyncio.Event()
         self._idle.set()
+        self._is_ending = asyncio.Event()
 
-    def begin(self) -> None:
-        """Note that one begins."""
-        self._count += 1
+    def begin(self, branch: "asyncio.Task[Any] | None") -> None:
+        """Note that this branch begins one."""
+        self._branches.append(branch)
         self._idle.clear()
 
-    def end(self) -> None:
-        """Note that one has ended."""
-        self._count -= 1
-        if not self._count:
+    def end(self, branch: "asyncio.Task[Any] | None") -> None:
+        """Note that this branch has ended one."""
+        self._branches.remove(branch)
+        if not self._branches:
             self._idle.set()
 
     async def others(self) -> None:
         """Wait until all but the asking one have ended, or ask this too."""
-        self.end()
+        branch = asyncio.current_task()
+        self.end(branch)
         try:
             await self._idle.wait()
         finally:
-            self.begin()
+            self.begin(branch)
+
+    async def pause(self, seconds: float) -> None:
+        """Let some time go by, or less when the attempt ends."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._is_ending.wait()
+
+    async def ended(self, seconds: float) -> None:
+        """Wait until none is under way any more; those that take longer are cancelled."""
+        self._is_ending.set()
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._idle.wait()
+        finally:
+            for branch in self._branches:
+                # A second time would cut off what it cleans up.
+                if branch is not None and not branch.cancelling():
+                    branch.cancel()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TO_CLEAN_UP):
+                await self._idle.wait()
 
 
 class RunsFunctions(Protocol):
@@ -96,7 +123,8 @@ class RunsFunctions(Protocol):
 
 async def drive(plan: Plan[T], link: Link, beside: Beside, attempt: RunsFunctions) -> T:
     """Carry out a plan for an async task."""
-    beside.begin()
+    branch = asyncio.current_task()
+    beside.begin(branch)
     try:
         operation = next(plan)
         while True:
@@ -110,7 +138,7 @@ async def drive(plan: Plan[T], link: Link, beside: Beside, attempt: RunsFunction
         value: T = end.value
         return value
     finally:
-        beside.end()
+        beside.end(branch)  # as it began: who closes what was never carried out to its end is another
 
 
 async def _do(operation: Operation, link: Link, beside: Beside, attempt: RunsFunctions) -> Any:
@@ -129,7 +157,7 @@ async def _do(operation: Operation, link: Link, beside: Beside, attempt: RunsFun
                     operation.then,
                 )
         case Pause():
-            return await asyncio.sleep(operation.seconds)
+            return await beside.pause(operation.seconds)
         case Alone():
             return await beside.others()
 
