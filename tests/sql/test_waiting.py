@@ -253,3 +253,31 @@ def test_a_wait_that_is_asked_again_and_the_end_of_what_it_waits_for_do_not_dead
 
     assert told == ("0", "False")
     assert lasting.status(again["id"]) is Status.RUNNING
+
+
+@pytest.mark.parametrize("first_to_commit", ["cancel", "end"])
+def test_no_wait_is_left_of_a_running_job_that_is_cancelled_beside_the_end_of_what_it_waits_for(
+    lasting: Machine, holdfast_db: ScratchDatabase, first_to_commit: str
+) -> None:
+    lasting.register("child")
+    parent, child = parent_and_child(lasting)
+    (running,) = lasting.claim(worker := lasting.worker(lease=10**6), tasks=("child",))
+    lasting.ask("wait_for_jobs", parent, "wait_for", "", [child], 60.0, None)
+    holdfast_db.clock.advance(61)
+    admit(lasting)
+    (again,) = lasting.claim(worker)
+    ends = ("select count(*) from holdfast.complete(%s, %s, %s, %s, '{1}')",
+            worker, [child], [running["attempt"]], [running["claim_id"]])  # fmt: skip
+    cancels = ("select holdfast.cancel(%s)::text", again["id"])
+    held, beside = (ends, cancels) if first_to_commit == "cancel" else (cancels, ends)
+
+    with machine_on(holdfast_db.owner_url) as other, ThreadPoolExecutor(1) as pool:
+        with other.connection.transaction():
+            other.rows(*held)
+            asked = pool.submit(in_a_session, holdfast_db, *beside)
+            until_it_waits(holdfast_db, asked)
+        asked.result()
+
+    assert lasting.status(again["id"]) is Status.CANCELLED
+    assert lasting.status(child) is Status.COMPLETED
+    assert lasting.count("holdfast.wait") == 0

@@ -3254,10 +3254,14 @@ begin
   perform set_config('holdfast.following', 'on', true);
   while v_ids is not null loop
     perform holdfast.stop_runs(v_ids);
-    -- Not one for jobs that have not all ended: the last of their ends, which perhaps has it in hand and comes for the job, removes it.
+    -- Of one that waited, or never started, not a wait for jobs that have not all ended: the last of their ends, which perhaps has it in
+    -- hand and comes for the job, removes it. For any other job no end comes, and perhaps saw that it had not ended: it is removed here.
     delete from holdfast.wait w
-     where w.job_id = any (v_ids) and (w.remaining > 0) is not true
-       and (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = w.job_id);
+     where w.job_id = any (v_ids)
+       and (select j.status in ('FAILED', 'CANCELLED')
+                   and ((w.remaining > 0) is not true or j.came_from not in ('PENDING', 'WAITING'))
+              from holdfast.job j
+             where j.id = w.job_id);
     perform holdfast.release_slots(v_ids);
     perform holdfast.compensate(v_ids);
     perform holdfast.release_retries(v_ids);
