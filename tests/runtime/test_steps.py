@@ -464,3 +464,19 @@ def test_of_one_job_32_steps_run_in_threads_at_once_and_the_timeout_of_the_next_
 
 async def _met(barrier: threading.Barrier) -> None:
     await asyncio.to_thread(barrier.wait)
+
+
+def test_what_a_step_gives_to_be_awaited_holds_no_thread(app: Holdfast) -> None:
+    @app.task(retries=0)
+    async def gather(ctx: Context) -> None:
+        all_run = asyncio.Barrier(40)
+        await asyncio.gather(*(ctx.step("meet", lambda: _passed(all_run), timeout=5) for _ in range(40)))
+
+    handle = gather.enqueue()
+    drain(app)
+
+    assert handle.status() is Status.COMPLETED
+
+
+async def _passed(barrier: asyncio.Barrier) -> int:
+    return await barrier.wait()

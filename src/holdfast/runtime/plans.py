@@ -174,24 +174,17 @@ async def _called(
 ) -> Any:
     if inspect.iscoroutinefunction(function):
         attempt.raise_if_stopped()
-        return await _within(timeout, function(*arguments))
-    threads = attempt.in_threads
-    async with threads.turn:
-        # A branch that its task has left behind comes to its next try, or to its turn, when what undoes the job may have begun.
-        attempt.raise_if_stopped()
-        return await _within(timeout, _in_thread(threads, function, arguments))
-
-
-async def _in_thread(threads: InThreads, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    value = await threads.begin(function, *arguments)
-    return await value if isinstance(value, Coroutine | Awaitable) else value
-
-
-async def _within(timeout: float | None, work: Awaitable[Any]) -> Any:  # noqa: ASYNC109 - None is none
-    if timeout is None:
-        return await work
-    async with asyncio.timeout(timeout):
-        return await work
+        async with asyncio.timeout(timeout):
+            return await function(*arguments)
+    async with asyncio.timeout(None) as limit:
+        async with attempt.in_threads.turn:
+            # A branch that its task has left behind comes to its next try, or to its turn, when what undoes the job may have begun.
+            attempt.raise_if_stopped()
+            if timeout is not None:
+                limit.reschedule(asyncio.get_running_loop().time() + timeout)
+            value = await attempt.in_threads.begin(function, *arguments)
+        # Without a turn: what it gives to be awaited holds no thread.
+        return await value if isinstance(value, Coroutine | Awaitable) else value
 
 
 def drive_sync(plan: Plan[T], link: Link) -> T:
