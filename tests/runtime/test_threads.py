@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from holdfast.runtime.threads import InTurn
+from holdfast.runtime.threads import InTurn, Threads
 
 
 async def test_a_function_that_was_given_up_keeps_its_place_until_it_ends() -> None:
@@ -19,3 +19,18 @@ async def test_a_function_that_was_given_up_keeps_its_place_until_it_ends() -> N
     let_go.set()
 
     assert await after_it == "ran"
+
+
+def test_a_thread_that_is_busy_when_the_others_are_closed_ends_with_what_it_does() -> None:
+    threads, let_go = Threads(), threading.Event()
+
+    def work() -> threading.Thread:
+        let_go.wait()
+        return threading.current_thread()
+
+    begun = threads.submit(work)
+    threads.close()
+    let_go.set()
+    begun.result().join(timeout=5)
+
+    assert not begun.result().is_alive()

@@ -29,6 +29,7 @@ class Threads:
         self._lock = threading.Lock()
         self._idle = 0
         self._made = 0
+        self._closed = False
 
     def submit(self, function: Callable[..., T], /, *arguments: Any) -> "Future[T]":
         """Run it in an idle thread, or in a new one."""
@@ -48,11 +49,14 @@ class Threads:
             _run(*work)
             del work  # an idle thread keeps nothing of the last task alive
             with self._lock:
+                if self._closed:
+                    return
                 self._idle += 1
 
     def close(self) -> None:
         """End the idle threads; busy ones end with what they do, or with the process."""
         with self._lock:
+            self._closed = True
             for _ in range(self._idle):
                 self._work.put(None)
             self._idle = 0
