@@ -281,3 +281,35 @@ def test_no_wait_is_left_of_a_running_job_that_is_cancelled_beside_the_end_of_wh
     assert lasting.status(again["id"]) is Status.CANCELLED
     assert lasting.status(child) is Status.COMPLETED
     assert lasting.count("holdfast.wait") == 0
+
+
+@pytest.mark.parametrize("by", ["cancel", "bulk"])
+def test_a_cancel_that_moves_nothing_waits_for_nobody(
+    lasting: Machine, holdfast_db: ScratchDatabase, by: str
+) -> None:
+    ended = lasting.enqueue(tenant="acme" if by == "cancel" else "globex")
+    other = lasting.enqueue(tenant="globex")
+    (follower,) = lasting.enqueue_many(
+        [{"task": "t", "payload": {}, "tenant": "globex", "after": [str(ended), str(other)]}]
+    )
+    if by == "cancel":
+        for status in (Status.RUNNING, Status.COMPLETED):
+            lasting.move(ended, status)
+        told, asked = "HF001", ("select holdfast.cancel(%s)::text", ended)
+    else:
+        operation = lasting.value("select holdfast.new_id()")
+        lasting.value(
+            "select holdfast.begin_operation(%s, 'acme', 'cancel', null, null, 'all', 'ann', null, %s, %s)",
+            operation, [ended], Jsonb([{"name": "holdfast.bulk", "queue": "holdfast"}]),
+        )  # fmt: skip
+        told, asked = "1", ("select skipped::text from holdfast.run_chunk(%s, 1)", operation)
+
+    with machine_on(holdfast_db.owner_url) as other_session, ThreadPoolExecutor(1) as pool:
+        with other_session.connection.transaction():
+            other_session.rows("select from holdfast.job where id = %s for update", follower["job_id"])
+            answer = pool.submit(in_a_session, holdfast_db, *asked)
+            until_it_waits(holdfast_db, answer)
+            waited = not answer.done()
+        assert answer.result() == told
+
+    assert not waited

@@ -5292,10 +5292,10 @@ begin
 end $$;
 
 --
--- Name: moved_with(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: moved_with(uuid[], text); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.moved_with(p_ids uuid[]) RETURNS SETOF uuid
+CREATE FUNCTION holdfast.moved_with(p_ids uuid[], p_tenant text DEFAULT NULL::text) RETURNS SETOF uuid
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_hashjoin TO 'off'
@@ -5306,7 +5306,9 @@ CREATE FUNCTION holdfast.moved_with(p_ids uuid[]) RETURNS SETOF uuid
 begin
   return query
   with recursive doomed as (
-    select i.id from unnest(p_ids) as i (id) where (select holdfast.may_touch(j.tenant) from holdfast.job j where j.id = i.id)
+    select i.id
+      from unnest(p_ids) as i (id)
+     where (select j.finished_at is null and (p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant) from holdfast.job j where j.id = i.id)
     union
     select f.id
       from doomed x
@@ -7518,7 +7520,7 @@ begin
   end if;
   if v_chunk.finished_at is null then
     perform holdfast.lock_jobs(v_chunk.jobs, v_operation.tenant,
-      case when v_operation.action = 'cancel' then array(select m from holdfast.moved_with(v_chunk.jobs) as m) end);
+      case when v_operation.action = 'cancel' then array(select m from holdfast.moved_with(v_chunk.jobs, v_operation.tenant) as m) end);
     select coalesce(jsonb_agg(jsonb_build_object('job', t.job, 'why', t.why)) filter (where t.why is not null), '[]')
       into v_refusals
       from (select u.job, holdfast.operate(v_operation, u.job) as why
@@ -14213,10 +14215,10 @@ GRANT ALL ON FUNCTION holdfast.move_to_queue(p_id uuid, p_queue text, p_actor te
 GRANT ALL ON FUNCTION holdfast.move_to_queue(p_id uuid, p_queue text, p_actor text, p_reason text) TO holdfast_unbound;
 
 --
--- Name: FUNCTION moved_with(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION moved_with(p_ids uuid[], p_tenant text); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.moved_with(p_ids uuid[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION holdfast.moved_with(p_ids uuid[], p_tenant text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION mute_rule(p_rule text, p_muted boolean); Type: ACL; Schema: holdfast; Owner: -

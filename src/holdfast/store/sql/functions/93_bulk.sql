@@ -89,7 +89,7 @@ begin
   end if;
   if v_chunk.finished_at is null then
     perform holdfast.lock_jobs(v_chunk.jobs, v_operation.tenant,
-      case when v_operation.action = 'cancel' then array(select m from holdfast.moved_with(v_chunk.jobs) as m) end);
+      case when v_operation.action = 'cancel' then array(select m from holdfast.moved_with(v_chunk.jobs, v_operation.tenant) as m) end);
     select coalesce(jsonb_agg(jsonb_build_object('job', t.job, 'why', t.why)) filter (where t.why is not null), '[]')
       into v_refusals
       from (select u.job, holdfast.operate(v_operation, u.job) as why
