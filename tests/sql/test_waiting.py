@@ -1,6 +1,6 @@
 """Jobs that wait: what wakes them, and what does not."""
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from uuid import UUID
 
 import psycopg
@@ -313,3 +313,32 @@ def test_a_cancel_that_moves_nothing_waits_for_nobody(
         assert answer.result() == told
 
     assert not waited
+
+
+@pytest.mark.new_database
+def test_the_end_of_a_child_that_others_wait_behind_and_a_cancel_of_its_parent_do_not_deadlock(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    limited(lasting, "child", key="one")
+    (parent,) = claimed(lasting)
+    children = lasting.enqueue_many([{"task": "child", "payload": {}, "parent": str(parent["id"])}] * 2)
+    admit(lasting)
+    (running,) = lasting.claim(worker := lasting.worker(lease=10**6), tasks=("child",))
+    (parked,) = {child["job_id"] for child in children} - {running["id"]}
+    lasting.ask("wait_for_jobs", parent, "wait_for", "", [running["id"]], None, None)
+
+    with machine_on(holdfast_db.owner_url) as other, ThreadPoolExecutor(2) as pool:
+        with other.connection.transaction():
+            # The end has a slot to offer and is about to tell the parent; its cancel has that and comes for who waits for the slot.
+            other.rows("select from holdfast.wait where job_id = %s for update", parent["id"])
+            ends = pool.submit(
+                in_a_session, holdfast_db, "select count(*) from holdfast.complete(%s, %s, %s, %s, '{1}')",
+                worker, [running["id"]], [running["attempt"]], [running["claim_id"]],
+            )  # fmt: skip
+            until_somebody_waits(holdfast_db, 1)
+            cancels = pool.submit(in_a_session, holdfast_db, "select holdfast.cancel(%s)::text", parent["id"])
+            wait([cancels], timeout=1)
+        told = (ends.result(), cancels.result())
+
+    assert told == ("0", "CANCELLED")
+    assert lasting.status(parent["id"]) is lasting.status(parked) is Status.CANCELLED

@@ -3262,7 +3262,6 @@ begin
                    and ((w.remaining > 0) is not true or j.came_from not in ('PENDING', 'WAITING'))
               from holdfast.job j
              where j.id = w.job_id);
-    perform holdfast.release_slots(v_ids);
     perform holdfast.compensate(v_ids);
     perform holdfast.release_retries(v_ids);
     perform holdfast.close_approvals(v_ids);
@@ -3270,6 +3269,9 @@ begin
     v_ids := holdfast.tell_followers(v_ids);
   end loop;
   perform holdfast.raise_alerts(v_all);
+  -- Last: it locks jobs that wait for a slot, in no order of ids, and nobody must wait with those in hand. A cancel of a parent may have
+  -- this job's follower, the parent, and come for one of those, another child.
+  perform holdfast.release_slots(v_all);
   perform set_config('holdfast.following', '', true);
 end $$;
 
