@@ -295,6 +295,7 @@ LAST = '{"heads": 1}'
         ([], "it ends after line 0, without the count of its heads"),
         ([FIRST], "it ends after line 1, without the count of its heads"),
         ([FIRST, HEAD], "it ends after line 2, without the count of its heads"),
+        ([json.dumps({"heads": -1})], "line 1 is not as holdfast audit --keep writes it"),
         ([HEAD, LAST], "line 1 is not as holdfast audit --keep writes it"),
         ([FIRST, HEAD, HEAD, LAST], "line 4 is not as holdfast audit --keep writes it"),
         ([FIRST, HEAD, LAST, HEAD], "line 4 is not as holdfast audit --keep writes it"),

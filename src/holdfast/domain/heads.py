@@ -53,7 +53,9 @@ def read_heads(lines: Iterable[str], name: str) -> Iterator[Head]:
                 number > 1 and not ended and _fits(job, seq, digest)
             ):
                 yield Head(UUID(job), seq, digest)
-            case {"heads": int(count)} if not ended and type(count) is int and count == number - 2:
+            case {"heads": int(count)} if (
+                number > 1 and not ended and type(count) is int and count == number - 2
+            ):
                 ended = True
             case _:
                 raise BadInput(_broken(name, f"line {number} is not as holdfast audit --keep writes it"))
