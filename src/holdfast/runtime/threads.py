@@ -16,7 +16,8 @@ from holdfast.runtime.loop import tell
 
 T = TypeVar("T")
 
-# The steps of one attempt that run in threads at once; a task may gather thousands.
+# The steps of one attempt that run in threads at once; a task may gather thousands. One whose timeout has passed counts no more: those
+# that hang must not keep the others from their turn, and so there may be more threads than this.
 MOST_OF_ONE = 32
 Work = tuple["Future[Any]", Callable[..., Any], tuple[Any, ...]]
 
