@@ -342,3 +342,41 @@ def test_the_end_of_a_child_that_others_wait_behind_and_a_cancel_of_its_parent_d
 
     assert told == ("0", "CANCELLED")
     assert lasting.status(parent["id"]) is lasting.status(parked) is Status.CANCELLED
+
+
+@pytest.mark.new_database
+@pytest.mark.parametrize("awaited", ["first", "follower"])
+def test_a_failure_that_cancels_a_follower_and_a_cancel_of_the_parent_of_both_do_not_deadlock(
+    lasting: Machine, holdfast_db: ScratchDatabase, awaited: str
+) -> None:
+    lasting.register("child")
+    (parent,) = claimed(lasting)
+    child = {"task": "child", "payload": {}, "parent": str(parent["id"]), "max_retries": 0}
+    (first,) = lasting.enqueue_many([child])
+    (follower,) = lasting.enqueue_many([{**child, "after": [str(first["job_id"])]}])
+    (running,) = lasting.claim(worker := lasting.worker(lease=10**6), tasks=("child",))
+    waits_for = {"first": first, "follower": follower}[awaited]["job_id"]
+    lasting.ask("wait_for_jobs", parent, "wait_for", "", [waits_for], None, None)
+    failure = {
+        "id": str(running["id"]), "attempt": running["attempt"], "claim_id": str(running["claim_id"]), "outcome": "failed",
+        "error": {"type": "Boom", "message": "no", "kind": "error", "recoverable": False}, "recoverable": False,
+    }  # fmt: skip
+
+    with machine_on(holdfast_db.owner_url) as other, ThreadPoolExecutor(2) as pool:
+        with other.connection.transaction():
+            # The failure is about to tell the parent; a cancel has that and comes for the follower.
+            other.rows("select from holdfast.wait where job_id = %s for update", parent["id"])
+            fails = pool.submit(
+                in_a_session,
+                holdfast_db,
+                "select status::text from holdfast.settle(%s, %s)",
+                worker,
+                Jsonb([failure]),
+            )
+            until_somebody_waits(holdfast_db, 1)
+            cancels = pool.submit(in_a_session, holdfast_db, "select holdfast.cancel(%s)::text", parent["id"])
+            wait([cancels], timeout=1)
+        told = (fails.result(), cancels.result())
+
+    assert told == ("FAILED", "CANCELLED")
+    assert lasting.status(parent["id"]) is lasting.status(follower["job_id"]) is Status.CANCELLED

@@ -3252,6 +3252,7 @@ begin
     return;
   end if;
   perform set_config('holdfast.following', 'on', true);
+  perform holdfast.lock_what_follows(p_ids);
   while v_ids is not null loop
     perform holdfast.stop_runs(v_ids);
     -- Of one that waited, or never started, not a wait for jobs that have not all ended: the last of their ends, which perhaps has it in
@@ -5020,6 +5021,30 @@ begin
 end $$;
 
 --
+-- Name: lock_what_follows(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.lock_what_follows(p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $$
+declare
+  v_ids uuid[];
+begin
+  select array_agg(i.id) into v_ids
+    from unnest(p_ids) as i (id)
+   where (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = i.id)
+     and coalesce((select true from holdfast.dependency d where d.needs = i.id and d.policy = 'cancel' limit 1),
+                  (select true from holdfast.job c where c.parent_id = i.id and c.status = 'PENDING' limit 1));
+  if v_ids is not null then
+    perform from holdfast.job j
+      where j.id = any (array(select m from holdfast.moved_with(v_ids, p_ended => true) as m))
+      order by j.id
+        for no key update;
+  end if;
+end $$;
+
+--
 -- Name: long_waits(holdfast.alert_rule, timestamp with time zone); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5294,10 +5319,10 @@ begin
 end $$;
 
 --
--- Name: moved_with(uuid[], text); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: moved_with(uuid[], text, boolean); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.moved_with(p_ids uuid[], p_tenant text DEFAULT NULL::text) RETURNS SETOF uuid
+CREATE FUNCTION holdfast.moved_with(p_ids uuid[], p_tenant text DEFAULT NULL::text, p_ended boolean DEFAULT false) RETURNS SETOF uuid
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_hashjoin TO 'off'
@@ -5310,7 +5335,7 @@ begin
   with recursive doomed as (
     select i.id
       from unnest(p_ids) as i (id)
-     where (select j.finished_at is null and (p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant) from holdfast.job j where j.id = i.id)
+     where (select (p_ended or j.finished_at is null) and (p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant) from holdfast.job j where j.id = i.id)
     union
     select f.id
       from doomed x
@@ -14108,6 +14133,12 @@ REVOKE ALL ON FUNCTION holdfast.lock_jobs(p_ids uuid[], p_tenant text, p_with uu
 REVOKE ALL ON FUNCTION holdfast.lock_key(p_id text, p_bound text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION lock_what_follows(p_ids uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.lock_what_follows(p_ids uuid[]) FROM PUBLIC;
+
+--
 -- Name: FUNCTION long_waits(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -14217,10 +14248,10 @@ GRANT ALL ON FUNCTION holdfast.move_to_queue(p_id uuid, p_queue text, p_actor te
 GRANT ALL ON FUNCTION holdfast.move_to_queue(p_id uuid, p_queue text, p_actor text, p_reason text) TO holdfast_unbound;
 
 --
--- Name: FUNCTION moved_with(p_ids uuid[], p_tenant text); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION moved_with(p_ids uuid[], p_tenant text, p_ended boolean); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.moved_with(p_ids uuid[], p_tenant text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION holdfast.moved_with(p_ids uuid[], p_tenant text, p_ended boolean) FROM PUBLIC;
 
 --
 -- Name: FUNCTION mute_rule(p_rule text, p_muted boolean); Type: ACL; Schema: holdfast; Owner: -

@@ -162,10 +162,11 @@ end $$;
 
 -- The jobs that a cancel of these moves too: what never started and needs one of them or is its child, and so on, is cancelled with it;
 -- and who waits for one of all these goes on. Only of jobs that have not ended and that the caller, or the tenant, may touch: nobody waits
--- for a lock of others, nor for one where nothing will move. Looked up one by one, as tell_followers does.
+-- for a lock of others, nor for one where nothing will move. p_ended: they have just ended, and this is what follows (follow_up).
+-- Looked up one by one, as tell_followers does.
 drop function if exists holdfast.doomed_with(uuid[]);
 drop function if exists holdfast.moved_with(uuid[]);
-create or replace function holdfast.moved_with(p_ids uuid[], p_tenant text default null) returns setof uuid
+create or replace function holdfast.moved_with(p_ids uuid[], p_tenant text default null, p_ended boolean default false) returns setof uuid
 language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
 begin
@@ -173,7 +174,7 @@ begin
   with recursive doomed as (
     select i.id
       from unnest(p_ids) as i (id)
-     where (select j.finished_at is null and (p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant) from holdfast.job j where j.id = i.id)
+     where (select (p_ended or j.finished_at is null) and (p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant) from holdfast.job j where j.id = i.id)
     union
     select f.id
       from doomed x

@@ -14,6 +14,7 @@ begin
     return;
   end if;
   perform set_config('holdfast.following', 'on', true);
+  perform holdfast.lock_what_follows(p_ids);
   while v_ids is not null loop
     perform holdfast.stop_runs(v_ids);
     -- Of one that waited, or never started, not a wait for jobs that have not all ended: the last of their ends, which perhaps has it in
@@ -35,6 +36,26 @@ begin
   -- this job's follower, the parent, and come for one of those, another child.
   perform holdfast.release_slots(v_all);
   perform set_config('holdfast.following', '', true);
+end $$;
+
+-- Where a failure cancels others: these, and whoever waits for one of them, in the order of their ids, as a cancel locks them. One by one
+-- a follower would be locked before the parent that waits for it, and a cancel of the parent has that and comes for the follower.
+create or replace function holdfast.lock_what_follows(p_ids uuid[]) returns void
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_ids uuid[];
+begin
+  select array_agg(i.id) into v_ids
+    from unnest(p_ids) as i (id)
+   where (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = i.id)
+     and coalesce((select true from holdfast.dependency d where d.needs = i.id and d.policy = 'cancel' limit 1),
+                  (select true from holdfast.job c where c.parent_id = i.id and c.status = 'PENDING' limit 1));
+  if v_ids is not null then
+    perform from holdfast.job j
+      where j.id = any (array(select m from holdfast.moved_with(v_ids, p_ended => true) as m))
+      order by j.id
+        for no key update;
+  end if;
 end $$;
 
 -- Tells those who wait for jobs that have ended; answers with the followers that were cancelled for it, whose own followers come next.
