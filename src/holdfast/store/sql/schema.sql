@@ -506,8 +506,11 @@ begin
              limit p_limit - v_count
                for update skip locked) as old;
     -- Looked at once more, by a statement that begins with the locks in hand: who ties itself to a job locks it first, and may
-    -- have done so and be gone since the one above began to look.
-    select array_agg(l.id) into v_ids from unnest(v_ids) as l (id) join holdfast.job j on j.id = l.id where not holdfast.is_needed(j.id, j.parent_id);
+    -- have done so and be gone since the one above began to look. One by one: a join would ask it of every job while its plan is young.
+    select array_agg(l.id) into v_ids
+      from unnest(v_ids) as l (id)
+     cross join lateral (select j.id, j.parent_id from holdfast.job j where j.id = l.id offset 0) as j
+     where not holdfast.is_needed(j.id, j.parent_id);
     if v_ids is not null then
       perform holdfast.remove_jobs(v_ids);
       v_count := v_count + cardinality(v_ids);
