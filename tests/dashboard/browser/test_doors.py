@@ -54,6 +54,7 @@ def test_a_login_leads_where_one_wanted_to_go_with_another_cookie_than_before(
     page = window.page
     page.goto("/queues")
     page.locator("form.who button").click()
+    expect(page).to_have_url(re.compile("/login"))
     page.goto("/jobs?q=status:failed")
     expect(page).to_have_url(re.compile(r"/login\?next="))
     window.context.add_cookies([{"name": COOKIE, "value": planted, "url": place.address}])
