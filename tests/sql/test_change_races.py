@@ -187,6 +187,28 @@ def test_two_operations_that_cancel_what_hangs_on_each_others_jobs_do_not_deadlo
     assert one_behind_the_other(holdfast_db, hold, runs(first), runs(second)) == ["[(2, 0)]", "[(1, 1)]"]
 
 
+@pytest.mark.parametrize("older", ["replaced too", "to run after"])
+def test_a_call_that_replaces_several_and_an_operation_that_cancels_them_do_not_deadlock(
+    two: Machine, holdfast_db: ScratchDatabase, older: str
+) -> None:
+    old, young = two.enqueue(key="z"), two.enqueue(key="a")
+    if older == "replaced too":
+        calls = [{"key": "a", "on_conflict": "replace"}, {"key": "z", "on_conflict": "replace"}]
+    else:
+        calls = [{"key": "a", "on_conflict": "replace", "after": [str(old)], "on_parent_failure": "run"}]
+    replaces = (
+        "select string_agg(e.created::text, ' ') from holdfast.enqueue_many(%s) as e",
+        Jsonb([{"task": "t", "payload": {}, **call} for call in calls]),
+    )
+
+    hold = ("select from holdfast.job where id = %s for update", old)
+    cancels = runs(_chunk(two, "cancel", [old, young]))
+    assert one_behind_the_other(holdfast_db, hold, cancels, replaces) == [
+        "[(2, 0)]",
+        f"[('{' '.join(['true'] * len(calls))}',)]",
+    ]
+
+
 def test_approvals_given_together_do_not_deadlock_with_what_frees_and_takes_slots(
     two: Machine, holdfast_db: ScratchDatabase
 ) -> None:

@@ -310,11 +310,14 @@ begin
         from jsonb_array_elements(v_jobs) with ordinality as w (one, nth);
     return;
   end if;
+  if v_jobs @? '$[*] ? (@.on_conflict == "replace")' then
+    perform holdfast.lock_replaced(v_jobs);
+  end if;
   select jsonb_agg(jsonb_build_object('nth', w.nth, 'asked', w.one ->> 'id', 'job_id', s.job_id, 'created', s.created) order by w.nth) into v_made
     from (select e.nth, e.one
             from jsonb_array_elements(v_jobs) with ordinality as e (one, nth)
             join holdfast.task t on t.name = e.one ->> 'task'
-           -- The order of the insert above: replacing locks the keys' holders.
+           -- The order of the insert above: what gets a key that is free now waits for whoever has just taken it.
            order by e.one ->> 'tenant', t.name, coalesce(e.one ->> 'key', holdfast.key_of(e.one -> 'payload', t.unique_by)), e.nth) as w
     cross join lateral holdfast.settle_conflict((w.one ->> 'id')::uuid, w.one, v_now) as s;
   if v_flows or v_jobs @? '$[*].after[*]' then   -- what was born in place of another is tied too
@@ -408,6 +411,43 @@ begin
   end if;
 end $$;
 
+-- For a call that replaces jobs: the turns at all its keys, then all that it changes, in the order of their ids, as everywhere: who holds
+-- the keys, what moves with these, and what its jobs are to run after.
+-- Of many who replace one key at once somebody would lose it again and again: each waits its turn. Before any of them locks a holder: who
+-- has locked one keeps the lock although it has lost the key, and others with the turn may wait for that row.
+create or replace function holdfast.lock_replaced(p_jobs jsonb) returns void
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
+declare
+  v_tenants text[];
+  v_tasks text[];
+  v_keys text[];
+  v_held uuid[];
+begin
+  select array_agg(w.tenant), array_agg(w.task), array_agg(w.key) into v_tenants, v_tasks, v_keys
+    from (select coalesce(e.one ->> 'tenant', '') as tenant, t.name::text as task,
+                 coalesce(e.one ->> 'key', holdfast.key_of(e.one -> 'payload', t.unique_by)) as key
+            from jsonb_array_elements(p_jobs) as e (one)
+            join holdfast.task t on t.name = e.one ->> 'task'
+           where e.one ->> 'on_conflict' = 'replace'
+             and (select j.id from holdfast.job j where j.id = (e.one ->> 'id')::uuid) is null) as w;
+  perform pg_advisory_xact_lock(o.turn)
+     from (select distinct hashtextextended('holdfast:replace:' || w.tenant || ':' || w.task || ':' || w.key, 0) as turn
+             from unnest(v_tenants, v_tasks, v_keys) as w (tenant, task, key)
+            order by turn) as o;
+  v_held := array(select j.id
+                    from unnest(v_tenants, v_tasks, v_keys) as w (tenant, task, key)
+                    join holdfast.job j on coalesce(j.tenant, '') = w.tenant and j.task = w.task and j.key = w.key and j.key_held
+                   where j.status = 'PENDING');
+  perform holdfast.lock_jobs(v_held, null,
+    array(select m from holdfast.moved_with(v_held) as m
+           union
+          select n.id
+            from (select (a.id #>> '{}')::uuid as id
+                    from jsonb_path_query(p_jobs, '$[*].after[*] ? (@ like_regex "^[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}$")') as a (id)) as n
+           where (select holdfast.may_touch(j.tenant) from holdfast.job j where j.id = n.id)));
+end $$;
+
 -- Why a job was not born, and what its caller gets instead: itself (a repeat after a lost answer), the job that holds its
 -- key, an error, or a new job in place of one that had not started.
 create or replace function holdfast.settle_conflict(p_id uuid, p_wanted jsonb, p_now timestamptz, out job_id uuid, out created boolean)
@@ -432,19 +472,11 @@ begin
 
   select * into strict v_task from holdfast.task t where t.name = p_wanted ->> 'task';
   v_key := coalesce(p_wanted ->> 'key', holdfast.key_of(p_wanted -> 'payload', v_task.unique_by));
-  if v_policy = 'replace' then
-    -- Of many who replace one key at once somebody would lose it again and again: each waits its turn. Before any of them locks a holder:
-    -- who has locked one keeps the lock although it has lost the key, and others with the turn may wait for that row.
-    perform pg_advisory_xact_lock(hashtextextended('holdfast:replace:' || coalesce(p_wanted ->> 'tenant', '') || ':' || v_task.name || ':' || v_key, 0));
-  end if;
   for v_try in 1..10 loop
     select * into v_old
       from holdfast.job j
      where coalesce(j.tenant, '') = coalesce(p_wanted ->> 'tenant', '') and j.task = v_task.name and j.key = v_key and j.key_held;
     if found and v_policy = 'replace' then   -- only who changes the holder locks it: a caller may hold on to a lock for long
-      if v_old.status = 'PENDING' then
-        perform holdfast.lock_jobs(array[v_old.id::uuid], null, array(select m from holdfast.moved_with(array[v_old.id::uuid]) as m));
-      end if;
       select * into v_old from holdfast.job j where j.id = v_old.id and j.key_held for no key update;
     end if;
     if found and v_policy = 'raise' then
