@@ -16,7 +16,7 @@ from chaos.rest import clean
 from guarantees.audit import left_on_server
 from guarantees.waiting import until
 from holdfast import Holdfast
-from holdfast.domain.audit import Finding
+from holdfast.domain.audit import AuditUnfinished, Finding
 from holdfast.domain.health import LONG_TRANSACTION, MANY_DEAD_ROWS
 from holdfast.embedded import throwaway
 from holdfast.embedded.throwaway import place_on_disk
@@ -60,6 +60,20 @@ def test_a_database_of_another_age_than_the_release_is_found(holdfast_db: Scratc
         assert machine.run(deed) == 1
 
     assert audited(holdfast_db.owner_url) == {"H10"}
+
+
+def test_an_audit_that_asks_for_what_a_migration_will_bring_says_first_that_it_is_missing(
+    holdfast_db: ScratchDatabase,
+) -> None:
+    with machine_on(holdfast_db.owner_url) as machine:
+        machine.run("delete from holdfast.installed where what = '0027_chain'")
+        machine.run("alter table holdfast.job rename column chain to not_there_yet")
+
+    with closing(Session(Database(holdfast_db.owner_url, "test"), "holdfast audit")) as session:
+        findings = Audit(session, chains=True).findings()
+        assert "behind by 0027_chain; run: holdfast db migrate" in next(findings).what
+        with pytest.raises(AuditUnfinished, match="chain"):
+            list(findings)
 
 
 def test_an_old_transaction_is_found(holdfast_db: ScratchDatabase) -> None:

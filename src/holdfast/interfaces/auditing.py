@@ -52,10 +52,12 @@ class Audit:
     _is_projected_here: bool = field(default=True, init=False)
     _unchained: int = field(default=0, init=False)
     _gone: int = field(default=0, init=False)  # heads that were kept of jobs that are not there
+    _is_of_its_age: bool = field(default=True, init=False)  # the database has what this release would install
 
     def findings(self) -> Iterator[Finding]:
         """Give what is wrong, as it is found; nothing when all is well. What was not looked at is said in not_checked."""
         self._say_what_was_not_asked_for()
+        yield from self._age()
         self._look_whose_figures()
         found = 0
         for within in self._ranges():
@@ -98,6 +100,12 @@ class Audit:
                 ("B06", "G02", "G03", "G04", "G05", "G06", "G07"),
                 "a sample looks at neither feed nor figures, and at deliveries (E03) and schedules (F04) only in part",
             )
+
+    def _age(self) -> Iterator[Finding]:
+        """Compare database and release first: it says why what follows may ask for what is not there."""
+        state = self._one("what is installed (H10)", schema_state())
+        self._is_of_its_age = state.is_current
+        yield from judge_schema(state.problem())
 
     def _look_whose_figures(self) -> None:
         self._is_projected_here = self._one("the projection", audit.is_projected_here())
@@ -161,13 +169,12 @@ class Audit:
         return f"jobs from {within.first} to {within.last}" if self.job is None else f"job {self.job}"
 
     def _guards(self) -> Iterator[Finding]:
-        by_rule, refused, state, found = self._look(
-            "guards (H)", [audit.guards_by_rule(), audit.refusals(), schema_state(), guards()]
+        by_rule, refused, found = self._look(
+            "guards (H)", [audit.guards_by_rule(), audit.refusals(), guards()]
         )
         yield from by_rule
         yield from refused
-        yield from judge_schema(state.problem())
-        if state.is_current:
+        if self._is_of_its_age:
             yield from judge_guards(released_guards(), found)
         if not keeps_apart(found):
             self._leave_out(
