@@ -4835,7 +4835,7 @@ begin
   perform holdfast.require_unbound(format('queue %L', p_queue));
   if p_most not between 1 and 100000 then
     raise exception 'a queue can be limited to 1 to 100,000 jobs at once, not %', p_most
-      using errcode = 'HF005', hint = 'To let nothing run, pause it: holdfast queue pause ' || p_queue;
+      using errcode = 'HF005', hint = 'To let nothing run, pause the queue.';
   end if;
   insert into holdfast.queue as q (name, job_limit, cleared) values (p_queue, p_most, p_most is null)
   on conflict (name) do update
