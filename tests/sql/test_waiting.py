@@ -130,6 +130,13 @@ def parent_and_child(machine: Machine) -> tuple[Row, UUID]:
     return parent, child["job_id"]
 
 
+def failure_of(running: Row) -> dict[str, object]:
+    return {
+        "id": str(running["id"]), "attempt": running["attempt"], "claim_id": str(running["claim_id"]), "outcome": "failed",
+        "error": {"type": "Boom", "message": "no", "kind": "error", "recoverable": False}, "recoverable": False,
+    }  # fmt: skip
+
+
 WAITS = "select waits from holdfast.wait_for_jobs(%s, %s, %s, 'wait_for', '', %s, %s, null)"
 
 
@@ -357,10 +364,6 @@ def test_a_failure_that_cancels_a_follower_and_a_cancel_of_the_parent_of_both_do
     (running,) = lasting.claim(worker := lasting.worker(lease=10**6), tasks=("child",))
     waits_for = {"first": first, "follower": follower}[awaited]["job_id"]
     lasting.ask("wait_for_jobs", parent, "wait_for", "", [waits_for], None, None)
-    failure = {
-        "id": str(running["id"]), "attempt": running["attempt"], "claim_id": str(running["claim_id"]), "outcome": "failed",
-        "error": {"type": "Boom", "message": "no", "kind": "error", "recoverable": False}, "recoverable": False,
-    }  # fmt: skip
 
     with machine_on(holdfast_db.owner_url) as other, ThreadPoolExecutor(2) as pool:
         with other.connection.transaction():
@@ -371,7 +374,7 @@ def test_a_failure_that_cancels_a_follower_and_a_cancel_of_the_parent_of_both_do
                 holdfast_db,
                 "select status::text from holdfast.settle(%s, %s)",
                 worker,
-                Jsonb([failure]),
+                Jsonb([failure_of(running)]),
             )
             until_somebody_waits(holdfast_db, 1)
             cancels = pool.submit(in_a_session, holdfast_db, "select holdfast.cancel(%s)::text", parent["id"])
@@ -380,3 +383,32 @@ def test_a_failure_that_cancels_a_follower_and_a_cancel_of_the_parent_of_both_do
 
     assert told == ("FAILED", "CANCELLED")
     assert lasting.status(parent["id"]) is lasting.status(follower["job_id"]) is Status.CANCELLED
+
+
+@pytest.mark.parametrize("cancels", ["nobody", "a follower"])
+def test_a_failure_waits_for_nobody_who_is_at_a_child_that_goes_on(
+    lasting: Machine, holdfast_db: ScratchDatabase, cancels: str
+) -> None:
+    lasting.register("child")
+    lasting.enqueue()
+    (parent,) = lasting.claim(worker := lasting.worker(lease=10**6))
+    (child,) = lasting.enqueue_many([{"task": "child", "payload": {}, "parent": str(parent["id"])}])
+    if cancels == "a follower":
+        lasting.enqueue_many([{"task": "child", "payload": {}, "after": [str(parent["id"])]}])
+
+    with machine_on(holdfast_db.owner_url) as other, ThreadPoolExecutor(1) as pool:
+        with other.connection.transaction():
+            other.rows("select from holdfast.job where id = %s for update", child["job_id"])
+            fails = pool.submit(
+                in_a_session,
+                holdfast_db,
+                "select status::text from holdfast.settle(%s, %s)",
+                worker,
+                Jsonb([failure_of(parent)]),
+            )
+            until_it_waits(holdfast_db, fails)
+            waited = not fails.done()
+        assert fails.result() == "FAILED"
+
+    assert not waited
+    assert lasting.status(child["job_id"]) is Status.PENDING

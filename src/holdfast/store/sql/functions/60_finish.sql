@@ -181,7 +181,11 @@ begin
       cross join lateral (
         select d.job_id as id from holdfast.dependency d where d.needs = x.id and d.policy = 'cancel'
         union all
-        select c.id::uuid from holdfast.job c where c.parent_id = x.id and c.status = 'PENDING' offset 0) as f
+        select c.id::uuid
+          from holdfast.job c
+         where c.parent_id = x.id and c.status = 'PENDING'
+           and (select p.status <> 'FAILED' from holdfast.job p where p.id = x.id)   -- which leaves its children alone
+        offset 0) as f
      where (select j.status = 'PENDING' from holdfast.job j where j.id = f.id))
   select x.id from doomed x where x.id <> all (p_ids)
   union

@@ -45,11 +45,13 @@ language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_ids uuid[];
 begin
-  select array_agg(i.id) into v_ids
+  select array_agg(e.id) into v_ids
     from unnest(p_ids) as i (id)
-   where (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = i.id)
-     and coalesce((select true from holdfast.dependency d where d.needs = i.id and d.policy = 'cancel' limit 1),
-                  (select true from holdfast.job c where c.parent_id = i.id and c.status = 'PENDING' limit 1));
+    cross join lateral (select j.id, j.status from holdfast.job j where j.id = i.id limit 1) as e
+   where e.status in ('FAILED', 'CANCELLED')
+     and coalesce((select true from holdfast.dependency d where d.needs = e.id and d.policy = 'cancel' limit 1),
+                  -- Children only where their parent is cancelled: nobody who fails waits for who is at a child that goes on.
+                  (select true from holdfast.job c where e.status = 'CANCELLED' and c.parent_id = e.id and c.status = 'PENDING' limit 1));
   if v_ids is not null then
     perform from holdfast.job j
       where j.id = any (array(select m from holdfast.moved_with(v_ids, p_ended => true) as m))
