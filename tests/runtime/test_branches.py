@@ -168,6 +168,35 @@ def test_a_branch_that_waits_until_others_have_ended_lets_no_failed_job_sleep(ap
     assert handle.status() is Status.FAILED
 
 
+@pytest.mark.parametrize("begins", ["before", "after"])
+def test_a_transaction_beside_a_step_that_fails_does_not_complete_the_job(
+    app: Holdfast, owner: psycopg.Connection[Any], begins: str
+) -> None:
+    begun: list[str] = []
+
+    @app.task(retries=0)
+    async def trip(ctx: Context) -> None:
+        over = asyncio.Event()
+
+        async def books() -> None:
+            try:
+                if begins == "after":
+                    await until_the_other_has_failed(ctx)
+                async with ctx.transaction():
+                    begun.append(begins)
+                    await until_the_other_has_failed(ctx)
+            finally:
+                over.set()
+
+        await asyncio.gather(books(), ctx.step("late", over.wait), ctx.step("hotel", fails))
+
+    trip.enqueue()
+    drain(app)
+
+    assert error_of(owner) == ("FAILED", "no hotel left")
+    assert begun == (["before"] if begins == "before" else [])
+
+
 def test_a_cancel_ends_the_branches_that_a_failure_waits_for(
     app: Holdfast, holdfast_db: ScratchDatabase
 ) -> None:

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 @asynccontextmanager
 async def completing(context: "JobContext", link: Link) -> AsyncIterator[Any]:
     """Open the transaction; its end completes the job."""
-    _refuse_again(context)
+    _refuse(context)
     try:
         async with link.atransaction() as transaction:
             yield transaction.connection
+            context.raise_if_stopped()
             await transaction.perform(_completion(context))
     except DatabaseUnavailable:
         # The answer to COMMIT may have been lost: then the job is completed, and by this attempt.
@@ -32,10 +33,11 @@ async def completing(context: "JobContext", link: Link) -> AsyncIterator[Any]:
 @contextmanager
 def completing_sync(context: "JobContext", link: Link) -> Iterator[Any]:
     """Open the transaction; its end completes the job."""
-    _refuse_again(context)
+    _refuse(context)
     try:
         with link.transaction() as transaction:
             yield transaction.connection
+            context.raise_if_stopped()
             transaction.perform(_completion(context))
     except DatabaseUnavailable:
         if not link.perform(is_completed_by(context.claimed)):
@@ -47,8 +49,10 @@ def _completion(context: "JobContext") -> Any:
     return complete_here(context.claimed, context.given_result, context.captured_logs())
 
 
-def _refuse_again(context: "JobContext") -> None:
+def _refuse(context: "JobContext") -> None:
     if context.durable.replayed is not None:
         raise EndOfReplay
     if context.recorded is not None:
         raise BadInput("the job is completed already: ctx.transaction() is a task's last act")
+    # The fence is still good while a failure waits for steps of other branches: it would complete a job that has failed.
+    context.raise_if_stopped()
