@@ -86,7 +86,7 @@ def test_a_branch_that_does_not_end_is_cancelled_before_its_job_is_undone(
         try:
             await asyncio.Event().wait()
         finally:
-            await asyncio.sleep(0.05)  # longer than it takes to undo
+            await asyncio.sleep(0.5)  # longer than it takes to undo, on a busy machine too
             log.append("cleaned up")
 
     @app.task(retries=0, timeout=timeout, compensate=lambda: log.append("undo"))
