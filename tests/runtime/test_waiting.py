@@ -268,6 +268,39 @@ def test_no_step_begins_once_the_job_waits(app: Holdfast, holdfast_db: ScratchDa
     assert (handle.status(), ran) == (Status.COMPLETED, ["released"])
 
 
+def test_no_step_begins_while_a_branch_asks_to_wait(
+    app: Holdfast, holdfast_db: ScratchDatabase, owner: psycopg.Connection[Any]
+) -> None:
+    ran: list[str] = []
+
+    async def charge(ctx: Context) -> None:
+        ran.append(f"charge in attempt {ctx.attempt}")
+
+    def waits_for_us() -> bool:
+        asked = "select from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))"
+        return owner.execute(asked).rowcount > 0
+
+    @app.task(retries=0)
+    async def trip(ctx: Context) -> None:
+        sleeps = asyncio.create_task(ctx.sleep(60))
+        with owner.transaction():
+            owner.execute("select from holdfast.job where id = %s for update", [ctx.job_id])
+            while ctx.attempt == 1 and not waits_for_us():  # noqa: ASYNC110 - the server tells nobody
+                await asyncio.sleep(0.001)
+            charges = asyncio.create_task(ctx.step("charge", charge, ctx))
+            await asyncio.sleep(0)  # it begins, but for who asks to wait
+        await asyncio.gather(sleeps, charges)
+
+    handle = trip.enqueue()
+    drain(app)
+    assert handle.status() is Status.WAITING
+    holdfast_db.clock.advance(61)
+    drain(app)
+
+    assert handle.status() is Status.COMPLETED
+    assert ran == ["charge in attempt 2"]
+
+
 def test_a_task_cannot_catch_its_own_wait(app: Holdfast, holdfast_db: ScratchDatabase) -> None:
     @app.task(retries=0)
     async def stubborn(ctx: Context) -> str:

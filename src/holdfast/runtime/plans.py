@@ -7,6 +7,7 @@ import asyncio
 import inspect
 import threading
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -62,30 +63,40 @@ class Beside:
     """The plans of one async attempt that are under way, each in the asyncio task of a branch of the code."""
 
     def __init__(self) -> None:
-        self._branches: list[asyncio.Task[Any] | None] = []
+        self._branches: Counter[asyncio.Task[Any] | None] = Counter()
         self._idle = asyncio.Event()
         self._idle.set()
+        self._is_alone = False
         self._is_ending = asyncio.Event()
 
-    def begin(self, branch: "asyncio.Task[Any] | None") -> None:
-        """Note that this branch begins one."""
-        self._branches.append(branch)
+    async def begin(self, branch: "asyncio.Task[Any] | None") -> None:
+        """Note that this branch begins one, once no other asks to wait: what it did meanwhile could not be saved, and would be done again."""
+        while self._is_alone:
+            await self._idle.wait()
+        self._note(branch)
+
+    def _note(self, branch: "asyncio.Task[Any] | None") -> None:
+        self._branches[branch] += 1
         self._idle.clear()
 
     def end(self, branch: "asyncio.Task[Any] | None") -> None:
         """Note that this branch has ended one."""
-        self._branches.remove(branch)
+        self._branches[branch] -= 1
+        if not self._branches[branch]:
+            del self._branches[branch]
         if not self._branches:
+            self._is_alone = False
             self._idle.set()
 
-    async def others(self) -> None:
-        """Wait until all but the asking one have ended, or ask this too."""
-        branch = asyncio.current_task()
+    async def others(self, branch: "asyncio.Task[Any] | None") -> None:
+        """Wait until all but this branch's have ended; of several that ask one goes on, and the next when it has ended."""
         self.end(branch)
         try:
-            await self._idle.wait()
+            while self._branches:
+                await self._idle.wait()
+            self._is_alone = True
         finally:
-            self.begin(branch)
+            self._note(branch)
 
     async def pause(self, seconds: float) -> None:
         """Let some time go by, or less when the attempt ends."""
@@ -124,12 +135,12 @@ class RunsFunctions(Protocol):
 async def drive(plan: Plan[T], link: Link, beside: Beside, attempt: RunsFunctions) -> T:
     """Carry out a plan for an async task."""
     branch = asyncio.current_task()
-    beside.begin(branch)
+    await beside.begin(branch)
     try:
         operation = next(plan)
         while True:
             try:
-                answer = await _do(operation, link, beside, attempt)
+                answer = await _do(operation, link, beside, branch, attempt)
             except BaseException as error:  # noqa: BLE001 - the plan decides what any end of an operation means
                 operation = plan.throw(error)
             else:
@@ -141,7 +152,13 @@ async def drive(plan: Plan[T], link: Link, beside: Beside, attempt: RunsFunction
         beside.end(branch)  # as it began: who closes what was never carried out to its end is another
 
 
-async def _do(operation: Operation, link: Link, beside: Beside, attempt: RunsFunctions) -> Any:
+async def _do(
+    operation: Operation,
+    link: Link,
+    beside: Beside,
+    branch: "asyncio.Task[Any] | None",
+    attempt: RunsFunctions,
+) -> Any:
     match operation:
         case Call():
             return await link.aperform(operation)
@@ -159,7 +176,7 @@ async def _do(operation: Operation, link: Link, beside: Beside, attempt: RunsFun
         case Pause():
             return await beside.pause(operation.seconds)
         case Alone():
-            return await beside.others()
+            return await beside.others(branch)
 
 
 async def _run(operation: Run, attempt: RunsFunctions) -> Any:
