@@ -55,7 +55,8 @@ def test_a_step_beside_one_that_fails_is_not_done_again(app: Holdfast) -> None:
     log: list[str] = []
 
     async def charge(ctx: Context) -> None:
-        await until_the_other_has_failed(ctx)
+        if ctx.attempt == 1:
+            await until_the_other_has_failed(ctx)
         log.append(f"charge in attempt {ctx.attempt}")
 
     async def book(ctx: Context) -> None:
