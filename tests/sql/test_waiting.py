@@ -412,3 +412,49 @@ def test_a_failure_waits_for_nobody_who_is_at_a_child_that_goes_on(
 
     assert not waited
     assert lasting.status(child["job_id"]) is Status.PENDING
+
+
+@pytest.mark.new_database
+@pytest.mark.parametrize("who", ["cancel", "bulk", "follower", "wait"])
+def test_the_end_of_a_child_and_who_comes_for_it_and_its_waiting_parent_do_not_deadlock(
+    lasting: Machine, holdfast_db: ScratchDatabase, who: str
+) -> None:
+    lasting.register("child")
+    parent, child = parent_and_child(lasting)
+    (running,) = lasting.claim(worker := lasting.worker(lease=10**6), tasks=("child",))
+    lasting.ask("wait_for_jobs", parent, "wait_for", "", [child], None, None)
+    both = [parent["id"], child]
+    match who:
+        case "cancel":
+            told, asked = "HF001", ("select holdfast.cancel(%s)::text", child)
+        case "bulk":
+            operation = lasting.value("select holdfast.new_id()")
+            lasting.value(
+                "select holdfast.begin_operation(%s, null, 'cancel', null, null, 'all', 'ann', null, %s, %s)",
+                operation, both, Jsonb([{"name": "holdfast.bulk", "queue": "holdfast"}]),
+            )  # fmt: skip
+            told, asked = "1", ("select skipped::text from holdfast.run_chunk(%s, 1)", operation)
+        case "follower":
+            after = Jsonb([{"task": "child", "payload": {}, "after": [str(one) for one in both]}])
+            told, asked = "True", ("select created from holdfast.enqueue_many(%s)", after)
+        case _:
+            (other_parent,) = claimed(lasting)
+            fence = (other_parent["id"], other_parent["attempt"], other_parent["claim_id"])
+            told, asked = "True", (WAITS, *fence, both, None)
+
+    with machine_on(holdfast_db.owner_url) as other, ThreadPoolExecutor(2) as pool:
+        with other.connection.transaction():
+            # The end has the child and is about to tell the parent.
+            other.rows("select from holdfast.wait where job_id = %s for update", parent["id"])
+            ends = pool.submit(
+                in_a_session, holdfast_db, "select count(*) from holdfast.complete(%s, %s, %s, %s, '{1}')",
+                worker, [child], [running["attempt"]], [running["claim_id"]],
+            )  # fmt: skip
+            until_somebody_waits(holdfast_db, 1)
+            comes = pool.submit(in_a_session, holdfast_db, *asked)
+            until_somebody_waits(holdfast_db, 2)
+        answers = (ends.result(), comes.result())
+
+    assert answers == ("0", told)
+    assert lasting.status(child) is Status.COMPLETED
+    assert lasting.status(parent["id"]) is (Status.CANCELLED if who == "bulk" else Status.WAITING)

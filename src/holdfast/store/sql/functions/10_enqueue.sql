@@ -364,11 +364,12 @@ begin
   if found then
     perform holdfast.bad_input(v_wrong.nth, format('it is to run after job %s, which is itself or comes later in the same call: a cycle', v_wrong.needs));
   end if;
+  -- In the order of lock_jobs.
   with parent as materialized (
     select p.id, p.status
       from (select distinct u.needs from unnest(v_needs) as u (needs) order by u.needs) as n
       join holdfast.job p on p.id = any (array[n.needs]) and holdfast.may_touch(p.tenant)
-     order by p.id
+     order by p.status = 'RUNNING' desc, p.id
        for no key update of p)
   select array_agg(p.id::uuid) filter (where not holdfast.is_terminal(p.status)) into v_open from parent p;
   select u.nth, u.needs, p.status into v_wrong

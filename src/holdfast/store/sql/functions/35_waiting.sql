@@ -172,7 +172,7 @@ language sql set search_path = pg_catalog, holdfast, pg_temp as $$
   on conflict do nothing
 $$;
 
--- All in the order of their ids, the waiting one among them, as a cancel locks it and its children. Nobody holds an awaited job and waits
+-- All in one order, the waiting one among them, as a cancel locks it and its children (lock_jobs). Nobody holds an awaited job and waits
 -- for who asks here: the end of one locks those that wait for it already, and not those that run (tell_followers).
 create or replace function holdfast.wait_for_jobs(
   p_job uuid, p_attempt int, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout float8, p_logs jsonb, p_importance text default null,
@@ -193,7 +193,8 @@ begin
   select count(*) filter (where l.id <> p_job), array_agg(l.id) filter (where l.finished_at is null and l.id <> p_job),
          array_agg(l.id) filter (where l.parent_id is distinct from p_job and l.id <> p_job)
     into v_known, v_open, v_others
-    from (select j.id, j.finished_at, j.parent_id from holdfast.job j where j.id = any (p_ids || p_job) order by j.id for no key update) as l;
+    from (select j.id, j.finished_at, j.parent_id from holdfast.job j where j.id = any (p_ids || p_job)
+           order by j.status = 'RUNNING' desc, j.id for no key update) as l;
   if v_known < (select count(distinct i) from unnest(p_ids) as i) then
     raise exception 'job % cannot wait for jobs that do not exist', p_job using errcode = 'HF009';
   end if;
