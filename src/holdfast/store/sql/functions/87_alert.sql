@@ -183,7 +183,7 @@ end $$;
 
 -- -- causes that are moves --------------------------------------------------------------------------------------------------
 
--- Called by follow_up, last: alerts are locked after jobs. Costs two looks at empty tables where nobody declared anything.
+-- Called by follow_up after all that may wait for a job: alerts are locked after jobs. Costs two looks at empty tables where nobody declared anything.
 create or replace function holdfast.raise_alerts(p_ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
