@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
 from sql.gates import admit, in_line, limited
-from sql.support import Machine, Row, machine_on, meanwhile, until_it_waits, until_somebody_waits
+from sql.support import Machine, Row, machine_on, meanwhile, rows_read, until_it_waits, until_somebody_waits
 
 
 def claimed(machine: Machine, many: int = 1) -> list[Row]:
@@ -458,3 +458,22 @@ def test_the_end_of_a_child_and_who_comes_for_it_and_its_waiting_parent_do_not_d
     assert answers == ("0", told)
     assert lasting.status(child) is Status.COMPLETED
     assert lasting.status(parent["id"]) is (Status.CANCELLED if who == "bulk" else Status.WAITING)
+
+
+def test_a_wait_for_jobs_planned_for_a_small_table_does_not_read_all_of_a_large_one(machine: Machine) -> None:
+    machine.register("child")
+    worker = machine.worker(lease=10**6)
+
+    def reads() -> int:
+        machine.enqueue()
+        (parent,) = machine.claim(worker)
+        (child,) = machine.enqueue_many([{"task": "child", "payload": {}, "parent": str(parent["id"])}])
+        before = rows_read(machine)
+        machine.ask("wait_for_jobs", parent, "wait_for", "", [child["job_id"]], None, None)
+        return rows_read(machine) - before
+
+    for _ in range(7):  # after the fifth a plan is kept
+        reads()
+    machine.enqueue_many([{"task": "child", "payload": {}, "run_in": 60}] * 3000)
+
+    assert reads() < 100

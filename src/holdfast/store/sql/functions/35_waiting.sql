@@ -177,7 +177,8 @@ $$;
 create or replace function holdfast.wait_for_jobs(
   p_job uuid, p_attempt int, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout float8, p_logs jsonb, p_importance text default null,
   out waits boolean, out timed_out boolean)
-language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
 declare
   v_job holdfast.job;
   v_now timestamptz;
