@@ -1,6 +1,7 @@
 """Jobs that wait: what wakes them, and what does not."""
 
 from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -424,6 +425,7 @@ def test_the_end_of_a_child_and_who_comes_for_it_and_its_waiting_parent_do_not_d
     (running,) = lasting.claim(worker := lasting.worker(lease=10**6), tasks=("child",))
     lasting.ask("wait_for_jobs", parent, "wait_for", "", [child], None, None)
     both = [parent["id"], child]
+    asked: tuple[Any, ...]
     match who:
         case "cancel":
             told, asked = "HF001", ("select holdfast.cancel(%s)::text", child)
