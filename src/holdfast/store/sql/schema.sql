@@ -4338,11 +4338,12 @@ begin
   if found then
     perform holdfast.bad_input(v_wrong.nth, format('it is to run after job %s, which is itself or comes later in the same call: a cycle', v_wrong.needs));
   end if;
+  -- In the order of lock_jobs.
   with parent as materialized (
     select p.id, p.status
       from (select distinct u.needs from unnest(v_needs) as u (needs) order by u.needs) as n
       join holdfast.job p on p.id = any (array[n.needs]) and holdfast.may_touch(p.tenant)
-     order by p.id
+     order by p.status = 'RUNNING' desc, p.id
        for no key update of p)
   select array_agg(p.id::uuid) filter (where not holdfast.is_terminal(p.status)) into v_open from parent p;
   select u.nth, u.needs, p.status into v_wrong
@@ -4998,8 +4999,9 @@ CREATE FUNCTION holdfast.lock_jobs(p_ids uuid[], p_tenant text DEFAULT NULL::tex
 begin
   perform from holdfast.job j
     where j.id = any (p_ids || p_with)
-      and (j.id = any (p_with) or ((p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant)))
-    order by j.id
+      -- The second for few: it looks through p_with for each of them.
+      and (((p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant)) or j.id = any (p_with))
+    order by j.status = 'RUNNING' desc, j.id
       for no key update;
   perform from holdfast.slot s
     where s.job_id = any (p_ids)
@@ -5079,11 +5081,13 @@ CREATE FUNCTION holdfast.lock_what_follows(p_ids uuid[]) RETURNS void
 declare
   v_ids uuid[];
 begin
-  select array_agg(i.id) into v_ids
+  select array_agg(e.id) into v_ids
     from unnest(p_ids) as i (id)
-   where (select j.status in ('FAILED', 'CANCELLED') from holdfast.job j where j.id = i.id)
-     and coalesce((select true from holdfast.dependency d where d.needs = i.id and d.policy = 'cancel' limit 1),
-                  (select true from holdfast.job c where c.parent_id = i.id and c.status = 'PENDING' limit 1));
+    cross join lateral (select j.id, j.status from holdfast.job j where j.id = i.id limit 1) as e
+   where e.status in ('FAILED', 'CANCELLED')
+     and coalesce((select true from holdfast.dependency d where d.needs = e.id and d.policy = 'cancel' limit 1),
+                  -- Children only where their parent is cancelled: nobody who fails waits for who is at a child that goes on.
+                  (select true from holdfast.job c where e.status = 'CANCELLED' and c.parent_id = e.id and c.status = 'PENDING' limit 1));
   if v_ids is not null then
     perform from holdfast.job j
       where j.id = any (array(select m from holdfast.moved_with(v_ids, p_ended => true) as m))
@@ -5390,7 +5394,11 @@ begin
       cross join lateral (
         select d.job_id as id from holdfast.dependency d where d.needs = x.id and d.policy = 'cancel'
         union all
-        select c.id::uuid from holdfast.job c where c.parent_id = x.id and c.status = 'PENDING' offset 0) as f
+        select c.id::uuid
+          from holdfast.job c
+         where c.parent_id = x.id and c.status = 'PENDING'
+           and (select p.status <> 'FAILED' from holdfast.job p where p.id = x.id)   -- which leaves its children alone
+        offset 0) as f
      where (select j.status = 'PENDING' from holdfast.job j where j.id = f.id))
   select x.id from doomed x where x.id <> all (p_ids)
   union
@@ -8894,6 +8902,10 @@ end $$;
 CREATE FUNCTION holdfast.wait_for_jobs(p_job uuid, p_attempt integer, p_claim_id uuid, p_name text, p_after text, p_ids uuid[], p_timeout double precision, p_logs jsonb, p_importance text DEFAULT NULL::text, OUT waits boolean, OUT timed_out boolean) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_job holdfast.job;
@@ -8910,7 +8922,8 @@ begin
   select count(*) filter (where l.id <> p_job), array_agg(l.id) filter (where l.finished_at is null and l.id <> p_job),
          array_agg(l.id) filter (where l.parent_id is distinct from p_job and l.id <> p_job)
     into v_known, v_open, v_others
-    from (select j.id, j.finished_at, j.parent_id from holdfast.job j where j.id = any (p_ids || p_job) order by j.id for no key update) as l;
+    from (select j.id, j.finished_at, j.parent_id from holdfast.job j where j.id = any (p_ids || p_job)
+           order by j.status = 'RUNNING' desc, j.id for no key update) as l;
   if v_known < (select count(distinct i) from unnest(p_ids) as i) then
     raise exception 'job % cannot wait for jobs that do not exist', p_job using errcode = 'HF009';
   end if;

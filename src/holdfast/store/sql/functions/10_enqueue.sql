@@ -412,8 +412,8 @@ begin
   end if;
 end $$;
 
--- For a call that replaces jobs: the turns at all its keys, then all that it changes, in the order of their ids, as everywhere: who holds
--- the keys, what moves with these, and what its jobs are to run after.
+-- For a call that replaces jobs: the turns at all its keys, then all that it changes, in the order of lock_jobs: who holds the keys, what
+-- moves with these, and what its jobs are to run after.
 -- Of many who replace one key at once somebody would lose it again and again: each waits its turn. Before any of them locks a holder: who
 -- has locked one keeps the lock although it has lost the key, and others with the turn may wait for that row.
 create or replace function holdfast.lock_replaced(p_jobs jsonb) returns void

@@ -196,16 +196,19 @@ begin
 end $$;
 
 -- For whoever changes several jobs in one transaction: locks them all, those that run first and each kind in the order of ids, and then
--- what they hold of limits. An end has its job, which ran, and comes for who waits for it: nobody must have that and come for what runs. What is done to one may lock a job that waits for its slot, or keep the slots of a full key: nobody must wait with that in hand.
+-- what they hold of limits. An end has its job, which ran, and comes for who waits for it: nobody must have that and come for what runs.
+-- What is done to one may lock a job that waits for its slot, or keep the slots of a full key: nobody must wait with that in hand.
 -- p_with are others that will be locked for them, when they are cancelled: a child's cancel comes for its waiting parent, and the parent's
--- for the child. One that comes to be meanwhile is not among them, nor one that begins to run meanwhile: a deadlock with these ends one of the two, which is tried again.
+-- for the child. One that comes to be meanwhile is not among them, nor one that begins to run meanwhile: a deadlock with these ends one of
+-- the two, which is tried again.
 drop function if exists holdfast.lock_jobs(uuid[], text);
 create or replace function holdfast.lock_jobs(p_ids uuid[], p_tenant text default null, p_with uuid[] default '{}') returns void
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
 begin
   perform from holdfast.job j
     where j.id = any (p_ids || p_with)
-      and (j.id = any (p_with) or ((p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant)))
+      -- The second for few: it looks through p_with for each of them.
+      and (((p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant)) or j.id = any (p_with))
     order by j.status = 'RUNNING' desc, j.id
       for no key update;
   perform from holdfast.slot s
