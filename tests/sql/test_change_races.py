@@ -193,7 +193,7 @@ def test_a_call_that_replaces_several_and_an_operation_that_cancels_them_do_not_
 ) -> None:
     old, young = two.enqueue(key="z"), two.enqueue(key="a")
     if older == "replaced too":
-        calls = [{"key": "a", "on_conflict": "replace"}, {"key": "z", "on_conflict": "replace"}]
+        calls: list[dict[str, object]] = [{"key": key, "on_conflict": "replace"} for key in ("a", "z")]
     else:
         calls = [{"key": "a", "on_conflict": "replace", "after": [str(old)], "on_parent_failure": "run"}]
     replaces = (
