@@ -1,5 +1,7 @@
 import asyncio
+import gc
 import threading
+import weakref
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -480,3 +482,27 @@ def test_what_a_step_gives_to_be_awaited_holds_no_thread(app: Holdfast) -> None:
 
 async def _passed(barrier: asyncio.Barrier) -> int:
     return await barrier.wait()
+
+
+class Kept:
+    """Something that an attempt has in hand."""
+
+
+def test_nothing_that_a_steps_function_refers_to_outlives_its_attempt(app: Holdfast) -> None:
+    seen: list[weakref.ref[Kept]] = []
+
+    @app.task()
+    async def greets(ctx: Context) -> None:
+        kept = Kept()
+        seen.append(weakref.ref(kept))
+
+        def greet() -> str:
+            return f"hello from {kept}"
+
+        await ctx.step("greet", greet)
+
+    greets.enqueue()
+    drain(app)
+    gc.collect()
+
+    assert [each() for each in seen] == [None]

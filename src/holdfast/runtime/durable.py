@@ -1,12 +1,13 @@
 """One attempt's durable side: its book of steps, and the plans that write it."""
 
-import functools
 import inspect
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol, get_type_hints
+from weakref import WeakKeyDictionary
 
 from holdfast.domain.backoff import BackoffRule
 from holdfast.domain.errors import BadInput, DatabaseUnavailable, HoldfastError, LeaseLost
@@ -269,14 +270,21 @@ class Durable:
             yield from self.step(self.begin("undo task", "undo"), task_undo)
 
 
-@functools.lru_cache(maxsize=1024)
+# Not kept alive by what is known of it: a step's function is often made anew by each attempt, and holds on to all of it.
+_known: WeakKeyDictionary[Callable[..., Any], Any] = WeakKeyDictionary()
+
+
 def _returned_by(function: Callable[..., Any]) -> Any:
     """Read what a function says it returns; anything when it says nothing that can be read."""
-    target = inspect.unwrap(function)
+    with suppress(KeyError, TypeError):
+        return _known[function]
     try:
-        return get_type_hints(target, include_extras=True).get("return", Any)
+        returned = get_type_hints(inspect.unwrap(function), include_extras=True).get("return", Any)
     except (NameError, TypeError, AttributeError):
-        return Any
+        returned = Any
+    with suppress(TypeError):  # what cannot be referred to weakly is read every time
+        _known[function] = returned
+    return returned
 
 
 def _takes_value(function: Callable[..., Any]) -> bool:
