@@ -30,6 +30,9 @@ SETTINGS = {
     "max_wal_size": "256MB",
     "wal_sender_timeout": "5s",
     "log_lock_waits": "on",
+    # A crash makes the server forget how many dead rows there are, and it looks for the first time after so long: with a crash a minute,
+    # the default, nothing would ever be cleaned.
+    "autovacuum_naptime": "10s",
 }
 PATIENCE = 120.0  # with machines that others use too; what is promised has bounds of its own
 PROMOTED_WITHIN = 60

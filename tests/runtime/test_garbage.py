@@ -1,6 +1,7 @@
 """Collections are rare where we run, and what an application has decided about them stays."""
 
 import gc
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -34,6 +35,27 @@ def test_who_serves_or_works_collects_seldom_and_leaves_alone_what_was_there(
 
     assert gc.get_threshold() == pythons
     assert gc.get_freeze_count() < FEW
+
+
+class Knot:
+    """What only a collection takes away."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_what_outlived_a_collection_is_gone_a_few_collections_later() -> None:
+    gc.unfreeze()
+
+    with collected_rarely():
+        knot = Knot()
+        gone = weakref.ref(knot)
+        gc.collect(1)  # it is in hand, and among the old now
+        del knot
+        for _ in range(20):
+            _made: list[list[int]] = [[] for _ in range(ALLOCATIONS + FEW)]
+
+    assert gone() is None
 
 
 def test_what_an_application_has_frozen_stays_frozen() -> None:

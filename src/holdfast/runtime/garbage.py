@@ -6,6 +6,9 @@ from contextlib import contextmanager
 
 # With Python's defaults, collections took a quarter of the worker's time while it drained short jobs.
 ALLOCATIONS = 50_000
+# What an attempt has in hand during a look is looked at again with every third, and then with every ninth: by default with every
+# hundredth, an hour later in a quiet worker. What was there at the beginning is frozen, and little else lives long.
+AGAIN = 2
 # Some releases of Python put a few objects aside by themselves; who freezes, freezes everything there is.
 FEW = 10_000
 
@@ -20,7 +23,7 @@ def collected_rarely() -> Iterator[None]:
         gc.freeze()
     frozen = gc.get_freeze_count()
     try:
-        with seldom():
+        with seldom(AGAIN):
             yield
     finally:
         if ours and gc.get_freeze_count() < frozen + FEW:
@@ -28,11 +31,16 @@ def collected_rarely() -> Iterator[None]:
 
 
 @contextmanager
-def seldom() -> Iterator[None]:
-    """Collect seldom; as before afterwards. An eighth of the time of importing an app went into looking for garbage."""
+def seldom(again: int | None = None) -> Iterator[None]:
+    """Collect seldom; as before afterwards. An eighth of the time of importing an app went into looking for garbage.
+
+    `again`: look at what one look, or several, have left after so many more.
+    """
     before = gc.get_threshold()
     # Who has turned it off, or collects more rarely still, has his reasons.
-    rarely = (ALLOCATIONS, *before[1:]) if 0 < before[0] < ALLOCATIONS else before
+    rarely = before
+    if 0 < before[0] < ALLOCATIONS:
+        rarely = (ALLOCATIONS, *before[1:]) if again is None else (ALLOCATIONS, again, again)
     gc.set_threshold(*rarely)
     try:
         yield
