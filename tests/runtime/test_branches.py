@@ -1,6 +1,7 @@
 """What becomes of the branches of an async task when one of them fails: their steps end and are saved before the job is told as failed."""
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -53,16 +54,20 @@ def test_a_step_beside_one_that_fails_is_saved_and_undone(app: Holdfast) -> None
 
 def test_a_step_beside_one_that_fails_is_not_done_again(app: Holdfast) -> None:
     log: list[str] = []
+    again = asyncio.Event()
 
     async def charge(ctx: Context) -> None:
         if ctx.attempt == 1:
             await until_the_other_has_failed(ctx)
+            with suppress(TimeoutError):  # time enough for another attempt to begin beside it
+                await asyncio.wait_for(again.wait(), 1)
         log.append(f"charge in attempt {ctx.attempt}")
 
     async def book(ctx: Context) -> None:
         log.append(f"book in attempt {ctx.attempt}")
         if ctx.attempt == 1:
             raise RuntimeError("the hotel does not answer")
+        again.set()
 
     @app.task(retries=1, backoff=AT_ONCE)
     async def trip(ctx: Context) -> None:
@@ -227,11 +232,13 @@ def test_a_step_beside_one_that_fails_in_a_child_process_is_saved_and_undone(
     holdfast_db: ScratchDatabase, tmp_path: Path
 ) -> None:
     app = holdfast_db.use(apart_app.app)
+    log = tmp_path / "log"
+    log.touch()
     try:
-        handle = apart_tasks.branched.enqueue(str(tmp_path / "log"))
+        handle = apart_tasks.branched.enqueue(str(log))
         drain(app)
         assert handle.status() is Status.FAILED
     finally:
         app.close()
 
-    assert (tmp_path / "log").read_text("utf-8") == "charge\nrefund payment 7\n"
+    assert log.read_text("utf-8") == "charge\nrefund payment 7\n"
