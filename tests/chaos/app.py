@@ -21,6 +21,7 @@ URL = os.environ.get("CHAOS_URL", "http://127.0.0.1:9")  # where customers, call
 RETENTION = float(os.environ["CHAOS_RETENTION"]) if "CHAOS_RETENTION" in os.environ else None
 TICK_SECONDS = 1
 POLL_SECONDS = 0.5  # how often a worker looks for jobs that nobody told it of
+PILLS = "pills"  # their queue, which not every worker serves
 PILL_CAP = 3  # deaths that it may cause alone
 AT_A_DESK = 2  # at once, and whoever comes then is refused
 # Of jobs that no customer asks for.
@@ -218,7 +219,7 @@ async def blocks(ctx: Context, seconds: float) -> None:
     time.sleep(seconds)  # noqa: ASYNC251 - what the heartbeat has to outlive
 
 
-@app.task(**{**PATIENT, "crash_cap": PILL_CAP})
+@app.task(**{**PATIENT, "crash_cap": PILL_CAP}, queue=PILLS)
 async def pill(ctx: Context) -> None:
     """Kill whatever process it runs in."""
     tell("start", ctx)

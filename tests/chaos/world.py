@@ -25,6 +25,7 @@ from guarantees.waiting import until
 from guarantees.workers import TESTS, Launcher, WorkerProcess
 from holdfast.embedded.account import ROOT
 from holdfast.embedded.throwaway import RAM_DISK, place_on_disk
+from holdfast.runtime.alerts import OWN_QUEUE
 from holdfast.store import databases
 from holdfast.store.connection import Database
 from holdfast.store.ids import new_id
@@ -70,6 +71,7 @@ class Seat:
 
     proxy: Proxy
     worker: WorkerProcess
+    queues: dict[str, int] | None = None  # which it serves; all of them unless told
 
 
 @dataclass
@@ -184,7 +186,11 @@ class World:
         return self._launchers[name]
 
     def start_worker(
-        self, url: str, launcher: Launcher | None = None, environment: dict[str, str] | None = None
+        self,
+        url: str,
+        launcher: Launcher | None = None,
+        environment: dict[str, str] | None = None,
+        queues: dict[str, int] | None = None,
     ) -> WorkerProcess:
         self.guests += 1
         worker = WorkerProcess(
@@ -197,6 +203,7 @@ class World:
                 "concurrency": self.plan.concurrency,
                 "drain_timeout": 5.0,
                 "processes": 1,
+                "queues": queues,
             },
             {"HOLDFAST_DATABASE_URL": url, **(environment or {})},
         )
@@ -205,8 +212,12 @@ class World:
 
     def seat(self) -> None:
         """Add one more worker."""
+        # Who is spared serves everything but pills, which end whoever takes one.
+        queues = (
+            {"default": self.plan.concurrency, OWN_QUEUE: 1} if len(self.seats) < self.plan.spared else None
+        )
         proxy = self.proxy()
-        self.seats.append(Seat(proxy, self.start_worker(proxy.url)))
+        self.seats.append(Seat(proxy, self.start_worker(proxy.url, queues=queues), queues))
 
     @property
     def unlucky(self) -> list[Seat]:
@@ -215,7 +226,7 @@ class World:
 
     def replace(self, seat: Seat) -> None:
         """Put a new worker where one has died."""
-        seat.worker = self.start_worker(seat.proxy.url)
+        seat.worker = self.start_worker(seat.proxy.url, queues=seat.queues)
 
     def heal(self) -> list[str]:
         """See that all is as it should be between two strikes; what had to be mended is told."""
