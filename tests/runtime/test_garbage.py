@@ -58,6 +58,25 @@ def test_what_outlived_a_collection_is_gone_a_few_collections_later() -> None:
     assert gone() is None
 
 
+@pytest.mark.parametrize("frozen_by", ["us", "the app"])
+def test_a_large_application_keeps_what_outlived_a_collection_no_longer(frozen_by: str) -> None:
+    gc.unfreeze()
+    _app: list[list[int]] = [[] for _ in range(ALLOCATIONS)]
+    if frozen_by == "the app":
+        gc.collect()
+        gc.freeze()
+
+    with collected_rarely():
+        knot = Knot()
+        gone = weakref.ref(knot)
+        gc.collect(1)
+        del knot
+        for _ in range(20 * (ALLOCATIONS + FEW)):
+            Knot()  # of which a look leaves nothing: little else grows old
+
+    assert gone() is None
+
+
 def test_what_an_application_has_frozen_stays_frozen() -> None:
     gc.freeze()
 
