@@ -479,3 +479,33 @@ def test_a_wait_for_jobs_planned_for_a_small_table_does_not_read_all_of_a_large_
     machine.enqueue_many([{"task": "child", "payload": {}, "run_in": 60}] * 3000)
 
     assert reads() < 100
+
+
+@pytest.mark.new_database
+def test_the_end_of_a_child_and_a_call_that_would_replace_it_and_is_to_run_after_its_parent_do_not_deadlock(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    lasting.register("child")
+    parent, child = claimed(lasting)[0], lasting.enqueue("child", key="k")
+    (running,) = lasting.claim(worker := lasting.worker(lease=10**6), tasks=("child",))
+    lasting.ask("wait_for_jobs", parent, "wait_for", "", [child], None, None)
+    another = lasting.enqueue()
+    after = [str(parent["id"]), str(another)]
+    replaces = {"task": "child", "payload": {}, "key": "k", "on_conflict": "replace", "after": after}
+
+    with machine_on(holdfast_db.owner_url) as other, ThreadPoolExecutor(2) as pool:
+        with other.connection.transaction():
+            other.rows("select from holdfast.job where id = %s for update", another)
+            comes = pool.submit(
+                in_a_session, holdfast_db, "select created from holdfast.enqueue_many(%s)", Jsonb([replaces])
+            )
+            until_somebody_waits(holdfast_db, 1)
+            ends = pool.submit(
+                in_a_session, holdfast_db, "select count(*) from holdfast.complete(%s, %s, %s, %s, '{1}')",
+                worker, [child], [running["attempt"]], [running["claim_id"]],
+            )  # fmt: skip
+            until_somebody_waits(holdfast_db, 2)
+        answers = (ends.result(), comes.result())
+
+    assert answers == ("0", "False")
+    assert lasting.status(child) is Status.COMPLETED

@@ -412,8 +412,8 @@ begin
   end if;
 end $$;
 
--- For a call that replaces jobs: the turns at all its keys, then all that it changes, in the order of lock_jobs: who holds the keys, what
--- moves with these, and what its jobs are to run after.
+-- For a call that replaces jobs: the turns at all its keys, then all that it comes for, in the order of lock_jobs: who holds the keys, also
+-- who has started and keeps his, what moves with those that have not, and what its jobs are to run after.
 -- Of many who replace one key at once somebody would lose it again and again: each waits its turn. Before any of them locks a holder: who
 -- has locked one keeps the lock although it has lost the key, and others with the turn may wait for that row.
 create or replace function holdfast.lock_replaced(p_jobs jsonb) returns void
@@ -424,6 +424,7 @@ declare
   v_tasks text[];
   v_keys text[];
   v_held uuid[];
+  v_started uuid[];
 begin
   select array_agg(w.tenant), array_agg(w.task), array_agg(w.key) into v_tenants, v_tasks, v_keys
     from (select coalesce(e.one ->> 'tenant', '') as tenant, t.name::text as task,
@@ -436,12 +437,14 @@ begin
      from (select distinct hashtextextended('holdfast:replace:' || w.tenant || ':' || w.task || ':' || w.key, 0) as turn
              from unnest(v_tenants, v_tasks, v_keys) as w (tenant, task, key)
             order by turn) as o;
-  v_held := array(select j.id
-                    from unnest(v_tenants, v_tasks, v_keys) as w (tenant, task, key)
-                    join holdfast.job j on coalesce(j.tenant, '') = w.tenant and j.task = w.task and j.key = w.key and j.key_held
-                   where j.status = 'PENDING');
+  select coalesce(array_agg(j.id) filter (where j.status = 'PENDING'), '{}'), array_agg(j.id) filter (where j.status <> 'PENDING')
+    into v_held, v_started
+    from unnest(v_tenants, v_tasks, v_keys) as w (tenant, task, key)
+    join holdfast.job j on coalesce(j.tenant, '') = w.tenant and j.task = w.task and j.key = w.key and j.key_held;
   perform holdfast.lock_jobs(v_held, null,
     array(select m from holdfast.moved_with(v_held) as m
+           union
+          select s from unnest(v_started) as s
            union
           select n.id
             from (select (a.id #>> '{}')::uuid as id
