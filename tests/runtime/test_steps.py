@@ -506,3 +506,22 @@ def test_nothing_that_a_steps_function_refers_to_outlives_its_attempt(app: Holdf
     gc.collect()
 
     assert [each() for each in seen] == [None]
+
+
+def test_a_step_whose_annotation_is_no_type_is_done_once(app: Holdfast) -> None:
+    charged: list[int] = []
+
+    def charge() -> int:
+        charged.append(1)
+        return 7
+
+    charge.__annotations__["return"] = "the charge, by its number"
+
+    @app.task(retries=1, backoff=AT_ONCE)
+    async def pays(ctx: Context) -> int:
+        return await ctx.step("charge", charge)
+
+    handle = pays.enqueue()
+    drain(app)
+
+    assert (handle.status(), handle.result(), charged) == (Status.COMPLETED, 7, [1])

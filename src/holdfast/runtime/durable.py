@@ -280,7 +280,7 @@ def _returned_by(function: Callable[..., Any]) -> Any:
         return _known[function]
     try:
         returned = get_type_hints(inspect.unwrap(function), include_extras=True).get("return", Any)
-    except (NameError, TypeError, AttributeError):
+    except Exception:  # noqa: BLE001 - a text is evaluated, and may be any words; the step has run, and would not be saved
         returned = Any
     with suppress(TypeError):  # what cannot be referred to weakly is read every time
         _known[function] = returned
