@@ -508,6 +508,30 @@ def test_nothing_that_a_steps_function_refers_to_outlives_its_attempt(app: Holdf
     assert [each() for each in seen] == [None]
 
 
+def test_nothing_that_what_a_step_returns_refers_to_outlives_its_attempt(app: Holdfast) -> None:
+    seen: list[weakref.ref[Kept]] = []
+
+    @app.task()
+    async def looks(ctx: Context) -> None:
+        kept = Kept()
+        seen.append(weakref.ref(kept))
+
+        class Found:
+            def again(self) -> tuple[object, Kept]:
+                return look, kept
+
+        def look() -> Found | None:
+            return None
+
+        await ctx.step("look", look)
+
+    looks.enqueue()
+    drain(app)
+    gc.collect()
+
+    assert [each() for each in seen] == [None]
+
+
 def test_a_step_whose_annotation_is_no_type_is_done_once(app: Holdfast) -> None:
     charged: list[int] = []
 

@@ -282,8 +282,10 @@ def _returned_by(function: Callable[..., Any]) -> Any:
         returned = get_type_hints(inspect.unwrap(function), include_extras=True).get("return", Any)
     except Exception:  # noqa: BLE001 - a text is evaluated, and may be any words; the step has run, and would not be saved
         returned = Any
-    with suppress(TypeError):  # what cannot be referred to weakly is read every time
-        _known[function] = returned
+    # What a function has made may refer to it, and would keep it. What cannot be referred to weakly is read every time too.
+    if "<locals>" not in repr(returned):
+        with suppress(TypeError):
+            _known[function] = returned
     return returned
 
 
