@@ -5045,6 +5045,7 @@ declare
   v_tasks text[];
   v_keys text[];
   v_held uuid[];
+  v_started uuid[];
 begin
   select array_agg(w.tenant), array_agg(w.task), array_agg(w.key) into v_tenants, v_tasks, v_keys
     from (select coalesce(e.one ->> 'tenant', '') as tenant, t.name::text as task,
@@ -5057,12 +5058,14 @@ begin
      from (select distinct hashtextextended('holdfast:replace:' || w.tenant || ':' || w.task || ':' || w.key, 0) as turn
              from unnest(v_tenants, v_tasks, v_keys) as w (tenant, task, key)
             order by turn) as o;
-  v_held := array(select j.id
-                    from unnest(v_tenants, v_tasks, v_keys) as w (tenant, task, key)
-                    join holdfast.job j on coalesce(j.tenant, '') = w.tenant and j.task = w.task and j.key = w.key and j.key_held
-                   where j.status = 'PENDING');
+  select coalesce(array_agg(j.id) filter (where j.status = 'PENDING'), '{}'), array_agg(j.id) filter (where j.status <> 'PENDING')
+    into v_held, v_started
+    from unnest(v_tenants, v_tasks, v_keys) as w (tenant, task, key)
+    join holdfast.job j on coalesce(j.tenant, '') = w.tenant and j.task = w.task and j.key = w.key and j.key_held;
   perform holdfast.lock_jobs(v_held, null,
     array(select m from holdfast.moved_with(v_held) as m
+           union
+          select s from unnest(v_started) as s
            union
           select n.id
             from (select (a.id #>> '{}')::uuid as id
