@@ -16,7 +16,17 @@ from chaos.world import World
 
 EVERY = 2.0
 # Kept by design for days, or for ever: they grow with what happens, and are no leak.
-KEPT = ("feed", "usage", "statistic", "schedule_run", "audit", "event", "delivery", "worker")
+KEPT = (
+    "feed",
+    "usage",
+    "statistic",
+    "schedule_run",
+    "audit",
+    "event",
+    "delivery",
+    "worker",
+    "callback_nonce",
+)
 SIZES = """
 select coalesce(sum(pg_table_size(c.oid)) filter (where c.relkind = 'r'), 0)::bigint,
        coalesce(sum(pg_relation_size(c.oid)) filter (where c.relkind = 'i'), 0)::bigint,
