@@ -139,7 +139,7 @@ def test_a_page_is_live_in_whatever_order_its_scripts_come(
         page.route(f"**/{late}", keeping(held))
         page.goto("/queues", wait_until="commit")
         until_held(page, held)
-        page.wait_for_function(_HAS_RUN[late])
+        until("what comes before it has run", lambda: page.evaluate(_HAS_RUN[late]))
         page.evaluate("new Promise((done) => setTimeout(done))")  # until what it begins has begun
         # A stream that begins without all scripts says that it is ready, and nobody hears it.
         assert f"{place.address}/live" not in asked
