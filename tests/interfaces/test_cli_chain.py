@@ -220,8 +220,13 @@ def test_a_disk_that_is_full_is_said_and_nothing_is_left_there(
     kept = tmp_path / "kept.jsonl"
     audited = [*HOLDFAST, "--database-url", holdfast_db.url, "audit", "-o", "json", "--keep", str(kept)]
 
+    # Python would cut off what it compiles too, and everybody would read that later.
     ended = subprocess.run(
-        ["sh", "-c", 'ulimit -f 1; exec "$@"', "sh", *audited], capture_output=True, text=True, check=False
+        ["sh", "-c", 'ulimit -f 1; exec "$@"', "sh", *audited],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
     )
 
     assert (ended.returncode, "Traceback" in ended.stderr) == (75, False)
