@@ -6,7 +6,7 @@ Its headless shell is the same engine without everything around it that makes a 
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -19,10 +19,13 @@ from playwright.sync_api import (
     Page,
     Request,
     Response,
+    Route,
     ViewportSize,
     expect,
     sync_playwright,
 )
+
+from guarantees.waiting import until
 
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -155,3 +158,17 @@ def picture(page: Page, name: str, *, whole: bool = True) -> None:
         Path(folder).mkdir(parents=True, exist_ok=True)
         file = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
         page.screenshot(path=Path(folder) / f"{file}.png", full_page=whole)
+
+
+def keeping(held: list[Route]) -> Callable[[Route], None]:
+    """Let what a page asks for wait until somebody lets it go on."""
+
+    def keep(route: Route) -> None:
+        held.append(route)
+
+    return keep
+
+
+def until_held(page: Page, held: list[Route]) -> None:
+    """Wait until a page has asked for what is kept from it."""
+    until("it is asked for", lambda: held or page.evaluate("0"))  # routes are heard while something is asked

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from holdfast.store.connection import Database
 from holdfast.testing import TestServer
 from service.house import MANY, settings
 from sql.test_project import project_all
+from world.browser import keeping, until_held
 from world.pooler import pooled
 
 A_SECOND = 1.0
@@ -89,20 +90,6 @@ def later(page: Page, milliseconds: int) -> None:
     """Let time pass on a page that waits for nothing: an answer would seem late to it."""
     expect(page.locator(".htmx-request:not(body)")).to_have_count(0)
     page.clock.fast_forward(milliseconds)
-
-
-def keeping(held: list[Route]) -> Callable[[Route], None]:
-    """Let what a page asks for wait until somebody lets it go on."""
-
-    def keep(route: Route) -> None:
-        held.append(route)
-
-    return keep
-
-
-def until_held(page: Page, held: list[Route]) -> None:
-    """Wait until a page has asked for what is kept from it."""
-    until("it is asked for", lambda: held or page.evaluate("0"))  # routes are heard while something is asked
 
 
 def test_a_change_is_seen_within_a_second_of_its_commit(chromium: Browser, place: Place) -> None:

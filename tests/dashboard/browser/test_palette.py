@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from dashboard.browser.conftest import Shown
-from world.browser import SIZES, look_in_both_colours
+from guarantees.waiting import until
+from world.browser import SIZES, keeping, look_in_both_colours, until_held
 
 
 @pytest.fixture
@@ -23,6 +24,7 @@ def opened(page: Page, at: str, text: str = "") -> Locator:
         page.keyboard.press("Control+k")
     box = page.get_by_role("combobox", name="A page, a job's id")
     expect(box).to_be_focused()
+    until("the names are read", lambda: page.evaluate("named !== null"))
     box.press_sequentially(text)
     return page.get_by_role("listbox", name="Places and actions").get_by_role("option")
 
@@ -81,6 +83,26 @@ def test_arrows_walk_the_list_and_an_id_or_any_words_lead_to_jobs(page: Page, sh
     page.locator("#jump-text").fill("ana@example.com")
     page.keyboard.press("Enter")
     page.wait_for_url("**/jobs?q=ana%40example.com")
+
+
+def test_names_that_come_later_leave_who_walks_the_list_where_he_is(page: Page) -> None:
+    page.goto("/")
+    page.locator("#live[data-state=live]").wait_for()
+    held: list[Route] = []
+    page.route("**/*panel=search_words*", keeping(held))
+    page.keyboard.press("Control+k")
+    page.locator("#jump-text").press_sequentially("s")
+    until_held(page, held)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    pointed = page.get_by_role("option", selected=True)
+    there = pointed.text_content()
+
+    held.pop().continue_()
+    until("the names are read", lambda: page.evaluate("named !== null"))
+
+    expect(page.get_by_role("option").filter(has_text="queue").first).to_be_visible()
+    expect(pointed).to_have_text(str(there))
 
 
 def test_the_palette_is_fit_to_be_seen(page: Page) -> None:

@@ -26,7 +26,11 @@ async function fetchNames() {
   if (!answer?.ok || answer.redirected) return;
   const read = new DOMParser().parseFromString(await answer.text(), "text/html");
   named = [...read.querySelectorAll("#palette-names option")].map((each) => ({ kind: each.dataset.kind, title: each.value, go: () => location.assign(each.dataset.to) }));
-  if (jump.open) offer();
+  if (!jump.open) return;
+  // Who has gone down the list stays at what is there: Enter must not do something else.
+  const pointed = current > 0 ? offered[current] : null;
+  offer();
+  if (pointed) point(offered.findIndex((entry) => entry.kind === pointed.kind && entry.title === pointed.title));
 }
 // The beginning of a title before the beginning of a word in it, before anything else that has all words.
 function rank(entry, text) {
