@@ -114,6 +114,16 @@ def test_after_takes_ids_and_nothing_else(machine: Machine, given: object) -> No
         machine.enqueue_many([{"task": "t", "payload": {}, "after": given}])
 
 
+@pytest.mark.parametrize("given", ["nonsense", 1, None])
+def test_who_replaces_a_job_runs_after_ids_and_nothing_else(machine: Machine, given: object) -> None:
+    machine.enqueue(key="k")
+
+    with machine.refused("HF005", "list of job ids"):
+        machine.enqueue_many(
+            [{"task": "t", "payload": {}, "key": "k", "on_conflict": "replace", "after": [given]}]
+        )
+
+
 def test_an_unknown_policy_is_refused(machine: Machine) -> None:
     with machine.refused("HF005", "hope", "cancel, run"):
         after(machine, machine.enqueue(), on_parent_failure="hope")

@@ -1150,6 +1150,20 @@ CREATE FUNCTION holdfast.channel_tenant(p_channel text) RETURNS text
     RETURN CASE WHEN starts_with(p_channel, 'tenant:'::text) THEN substr(p_channel, 8) ELSE NULL::text END;
 
 --
+-- Name: check_after(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.check_after(p_jobs jsonb) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $_$
+begin
+  if p_jobs @? '$[*].after[*] ? (!(@ like_regex "^[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}$"))' then
+    raise exception 'after must be a list of job ids' using errcode = 'HF005', hint = 'Nothing was enqueued.';
+  end if;
+end $_$;
+
+--
 -- Name: check_priority(integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -4304,7 +4318,7 @@ CREATE FUNCTION holdfast.join_parents(p_jobs jsonb, p_made jsonb, p_now timestam
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    AS $_$
+    AS $$
 declare
   v_nths bigint[];
   v_jobs uuid[];
@@ -4315,9 +4329,7 @@ declare
   v_wrong record;
   v_queues text[];
 begin
-  if p_jobs @? '$[*].after[*] ? (!(@ like_regex "^[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}$"))' then
-    raise exception 'after must be a list of job ids' using errcode = 'HF005', hint = 'Nothing was enqueued.';
-  end if;
+  perform holdfast.check_after(p_jobs);
   select array_agg(n.nth), array_agg(n.job_id), array_agg(n.needs), array_agg(n.place), array_agg(n.policy)
     into v_nths, v_jobs, v_needs, v_places, v_policies
     from (select distinct on (c.id, r.needs) c.nth, c.id as job_id, r.needs, r.place::int, c.policy
@@ -4384,7 +4396,7 @@ begin
   if v_queues is not null then
     perform holdfast.wake(v_queues);
   end if;
-end $_$;
+end $$;
 
 --
 -- Name: judge_callback(holdfast.job, holdfast.dispatch, text); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -5047,6 +5059,7 @@ declare
   v_held uuid[];
   v_started uuid[];
 begin
+  perform holdfast.check_after(p_jobs);
   select array_agg(w.tenant), array_agg(w.task), array_agg(w.key) into v_tenants, v_tasks, v_keys
     from (select coalesce(e.one ->> 'tenant', '') as tenant, t.name::text as task,
                  coalesce(e.one ->> 'key', holdfast.key_of(e.one -> 'payload', t.unique_by)) as key
@@ -5068,8 +5081,7 @@ begin
           select s from unnest(v_started) as s
            union
           select n.id
-            from (select (a.id #>> '{}')::uuid as id
-                    from jsonb_path_query(p_jobs, '$[*].after[*] ? (@ like_regex "^[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}$")') as a (id)) as n
+            from (select (a.id #>> '{}')::uuid as id from jsonb_path_query(p_jobs, '$[*].after[*]') as a (id)) as n
            where (select holdfast.may_touch(j.tenant) from holdfast.job j where j.id = n.id)));
 end $_$;
 
@@ -13074,6 +13086,12 @@ REVOKE ALL ON FUNCTION holdfast.causes(p_rule holdfast.alert_rule, p_now timesta
 REVOKE ALL ON FUNCTION holdfast.channel_tenant(p_channel text) FROM PUBLIC;
 GRANT ALL ON FUNCTION holdfast.channel_tenant(p_channel text) TO holdfast_api;
 GRANT ALL ON FUNCTION holdfast.channel_tenant(p_channel text) TO holdfast_unbound;
+
+--
+-- Name: FUNCTION check_after(p_jobs jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.check_after(p_jobs jsonb) FROM PUBLIC;
 
 --
 -- Name: FUNCTION check_priority(p_priority integer); Type: ACL; Schema: holdfast; Owner: -

@@ -327,6 +327,15 @@ begin
     select m.nth, m.job_id, m.created from jsonb_to_recordset(v_made) as m (nth bigint, job_id uuid, created boolean) order by m.nth;
 end $$;
 
+-- Refuses what jobs are to run after where it is no id.
+create or replace function holdfast.check_after(p_jobs jsonb) returns void
+language plpgsql immutable set search_path = pg_catalog, holdfast, pg_temp as $$
+begin
+  if p_jobs @? '$[*].after[*] ? (!(@ like_regex "^[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}$"))' then
+    raise exception 'after must be a list of job ids' using errcode = 'HF005', hint = 'Nothing was enqueued.';
+  end if;
+end $$;
+
 -- Ties jobs that were just born to those they are to run after. p_made: which job stands for one that was not born.
 -- Parents are locked in the order of their ids, like jobs everywhere, and learn that somebody waits for their end.
 create or replace function holdfast.join_parents(p_jobs jsonb, p_made jsonb, p_now timestamptz) returns void
@@ -341,9 +350,7 @@ declare
   v_wrong record;
   v_queues text[];
 begin
-  if p_jobs @? '$[*].after[*] ? (!(@ like_regex "^[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}$"))' then
-    raise exception 'after must be a list of job ids' using errcode = 'HF005', hint = 'Nothing was enqueued.';
-  end if;
+  perform holdfast.check_after(p_jobs);
   select array_agg(n.nth), array_agg(n.job_id), array_agg(n.needs), array_agg(n.place), array_agg(n.policy)
     into v_nths, v_jobs, v_needs, v_places, v_policies
     from (select distinct on (c.id, r.needs) c.nth, c.id as job_id, r.needs, r.place::int, c.policy
@@ -426,6 +433,7 @@ declare
   v_held uuid[];
   v_started uuid[];
 begin
+  perform holdfast.check_after(p_jobs);
   select array_agg(w.tenant), array_agg(w.task), array_agg(w.key) into v_tenants, v_tasks, v_keys
     from (select coalesce(e.one ->> 'tenant', '') as tenant, t.name::text as task,
                  coalesce(e.one ->> 'key', holdfast.key_of(e.one -> 'payload', t.unique_by)) as key
@@ -447,8 +455,7 @@ begin
           select s from unnest(v_started) as s
            union
           select n.id
-            from (select (a.id #>> '{}')::uuid as id
-                    from jsonb_path_query(p_jobs, '$[*].after[*] ? (@ like_regex "^[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}$")') as a (id)) as n
+            from (select (a.id #>> '{}')::uuid as id from jsonb_path_query(p_jobs, '$[*].after[*]') as a (id)) as n
            where (select holdfast.may_touch(j.tenant) from holdfast.job j where j.id = n.id)));
 end $$;
 
