@@ -11,8 +11,18 @@ from world.named import ROOT, missing, named_mutants, named_tests
 PAGE = ROOT / "docs" / "operations" / "guarantees.md"
 
 
+_PROMISE = re.compile(
+    r"^(\*\*.+)\n\n"
+    r"Rests on (.+)\.\n\n"
+    r"<details><summary>.+</summary>\n\n"
+    r"((?:- .+\n)+)\n"
+    r"Fails without (.+)\n\n</details>$",
+    re.MULTILINE,
+)
+
+
 class Promise(NamedTuple):
-    """A row of the page."""
+    """A promise of the page, with what is folded below it."""
 
     words: str
     rests_on: str
@@ -21,12 +31,14 @@ class Promise(NamedTuple):
 
 
 def promises() -> list[Promise]:
-    rows = re.findall(r"^\| (\*\*.+) \|$", PAGE.read_text("utf-8"), re.MULTILINE)
-    return [Promise(*row.split(" | ")) for row in rows]
+    return [Promise(*parts) for parts in _PROMISE.findall(PAGE.read_text("utf-8"))]
 
 
-def test_the_contract_is_there() -> None:
-    assert len(promises()) >= 20
+def test_all_of_the_contract_is_read() -> None:
+    written = re.findall(r"^\*\*.+", PAGE.read_text("utf-8"), re.MULTILINE)
+
+    assert [promise.words for promise in promises()] == written
+    assert len(written) >= 20
 
 
 @pytest.mark.parametrize("promise", promises(), ids=lambda promise: promise.words[:40])
