@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -27,10 +28,11 @@ KEPT = (
     "worker",
     "callback_nonce",
 )
+CONNECTIONS = (
+    "select count(*) from pg_stat_activity where usename = 'chaos_app' and application_name <> 'crowd'"
+)
 SIZES = """
-select coalesce(sum(pg_table_size(c.oid)) filter (where c.relkind = 'r'), 0)::bigint,
-       coalesce(sum(pg_relation_size(c.oid)) filter (where c.relkind = 'i'), 0)::bigint,
-       (select count(*) from pg_stat_activity where usename = 'chaos_app' and application_name <> 'crowd')
+select c.relname, c.relkind = 'i', case when c.relkind = 'i' then pg_relation_size(c.oid) else pg_table_size(c.oid) end
   from pg_class c
   left join pg_index i on i.indexrelid = c.oid
   join pg_class t on t.oid = coalesce(i.indrelid, c.oid)
@@ -46,6 +48,8 @@ SEEN_EVERY = 120.0  # longer than any strike keeps the database away
 # tables and indexes come and go with retention for longer.
 SERIES = {"memory of a worker, MB": 1 / 3, "connections": 1 / 3, "tables, MB": 1 / 2, "indexes, MB": 1 / 2}
 Sample = tuple[float, tuple[float, ...]]  # seconds since the beginning, and each of the series
+Sizes = dict[str, int]  # in bytes, of each table and index
+NAMED = 8  # of those that have grown most
 COLOURS = ("#2f6f4f", "#8a4b08", "#1f4e8c", "#7a2f6f")
 
 
@@ -56,21 +60,29 @@ class Watch:
     world: World
     on: bool
     samples: list[Sample] = field(default_factory=list)
+    sizes: list[tuple[float, Sizes]] = field(default_factory=list)
     seconds: float = 0.0  # how long it was to look
 
     def look(self, since: float) -> None:
         with psycopg.connect(self.world.owner_url, connect_timeout=3, autocommit=True) as connection:
-            row = connection.execute(SIZES, (list(KEPT),)).fetchone()
+            connections = connection.execute(CONNECTIONS).fetchall()[0][0]
+            relations = connection.execute(SIZES, (list(KEPT),)).fetchall()
         memory = self.world.memory()
-        if row is not None and memory:
-            tables, indexes, connections = row
-            seen = (max(memory) / 2**20, float(connections), tables / 2**20, indexes / 2**20)
-            self.samples.append((time.monotonic() - since, seen))
+        if memory:
+            at = time.monotonic() - since
+            tables, indexes = (
+                sum(size for _, is_index, size in relations if is_index is wanted) for wanted in (False, True)
+            )
+            self.samples.append(
+                (at, (max(memory) / 2**20, float(connections), tables / 2**20, indexes / 2**20))
+            )
+            self.sizes.append((at, {name: size for name, _, size in relations}))
 
     def findings(self) -> list[Finding]:
         """What has grown since the first sixth of the run was over."""
         if not self.on:
             return []
+        say("grew most: " + ("; ".join(most_grown(self.sizes)) or "nothing"))
         if missed := unseen(self.samples, self.seconds):
             return [Finding("nobody looked whether anything grows", missed)]
         if self.seconds < LONG_ENOUGH:
@@ -96,6 +108,22 @@ def grown(samples: list[Sample]) -> list[str]:
         if early and late and max(late) > max(early) * GROWTH:
             found.append(f"{name}: at most {max(early):.1f} before, {max(late):.1f} at the end")
     return found
+
+
+def most_grown(sizes: list[tuple[float, Sizes]]) -> list[str]:
+    """Name the tables and indexes whose highest of the last third is most above that between the first sixth and the half."""
+    whole = sizes[-1][0] if sizes else 0.0
+    early: Counter[str] = Counter()
+    late: Counter[str] = Counter()
+    for at, seen in sizes:
+        if whole / 6 <= at < whole / 2:
+            early |= Counter(seen)
+        elif at >= whole * 2 / 3:
+            late |= Counter(seen)
+    return [
+        f"{name} from {early[name] / 2**20:.1f} to {late[name] / 2**20:.1f} MB"
+        for name, _ in (late - early).most_common(NAMED)
+    ]
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from chaos.app import WITH_EFFECT
 from chaos.evidence import Approval, Evidence, Job, Move
 from chaos.judge import findings, schedule
 from chaos.notes import Note, Wanted
-from chaos.soak import Sample, drawn, grown, unseen
+from chaos.soak import Sample, drawn, grown, most_grown, unseen
 from chaos.strikes.strike import Record
 from chaos.timing import bound
 
@@ -794,3 +794,10 @@ def test_what_grows_through_a_soak_is_found_and_what_goes_up_and_down_is_not() -
     assert grown(flat) == []
     assert [said.partition(":")[0] for said in grown(leak)] == ["memory of a worker, MB"]
     assert drawn(flat).count("<polyline") == 4
+
+
+def test_a_soak_names_the_tables_and_indexes_that_grew_most() -> None:
+    sizes = [(float(n), {"flat": 9 << 20, "job": n << 14, "job_pkey": n << 15}) for n in range(600)]
+
+    assert most_grown(sizes) == ["job_pkey from 9.3 to 18.7 MB", "job from 4.7 to 9.4 MB"]
+    assert most_grown([]) == []
