@@ -86,6 +86,7 @@ class World:
     stack: ExitStack
     login: str  # the applications' address, without host and port
     source: Path | None = None  # what workers and customers run where it is not the source as it is
+    has_all_guards: bool = True
     seats: list[Seat] = field(default_factory=list)
     guests: int = 0
     clusters: list[Cluster] = field(default_factory=list)  # with those that follow, or followed, it
@@ -364,7 +365,9 @@ def made_world(plan: Plan, folder: Path, without: Without = ALL_GUARDS) -> Itera
         stack.callback(cluster.remove)
         source = without.patched_source(folder / "sabotaged")
         login = _prepare(cluster, without, source)
-        world = World(plan, folder, place, has_own_disk, cluster, stack, login, source)
+        world = World(
+            plan, folder, place, has_own_disk, cluster, stack, login, source, has_all_guards=not without.files
+        )
         world.clusters.append(cluster)
         # After all that use them: by then somebody else may be the primary.
         stack.callback(world.remove_clusters)

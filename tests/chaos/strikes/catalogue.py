@@ -24,6 +24,7 @@ ALL: dict[str, Strike] = {
         on_database.StatementTimeout(),
         on_database.PinSnapshot(),
         on_database.FillDisk(),
+        on_database.ApplyFunctions(),
         on_database.Failover(),
         on_network.CutBefore(),
         on_network.CutAfter(),

@@ -1,4 +1,4 @@
-"""Strikes on PostgreSQL: sessions ended, a backend killed, the server stopped or gone for long, full, locked, exhausted, replaced."""
+"""Strikes on PostgreSQL: sessions ended, a backend killed, the server stopped or gone for long, full, locked, exhausted, upgraded, replaced."""
 
 import os
 import random
@@ -16,6 +16,8 @@ from chaos.cluster import Cluster
 from chaos.strikes.strike import Landed, Strike, until_busy, wait
 from chaos.world import DATABASE, DISK, World, until_world
 from guarantees.waiting import until
+from holdfast.store.connection import Database
+from holdfast.store.migrate import migrate
 
 OURS = "datname = 'chaos' and usename = 'chaos_app'"
 FINISHES = ("holdfast.complete", "holdfast.settle")
@@ -236,6 +238,25 @@ class FillDisk(Strike):
             world.resize_disk(shutil.disk_usage(world.place).used + room)
             return True
         return False
+
+
+class ApplyFunctions(Strike):
+    """All functions, triggers and rights are applied again under load, as a new release does it; landed when jobs ran."""
+
+    name = "apply_functions"
+    away = True
+
+    def missing(self, world: World) -> str | None:
+        return None if world.has_all_guards else "it would bring back the guard that was taken away"
+
+    def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
+        del chance
+        jobs = running(world)
+        world.execute("update holdfast.installed set checksum = 'older' where what = 'functions'")
+        began = time.monotonic()
+        applied = migrate(Database(world.owner_url, "chaos"))
+        assert applied == ["functions"], f"applied were {applied}"
+        yield Landed(jobs, f"{jobs} jobs ran; it took {time.monotonic() - began:.1f} s")
 
 
 class Failover(Strike):
