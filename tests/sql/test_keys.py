@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
-from sql.support import Machine, machine_on
+from sql.support import Machine, machine_on, meanwhile, until_somebody_waits
 from world.often import times
 
 ROUNDS = times(40, 400)
@@ -214,6 +214,81 @@ def test_batches_with_common_keys_in_opposite_order_do_not_deadlock(
         )
         == 0
     )
+
+
+def _batch(policy: str, *keys: str) -> tuple[str, Jsonb]:
+    jobs = [{"task": "t", "payload": {}, "key": key, "on_conflict": policy} for key in keys]
+    return (
+        "select string_agg(e.created::text, ' ' order by e.nth) from holdfast.enqueue_many(%s) as e",
+        Jsonb(jobs),
+    )
+
+
+def _deadlocks(machine: Machine) -> int:
+    """Count the deadlocks in this database, also those of which nobody was told."""
+    number: int = machine.value("select deadlocks from pg_stat_database where datname = current_database()")
+    return number
+
+
+THREE, TWO = "[('true true true',)]", "[('true true',)]"
+
+
+@pytest.mark.parametrize(
+    ("policy", "told"),  # what they are told, whichever lets go
+    [
+        ("return", [(THREE, "[('false false',)]"), ("[('false false true',)]", TWO)]),
+        ("replace", [(THREE, TWO)]),
+        ("raise", [(THREE, "HF006"), ("HF006", TWO)]),
+    ],
+)
+def test_batches_with_common_keys_of_which_one_becomes_free_meanwhile_do_not_deadlock(
+    lasting: Machine, holdfast_db: ScratchDatabase, policy: str, told: list[tuple[str, str]]
+) -> None:
+    holds_a = lasting.enqueue(key="a")
+    with meanwhile(holdfast_db) as (holder, ask):
+        Machine(holder).enqueue(key="c")
+        one = ask(*_batch(policy, "a", "b", "c"))  # has passed a, and taken b
+        until_somebody_waits(holdfast_db, 1)
+        lasting.run("select holdfast.cancel(%s)", holds_a)
+        other = ask(*_batch(policy, "a", "b"))  # takes a
+        until_somebody_waits(holdfast_db, 2)
+        holder.rollback()
+        assert (one.result(), other.result()) in told
+
+    assert lasting.value("select count(*) from holdfast.job where key_held and key in ('a', 'b')") == 2
+
+
+def test_whatever_the_order_of_a_batch_is_its_keys_are_taken_in_one(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    before = _deadlocks(lasting)
+    with meanwhile(holdfast_db) as (holder, ask):
+        Machine(holder).enqueue(key="b")
+        one = ask(*_batch("return", "c", "b", "a"))
+        until_somebody_waits(holdfast_db, 1)
+        other = ask(*_batch("return", "a", "b", "c"))
+        until_somebody_waits(holdfast_db, 2)
+        holder.rollback()
+        assert (one.result(), other.result()) == (THREE, "[('false false false',)]")
+
+    assert _deadlocks(lasting) == before
+
+
+def test_two_that_replace_the_same_keys_of_which_one_becomes_free_meanwhile_do_not_deadlock(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    holds_a, holds_b = lasting.enqueue(key="a"), lasting.enqueue(key="b")
+    with meanwhile(holdfast_db) as (holder, ask):
+        Machine(holder).run("select from holdfast.job where id = %s for update", holds_a)
+        one = ask(*_batch("replace", "a", "b"))  # has its turn at both
+        until_somebody_waits(holdfast_db, 1)
+        lasting.run("select holdfast.cancel(%s)", holds_b)
+        other = ask(*_batch("replace", "a", "b"))  # takes b, and waits for its turn at a
+        until_somebody_waits(holdfast_db, 2)
+        holder.rollback()
+        assert (one.result(), other.result()) == (TWO, TWO)
+
+    assert lasting.value("select count(*) from holdfast.job where key_held") == 2
 
 
 def refusal_of_retry(url: str, job_id: UUID) -> str | None:

@@ -1,3 +1,3 @@
--- guard: enqueue_many leaves it to link_birth to link what holds a job
+-- guard: a call that enqueues many leaves it to link_birth to link what holds a job
 -- dies: tests/sql/test_chain.py::test_many_births_of_one_call_are_chained_each_with_what_it_tells
-select pg_temp.without('holdfast.enqueue_many', $guard$not w.needs_jobs and $guard$, $guard$$guard$);
+select pg_temp.without('holdfast.try_to_enqueue', $guard$not w.needs_jobs and $guard$, $guard$$guard$);

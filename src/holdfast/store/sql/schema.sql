@@ -2627,16 +2627,7 @@ CREATE FUNCTION holdfast.enqueue_many(p_jobs jsonb, p_declared jsonb DEFAULT NUL
     SET plan_cache_mode TO 'force_generic_plan'
     AS $_$
 declare
-  v_now timestamptz := holdfast.clock();
-  v_said bytea := holdfast.said('PENDING', v_now, pg_current_xact_id()::text::bigint, holdfast.actor(), null, null);
   v_jobs jsonb := p_jobs;
-  v_many int;
-  v_careful boolean;
-  v_born bigint;
-  v_wakes text[];
-  v_gated uuid[];
-  v_flows boolean;
-  v_made jsonb;
 begin
   if jsonb_typeof(p_jobs) is distinct from 'array' then
     raise exception 'enqueue_many takes an array of jobs, not %', coalesce(jsonb_typeof(p_jobs), 'null') using errcode = 'HF005';
@@ -2651,84 +2642,21 @@ begin
   if p_jobs @? '$[*] ? (!exists(@.id))' then
     v_jobs := holdfast.with_ids(p_jobs);
   end if;
-  v_many := jsonb_array_length(v_jobs);
-
-  -- A careful insert leaves out what conflicts, and costs half as much again: a few jobs are quicker inserted so than
-  -- looked up first, many are not.
-  v_careful := v_many <= 5 or holdfast.might_conflict(v_jobs);
-  if not v_careful then
-    begin
-      with born as (
-        insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, held_by, priority, max_retries, ties, task, queue, tenant,
-               subject, parent_id, label, requested_by, trace_parent, timeout, tags, metadata, payload, chain)
-        select w.id, v_now, v_now,
-               case when w.run_at > v_now or w.ties > 0 or w.needs_jobs then null else holdfast.place_in_line(v_now, w.priority) end,
-               case when w.needs_jobs then null when w.run_at > v_now then w.run_at when w.ties > 0 then v_now end,
-               case when w.needs_jobs then 'jobs' end, w.priority, w.max_retries, w.ties, w.task, w.queue, w.tenant,
-               w.subject, w.parent_id, w.label, w.requested_by, w.trace_parent, w.timeout, w.tags, w.metadata, w.payload,
-               -- A birth that tells more than the others of this call, link_birth links: a sixth of an insert.
-               case when w.requested_by is null and not w.needs_jobs and w.ties = 0 and (w.run_at <= v_now) is not false
-                    then holdfast.linked(uuid_send(w.id), null, v_said) end
-          from holdfast.wanted(v_jobs, v_now) as w
-        returning case when job.claim_order is not null or job.due_at = v_now then job.queue end::text as wakes,
-                  case when job.ties > 0 then job.id end::uuid as gated, job.held_by is not null as waits)
-      select count(*), array_agg(distinct born.wakes), array_agg(born.gated) filter (where born.gated is not null), bool_or(born.waits)
-        into v_born, v_wakes, v_gated, v_flows
-        from born;
-    exception when unique_violation then
-      v_careful := true;   -- an id is in it twice, or in a transaction that commits at this moment: the answer to it was lost
-    end;
-  end if;
-  if v_careful then
-    with born as (
-      insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, held_by, priority, max_retries, ties, key_held, task, queue, tenant,
-             subject, parent_id, key, key_scope, label, requested_by, trace_parent, timeout, tags, metadata, payload)
-      select w.id, v_now, v_now,
-             case when w.run_at > v_now or w.ties > 0 or w.needs_jobs then null else holdfast.place_in_line(v_now, w.priority) end,
-             case when w.needs_jobs then null when w.run_at > v_now then w.run_at when w.ties > 0 then v_now end,
-             case when w.needs_jobs then 'jobs' end, w.priority, w.max_retries, w.ties, w.key is not null, w.task, w.queue, w.tenant,
-             w.subject, w.parent_id, w.key, case when w.key is not null then w.key_scope end, w.label, w.requested_by, w.trace_parent, w.timeout,
-             w.tags, w.metadata, w.payload
-        from holdfast.wanted(v_jobs, v_now) as w
-       order by w.tenant, w.task, w.key, w.nth   -- one order for all: two batches with common keys must not deadlock
-          on conflict do nothing
-      returning case when job.claim_order is not null or job.due_at = v_now then job.queue end::text as wakes,
-                case when job.ties > 0 then job.id end::uuid as gated, job.held_by is not null as waits)
-    select count(*), array_agg(distinct born.wakes), array_agg(born.gated) filter (where born.gated is not null), bool_or(born.waits)
-      into v_born, v_wakes, v_gated, v_flows
-      from born;
-  end if;
-  if v_gated is not null then
-    perform holdfast.join_limits(v_gated);
-  end if;
-
-  if exists (select from holdfast.sleeper s where s.queue = any (v_wakes)) then
-    perform holdfast.wake(v_wakes);
-  end if;
-  if v_born = v_many then
-    if v_flows then
-      perform holdfast.join_parents(v_jobs, '{}', v_now);
-    end if;
-    return query
-      select w.nth, (w.one ->> 'id')::uuid, true
-        from jsonb_array_elements(v_jobs) with ordinality as w (one, nth);
+  if jsonb_array_length(v_jobs) = 1 then
+    return query select * from holdfast.try_to_enqueue(v_jobs);
     return;
   end if;
-  if v_jobs @? '$[*] ? (@.on_conflict == "replace")' then
-    perform holdfast.lock_replaced(v_jobs);
-  end if;
-  select jsonb_agg(jsonb_build_object('nth', w.nth, 'asked', w.one ->> 'id', 'job_id', s.job_id, 'created', s.created) order by w.nth) into v_made
-    from (select e.nth, e.one
-            from jsonb_array_elements(v_jobs) with ordinality as e (one, nth)
-            join holdfast.task t on t.name = e.one ->> 'task'
-           -- The order of the insert above: what gets a key that is free now waits for whoever has just taken it.
-           order by e.one ->> 'tenant', t.name, coalesce(e.one ->> 'key', holdfast.key_of(e.one -> 'payload', t.unique_by)), e.nth) as w
-    cross join lateral holdfast.settle_conflict((w.one ->> 'id')::uuid, w.one, v_now) as s;
-  if v_flows or v_jobs @? '$[*].after[*]' then   -- what was born in place of another is tied too
-    perform holdfast.join_parents(v_jobs, (select jsonb_object_agg(m ->> 'asked', m ->> 'job_id') from jsonb_array_elements(v_made) as m), v_now);
-  end if;
-  return query
-    select m.nth, m.job_id, m.created from jsonb_to_recordset(v_made) as m (nth bigint, job_id uuid, created boolean) order by m.nth;
+  for v_try in 1..10 loop
+    begin
+      return query select * from holdfast.try_to_enqueue(v_jobs);
+      return;
+    exception when deadlock_detected then
+      -- All that this call held is let go: another call goes on, and next time this one waits for it at the first key they share.
+      if v_try = 10 then
+        raise;
+      end if;
+    end;
+  end loop;
 end $_$;
 
 --
@@ -8703,6 +8631,103 @@ CREATE FUNCTION holdfast.too_many_failures(p_rule holdfast.alert_rule, p_now tim
    group by s.task
   having sum(s.failed) > p_rule.threshold
 $$;
+
+--
+-- Name: try_to_enqueue(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.try_to_enqueue(p_jobs jsonb) RETURNS TABLE(nth bigint, job_id uuid, created boolean)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    AS $_$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_said bytea := holdfast.said('PENDING', v_now, pg_current_xact_id()::text::bigint, holdfast.actor(), null, null);
+  v_many int := jsonb_array_length(p_jobs);
+  v_careful boolean;
+  v_born bigint;
+  v_wakes text[];
+  v_gated uuid[];
+  v_flows boolean;
+  v_made jsonb;
+begin
+  -- A careful insert leaves out what conflicts, and costs half as much again: a few jobs are quicker inserted so than
+  -- looked up first, many are not.
+  v_careful := v_many <= 5 or holdfast.might_conflict(p_jobs);
+  if not v_careful then
+    begin
+      with born as (
+        insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, held_by, priority, max_retries, ties, task, queue, tenant,
+               subject, parent_id, label, requested_by, trace_parent, timeout, tags, metadata, payload, chain)
+        select w.id, v_now, v_now,
+               case when w.run_at > v_now or w.ties > 0 or w.needs_jobs then null else holdfast.place_in_line(v_now, w.priority) end,
+               case when w.needs_jobs then null when w.run_at > v_now then w.run_at when w.ties > 0 then v_now end,
+               case when w.needs_jobs then 'jobs' end, w.priority, w.max_retries, w.ties, w.task, w.queue, w.tenant,
+               w.subject, w.parent_id, w.label, w.requested_by, w.trace_parent, w.timeout, w.tags, w.metadata, w.payload,
+               -- A birth that tells more than the others of this call, link_birth links: a sixth of an insert.
+               case when w.requested_by is null and not w.needs_jobs and w.ties = 0 and (w.run_at <= v_now) is not false
+                    then holdfast.linked(uuid_send(w.id), null, v_said) end
+          from holdfast.wanted(p_jobs, v_now) as w
+        returning case when job.claim_order is not null or job.due_at = v_now then job.queue end::text as wakes,
+                  case when job.ties > 0 then job.id end::uuid as gated, job.held_by is not null as waits)
+      select count(*), array_agg(distinct born.wakes), array_agg(born.gated) filter (where born.gated is not null), bool_or(born.waits)
+        into v_born, v_wakes, v_gated, v_flows
+        from born;
+    exception when unique_violation then
+      v_careful := true;   -- an id is in it twice, or in a transaction that commits at this moment: the answer to it was lost
+    end;
+  end if;
+  if v_careful then
+    with born as (
+      insert into holdfast.job (id, created_at, updated_at, claim_order, due_at, held_by, priority, max_retries, ties, key_held, task, queue, tenant,
+             subject, parent_id, key, key_scope, label, requested_by, trace_parent, timeout, tags, metadata, payload)
+      select w.id, v_now, v_now,
+             case when w.run_at > v_now or w.ties > 0 or w.needs_jobs then null else holdfast.place_in_line(v_now, w.priority) end,
+             case when w.needs_jobs then null when w.run_at > v_now then w.run_at when w.ties > 0 then v_now end,
+             case when w.needs_jobs then 'jobs' end, w.priority, w.max_retries, w.ties, w.key is not null, w.task, w.queue, w.tenant,
+             w.subject, w.parent_id, w.key, case when w.key is not null then w.key_scope end, w.label, w.requested_by, w.trace_parent, w.timeout,
+             w.tags, w.metadata, w.payload
+        from holdfast.wanted(p_jobs, v_now) as w
+       order by w.tenant, w.task, w.key, w.nth   -- one order for all: two batches with common keys must not deadlock
+          on conflict do nothing
+      returning case when job.claim_order is not null or job.due_at = v_now then job.queue end::text as wakes,
+                case when job.ties > 0 then job.id end::uuid as gated, job.held_by is not null as waits)
+    select count(*), array_agg(distinct born.wakes), array_agg(born.gated) filter (where born.gated is not null), bool_or(born.waits)
+      into v_born, v_wakes, v_gated, v_flows
+      from born;
+  end if;
+  if v_gated is not null then
+    perform holdfast.join_limits(v_gated);
+  end if;
+
+  if exists (select from holdfast.sleeper s where s.queue = any (v_wakes)) then
+    perform holdfast.wake(v_wakes);
+  end if;
+  if v_born = v_many then
+    if v_flows then
+      perform holdfast.join_parents(p_jobs, '{}', v_now);
+    end if;
+    return query
+      select w.nth, (w.one ->> 'id')::uuid, true
+        from jsonb_array_elements(p_jobs) with ordinality as w (one, nth);
+    return;
+  end if;
+  if p_jobs @? '$[*] ? (@.on_conflict == "replace")' then
+    perform holdfast.lock_replaced(p_jobs);
+  end if;
+  select jsonb_agg(jsonb_build_object('nth', w.nth, 'asked', w.one ->> 'id', 'job_id', s.job_id, 'created', s.created) order by w.nth) into v_made
+    from (select e.nth, e.one
+            from jsonb_array_elements(p_jobs) with ordinality as e (one, nth)
+            join holdfast.task t on t.name = e.one ->> 'task'
+           -- The order of the insert above: what gets a key that is free now waits for whoever has just taken it.
+           order by e.one ->> 'tenant', t.name, coalesce(e.one ->> 'key', holdfast.key_of(e.one -> 'payload', t.unique_by)), e.nth) as w
+    cross join lateral holdfast.settle_conflict((w.one ->> 'id')::uuid, w.one, v_now) as s;
+  if v_flows or p_jobs @? '$[*].after[*]' then   -- what was born in place of another is tied too
+    perform holdfast.join_parents(p_jobs, (select jsonb_object_agg(m ->> 'asked', m ->> 'job_id') from jsonb_array_elements(v_made) as m), v_now);
+  end if;
+  return query
+    select m.nth, m.job_id, m.created from jsonb_to_recordset(v_made) as m (nth bigint, job_id uuid, created boolean) order by m.nth;
+end $_$;
 
 --
 -- Name: unapproved(uuid); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -15195,6 +15220,12 @@ REVOKE ALL ON FUNCTION holdfast.told_of_move(p_job uuid, p_from holdfast.job_sta
 --
 
 REVOKE ALL ON FUNCTION holdfast.too_many_failures(p_rule holdfast.alert_rule, p_now timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION try_to_enqueue(p_jobs jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.try_to_enqueue(p_jobs jsonb) FROM PUBLIC;
 
 --
 -- Name: FUNCTION unapproved(p_approval uuid); Type: ACL; Schema: holdfast; Owner: -

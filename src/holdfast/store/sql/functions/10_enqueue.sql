@@ -223,16 +223,7 @@ returns table (nth bigint, job_id uuid, created boolean)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
   set plan_cache_mode = force_generic_plan as $$
 declare
-  v_now timestamptz := holdfast.clock();
-  v_said bytea := holdfast.said('PENDING', v_now, pg_current_xact_id()::text::bigint, holdfast.actor(), null, null);
   v_jobs jsonb := p_jobs;
-  v_many int;
-  v_careful boolean;
-  v_born bigint;
-  v_wakes text[];
-  v_gated uuid[];
-  v_flows boolean;
-  v_made jsonb;
 begin
   if jsonb_typeof(p_jobs) is distinct from 'array' then
     raise exception 'enqueue_many takes an array of jobs, not %', coalesce(jsonb_typeof(p_jobs), 'null') using errcode = 'HF005';
@@ -247,11 +238,42 @@ begin
   if p_jobs @? '$[*] ? (!exists(@.id))' then
     v_jobs := holdfast.with_ids(p_jobs);
   end if;
-  v_many := jsonb_array_length(v_jobs);
+  if jsonb_array_length(v_jobs) = 1 then
+    return query select * from holdfast.try_to_enqueue(v_jobs);
+    return;
+  end if;
+  for v_try in 1..10 loop
+    begin
+      return query select * from holdfast.try_to_enqueue(v_jobs);
+      return;
+    exception when deadlock_detected then
+      -- All that this call held is let go: another call goes on, and next time this one waits for it at the first key they share.
+      if v_try = 10 then
+        raise;
+      end if;
+    end;
+  end loop;
+end $$;
 
+-- The jobs of one call, all with an id. What it has inserted it holds while it settles what it has not: so two calls with common keys may wait
+-- for each other where a key becomes free in between.
+create or replace function holdfast.try_to_enqueue(p_jobs jsonb)
+returns table (nth bigint, job_id uuid, created boolean)
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_said bytea := holdfast.said('PENDING', v_now, pg_current_xact_id()::text::bigint, holdfast.actor(), null, null);
+  v_many int := jsonb_array_length(p_jobs);
+  v_careful boolean;
+  v_born bigint;
+  v_wakes text[];
+  v_gated uuid[];
+  v_flows boolean;
+  v_made jsonb;
+begin
   -- A careful insert leaves out what conflicts, and costs half as much again: a few jobs are quicker inserted so than
   -- looked up first, many are not.
-  v_careful := v_many <= 5 or holdfast.might_conflict(v_jobs);
+  v_careful := v_many <= 5 or holdfast.might_conflict(p_jobs);
   if not v_careful then
     begin
       with born as (
@@ -265,7 +287,7 @@ begin
                -- A birth that tells more than the others of this call, link_birth links: a sixth of an insert.
                case when w.requested_by is null and not w.needs_jobs and w.ties = 0 and (w.run_at <= v_now) is not false
                     then holdfast.linked(uuid_send(w.id), null, v_said) end
-          from holdfast.wanted(v_jobs, v_now) as w
+          from holdfast.wanted(p_jobs, v_now) as w
         returning case when job.claim_order is not null or job.due_at = v_now then job.queue end::text as wakes,
                   case when job.ties > 0 then job.id end::uuid as gated, job.held_by is not null as waits)
       select count(*), array_agg(distinct born.wakes), array_agg(born.gated) filter (where born.gated is not null), bool_or(born.waits)
@@ -285,7 +307,7 @@ begin
              case when w.needs_jobs then 'jobs' end, w.priority, w.max_retries, w.ties, w.key is not null, w.task, w.queue, w.tenant,
              w.subject, w.parent_id, w.key, case when w.key is not null then w.key_scope end, w.label, w.requested_by, w.trace_parent, w.timeout,
              w.tags, w.metadata, w.payload
-        from holdfast.wanted(v_jobs, v_now) as w
+        from holdfast.wanted(p_jobs, v_now) as w
        order by w.tenant, w.task, w.key, w.nth   -- one order for all: two batches with common keys must not deadlock
           on conflict do nothing
       returning case when job.claim_order is not null or job.due_at = v_now then job.queue end::text as wakes,
@@ -303,25 +325,25 @@ begin
   end if;
   if v_born = v_many then
     if v_flows then
-      perform holdfast.join_parents(v_jobs, '{}', v_now);
+      perform holdfast.join_parents(p_jobs, '{}', v_now);
     end if;
     return query
       select w.nth, (w.one ->> 'id')::uuid, true
-        from jsonb_array_elements(v_jobs) with ordinality as w (one, nth);
+        from jsonb_array_elements(p_jobs) with ordinality as w (one, nth);
     return;
   end if;
-  if v_jobs @? '$[*] ? (@.on_conflict == "replace")' then
-    perform holdfast.lock_replaced(v_jobs);
+  if p_jobs @? '$[*] ? (@.on_conflict == "replace")' then
+    perform holdfast.lock_replaced(p_jobs);
   end if;
   select jsonb_agg(jsonb_build_object('nth', w.nth, 'asked', w.one ->> 'id', 'job_id', s.job_id, 'created', s.created) order by w.nth) into v_made
     from (select e.nth, e.one
-            from jsonb_array_elements(v_jobs) with ordinality as e (one, nth)
+            from jsonb_array_elements(p_jobs) with ordinality as e (one, nth)
             join holdfast.task t on t.name = e.one ->> 'task'
            -- The order of the insert above: what gets a key that is free now waits for whoever has just taken it.
            order by e.one ->> 'tenant', t.name, coalesce(e.one ->> 'key', holdfast.key_of(e.one -> 'payload', t.unique_by)), e.nth) as w
     cross join lateral holdfast.settle_conflict((w.one ->> 'id')::uuid, w.one, v_now) as s;
-  if v_flows or v_jobs @? '$[*].after[*]' then   -- what was born in place of another is tied too
-    perform holdfast.join_parents(v_jobs, (select jsonb_object_agg(m ->> 'asked', m ->> 'job_id') from jsonb_array_elements(v_made) as m), v_now);
+  if v_flows or p_jobs @? '$[*].after[*]' then   -- what was born in place of another is tied too
+    perform holdfast.join_parents(p_jobs, (select jsonb_object_agg(m ->> 'asked', m ->> 'job_id') from jsonb_array_elements(v_made) as m), v_now);
   end if;
   return query
     select m.nth, m.job_id, m.created from jsonb_to_recordset(v_made) as m (nth bigint, job_id uuid, created boolean) order by m.nth;
