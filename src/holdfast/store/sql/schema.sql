@@ -223,7 +223,7 @@ begin
       v_parked := v_parked || v_job.id::uuid;
     end if;
   end loop;
-  v_out := holdfast.pass_on(v_parked);
+  v_out := holdfast.pass_on_turns(v_parked);
   v_more := v_more or cardinality(v_out) > 0;
   v_others := holdfast.admit_rated(c_gated) + holdfast.open_again(c_gated);
   admitted := admitted + v_others;
@@ -423,7 +423,7 @@ begin
     exit when v_in >= p_many;
     -- It ends here because of so many that wait for something else too: admission goes on with the next of them at once.
     if v_try = p_many + 100 and p_held like 'limit:%' then
-      v_queues := v_queues || holdfast.let_out(p_held, 250);
+      v_queues := v_queues || holdfast.unpark(p_held, 250);
     end if;
   end loop;
   return v_queues;
@@ -4732,39 +4732,6 @@ begin
 end $$;
 
 --
--- Name: let_out(text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
---
-
-CREATE FUNCTION holdfast.let_out(p_held text, p_limit integer) RETURNS text[]
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
-    SET enable_bitmapscan TO 'off'
-    SET enable_sort TO 'off'
-    AS $$
-declare
-  v_now timestamptz := holdfast.clock();
-  v_queues text[];
-begin
-  with parked as materialized (
-    select j.id
-      from holdfast.job j
-     where j.held_by collate "C" = p_held and j.held_by is not null and j.claim_order is null
-     order by j.held_by collate "C", holdfast.parked_place(j.due_at, j.created_at, j.priority), j.id
-     limit p_limit
-       for no key update skip locked),
-  out as (
-    update holdfast.job j
-       set held_by = null, due_at = coalesce(j.due_at, v_now)
-      from parked p
-     where j.id = any (array[p.id::uuid]) and j.held_by = p_held
-    returning j.queue)
-  select array_agg(o.queue::text) into v_queues from out o;
-  return coalesce(v_queues, '{}');
-end $$;
-
---
 -- Name: limit_queue(text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -5582,7 +5549,7 @@ begin
     if v_key.nth <= 100 then
       v_queues := v_queues || holdfast.admit_waiters('limit:' || v_key.key, v_key.free);
     else
-      v_queues := v_queues || holdfast.let_out('limit:' || v_key.key, v_key.free);
+      v_queues := v_queues || holdfast.unpark('limit:' || v_key.key, v_key.free);
     end if;
   end loop;
   if cardinality(v_queues) > 0 then
@@ -5913,10 +5880,10 @@ begin
 end $$;
 
 --
--- Name: pass_on(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+-- Name: pass_on_turns(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
-CREATE FUNCTION holdfast.pass_on(p_jobs uuid[]) RETURNS text[]
+CREATE FUNCTION holdfast.pass_on_turns(p_jobs uuid[]) RETURNS text[]
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     SET enable_hashjoin TO 'off'
@@ -5948,7 +5915,7 @@ begin
     continue when not found;
     select l.most into v_most from holdfast.limits_of(v_first) as l where l.key = v_key;
     if v_most > (select count(*) from (select from holdfast.slot s where s.key = v_key and s.n is not null limit v_most) as taken) then
-      v_queues := v_queues || holdfast.let_out('limit:' || v_key, 250);
+      v_queues := v_queues || holdfast.unpark('limit:' || v_key, 250);
     end if;
   end loop;
   return v_queues;
@@ -8790,6 +8757,39 @@ CREATE FUNCTION holdfast.unknown_task(p_position bigint, p_task text) RETURNS bo
 begin
   raise exception 'job %: task % is not registered in this database', p_position, quote_literal(p_task)
     using errcode = 'HF004', hint = 'Start a worker that has it (holdfast -a module:app worker), or check the name.';
+end $$;
+
+--
+-- Name: unpark(text, integer); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.unpark(p_held text, p_limit integer) RETURNS text[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    AS $$
+declare
+  v_now timestamptz := holdfast.clock();
+  v_queues text[];
+begin
+  with parked as materialized (
+    select j.id
+      from holdfast.job j
+     where j.held_by collate "C" = p_held and j.held_by is not null and j.claim_order is null
+     order by j.held_by collate "C", holdfast.parked_place(j.due_at, j.created_at, j.priority), j.id
+     limit p_limit
+       for no key update skip locked),
+  out as (
+    update holdfast.job j
+       set held_by = null, due_at = coalesce(j.due_at, v_now)
+      from parked p
+     where j.id = any (array[p.id::uuid]) and j.held_by = p_held
+    returning j.queue)
+  select array_agg(o.queue::text) into v_queues from out o;
+  return coalesce(v_queues, '{}');
 end $$;
 
 --
@@ -14144,12 +14144,6 @@ REVOKE ALL ON FUNCTION holdfast.let_go(p_ids uuid[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.let_go_in_silence(p_holder uuid) FROM PUBLIC;
 
 --
--- Name: FUNCTION let_out(p_held text, p_limit integer); Type: ACL; Schema: holdfast; Owner: -
---
-
-REVOKE ALL ON FUNCTION holdfast.let_out(p_held text, p_limit integer) FROM PUBLIC;
-
---
 -- Name: FUNCTION limit_queue(p_queue text, p_most integer); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -14508,10 +14502,10 @@ REVOKE ALL ON FUNCTION holdfast.parked_place(p_due timestamp with time zone, p_c
 REVOKE ALL ON FUNCTION holdfast.pass_gates(p_job holdfast.job, p_now timestamp with time zone, p_full text[], OUT held text, OUT busy boolean, OUT ties integer) FROM PUBLIC;
 
 --
--- Name: FUNCTION pass_on(p_jobs uuid[]); Type: ACL; Schema: holdfast; Owner: -
+-- Name: FUNCTION pass_on_turns(p_jobs uuid[]); Type: ACL; Schema: holdfast; Owner: -
 --
 
-REVOKE ALL ON FUNCTION holdfast.pass_on(p_jobs uuid[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION holdfast.pass_on_turns(p_jobs uuid[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION pause_queue(p_queue text, p_actor text, p_reason text, p_resume_in interval); Type: ACL; Schema: holdfast; Owner: -
@@ -15256,6 +15250,12 @@ REVOKE ALL ON FUNCTION holdfast.unknown_outcome(p_outcome text) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION holdfast.unknown_task(p_position bigint, p_task text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION unpark(p_held text, p_limit integer); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.unpark(p_held text, p_limit integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION unserved_queues(p_rule holdfast.alert_rule, p_now timestamp with time zone); Type: ACL; Schema: holdfast; Owner: -

@@ -287,7 +287,7 @@ begin
     exit when v_in >= p_many;
     -- It ends here because of so many that wait for something else too: admission goes on with the next of them at once.
     if v_try = p_many + 100 and p_held like 'limit:%' then
-      v_queues := v_queues || holdfast.let_out(p_held, 250);
+      v_queues := v_queues || holdfast.unpark(p_held, 250);
     end if;
   end loop;
   return v_queues;
@@ -296,7 +296,7 @@ end $$;
 -- A job that is parked for one key passes on its turn at its others: if one of those has a free slot, and the first who waits for it may
 -- have it, some come out. So whoever can use a slot is found, however many stand before it that cannot; and each time one at least goes
 -- to another place for good. Answers the queues of those who came out.
-create or replace function holdfast.pass_on(p_jobs uuid[]) returns text[]
+create or replace function holdfast.pass_on_turns(p_jobs uuid[]) returns text[]
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
@@ -321,7 +321,7 @@ begin
     continue when not found;
     select l.most into v_most from holdfast.limits_of(v_first) as l where l.key = v_key;
     if v_most > (select count(*) from (select from holdfast.slot s where s.key = v_key and s.n is not null limit v_most) as taken) then
-      v_queues := v_queues || holdfast.let_out('limit:' || v_key, 250);
+      v_queues := v_queues || holdfast.unpark('limit:' || v_key, 250);
     end if;
   end loop;
   return v_queues;
@@ -341,7 +341,7 @@ begin
     if v_key.nth <= 100 then
       v_queues := v_queues || holdfast.admit_waiters('limit:' || v_key.key, v_key.free);
     else
-      v_queues := v_queues || holdfast.let_out('limit:' || v_key.key, v_key.free);
+      v_queues := v_queues || holdfast.unpark('limit:' || v_key.key, v_key.free);
     end if;
   end loop;
   if cardinality(v_queues) > 0 then
@@ -350,7 +350,7 @@ begin
 end $$;
 
 -- Takes jobs out of a parking place; admission decides about them anew. Answers their queues.
-create or replace function holdfast.let_out(p_held text, p_limit int) returns text[]
+create or replace function holdfast.unpark(p_held text, p_limit int) returns text[]
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
   set enable_seqscan = off set jit = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
@@ -512,7 +512,7 @@ begin
       v_parked := v_parked || v_job.id::uuid;
     end if;
   end loop;
-  v_out := holdfast.pass_on(v_parked);
+  v_out := holdfast.pass_on_turns(v_parked);
   v_more := v_more or cardinality(v_out) > 0;
   v_others := holdfast.admit_rated(c_gated) + holdfast.open_again(c_gated);
   admitted := admitted + v_others;
