@@ -13,7 +13,7 @@ from pathlib import Path
 
 from chaos import soak
 from chaos.nemesis import Nemesis, say
-from chaos.report import make_report, merge
+from chaos.report import commit, make_report, merge
 from chaos.rest import UNGUARDED, come_to_rest
 from chaos.strikes.catalogue import ALL
 from chaos.timing import SLOW
@@ -62,6 +62,7 @@ def main() -> int:
     say(f"seed {seed}")
     out = Path(asked.out)
     out.mkdir(parents=True, exist_ok=True)
+    began_at = commit()
     folder = Path(tempfile.mkdtemp(prefix="holdfast-chaos-notes-"))
     began = time.monotonic()
     plan = Plan(
@@ -85,7 +86,13 @@ def main() -> int:
         evidence, found = come_to_rest(world, nemesis)
         found += watch.findings()
     report = make_report(
-        nemesis, evidence, found, plan=plan, command=command(), seconds=time.monotonic() - began
+        nemesis,
+        evidence,
+        found,
+        plan=plan,
+        command=command(),
+        began_at=began_at,
+        seconds=time.monotonic() - began,
     )
     sys.stdout.write(report.text() + "\n")
     say(f"seed {seed}; written to {report.write(out)}")
@@ -114,7 +121,7 @@ def strike(nemesis: Nemesis, asked: argparse.Namespace, enough: Enough) -> None:
             nemesis.some(CORE, MORE), CORE, lambda: enough.said, lambda: time.monotonic() > over
         )
         return
-    rest = (5.0, 30.0) if asked.soak else (asked.rest / 10, asked.rest)
+    rest = (CALM, CALM) if asked.calm else (5.0, 30.0) if asked.soak else (asked.rest / 10, asked.rest)
     nemesis.until(
         lambda: (
             enough.said
@@ -153,6 +160,11 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--postgres", type=int, metavar="VERSION", help="strike a server of this version")
     parser.add_argument(
         "--rest", type=float, default=2.0, help="the longest time between two strikes, in seconds"
+    )
+    parser.add_argument(
+        "--calm",
+        action="store_true",
+        help=f"leave {CALM:.0f} s after every strike, and judge whether as much is answered as before",
     )
     parser.add_argument(
         "--at-once",

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from chaos.evidence import Evidence
@@ -40,7 +41,7 @@ class Report:
     findings: list[Finding]
     slowest_recovery: float | None
     recoveries: int
-    calms: int
+    calms: list[float]  # how many of those that were offered customers asked for and were answered, in each
     records: list[dict[str, Any]] = field(default_factory=list)
 
     def text(self) -> str:
@@ -66,7 +67,12 @@ class Report:
             "",
             f"{self.recoveries} jobs came back from dead workers, the slowest after "
             + (f"{self.slowest_recovery:.2f} s" if self.slowest_recovery is not None else "- s")
-            + f"; throughput was looked at in {self.calms} calms",
+            + f"; throughput was looked at in {len(self.calms)} calms"
+            + (
+                f": {median(self.calms):.1%} of what was offered was answered, at the least {min(self.calms):.1%}"
+                if self.calms
+                else ""
+            ),
             f"{len(self.findings)} findings",
             *(f"  {rule}: {case}" for rule, case in self.findings[:50]),
         ]
@@ -80,7 +86,14 @@ class Report:
 
 
 def make_report(
-    nemesis: Nemesis, evidence: Evidence, found: list[Finding], *, plan: Any, command: str, seconds: float
+    nemesis: Nemesis,
+    evidence: Evidence,
+    found: list[Finding],
+    *,
+    plan: Any,
+    command: str,
+    began_at: str,
+    seconds: float,
 ) -> Report:
     jobs: dict[str, Counter[str]] = defaultdict(Counter)
     for job in evidence.jobs.values():
@@ -92,7 +105,7 @@ def make_report(
     took = [seconds for death in deaths(evidence) for seconds in death.took.values()]
     return Report(
         seed=plan.seed,
-        commit=commit(),
+        commit=what_ran(began_at, commit()),
         date=time.strftime("%Y-%m-%d", time.gmtime()),
         command=command,
         seconds=seconds,
@@ -105,7 +118,7 @@ def make_report(
         findings=found,
         slowest_recovery=max(took, default=None),
         recoveries=len(took),
-        calms=sum(1 for _ in kept_up(evidence)),
+        calms=[kept.share for kept in kept_up(evidence)],
         records=[asdict(record) for record in nemesis.records],
     )
 
@@ -134,6 +147,11 @@ def commit() -> str:
     return (git("rev-parse", "--short", "HEAD") or "unknown") + changed
 
 
+def what_ran(began_at: str, ended_at: str) -> str:
+    """Name the commit that a run began at; who is struck starts anew from the source as it is then, so a change meanwhile is told."""
+    return began_at if began_at == ended_at else began_at.rstrip("+") + "+"
+
+
 # -- what is published ---------------------------------------------------------------------------------------------------
 
 
@@ -149,6 +167,10 @@ def merge(page: Path, report: Report) -> None:
         "minutes": round(report.seconds / 60),
         "jobs": sum(n for ends in report.jobs.values() for n in ends.values()),
         "findings": len(report.findings),
+        "came_back": report.recoveries,
+        "slowest": report.slowest_recovery,
+        "calms": len(report.calms),
+        "answered": median(report.calms) if report.calms else None,
         "strikes": dict(sorted(report.strikes.items())),
     }
     same = (report.seed, report.commit, report.command)
@@ -207,10 +229,33 @@ def _cuts(runs: list[Run]) -> list[str]:
 
 def _runs(runs: list[Run]) -> list[str]:
     rows = [
-        (f"`{run['command']}`", run["date"], f"`{run['commit']}`", str(run["seed"]), run["minutes"], run["jobs"], run["findings"])
+        (
+            f"`{run['command']}`", run["date"], f"`{run['commit']}`", str(run["seed"]), run["minutes"], run["jobs"],
+            _both(run["came_back"], run["slowest"], "{:.2f} s"),
+            _both(run["calms"], run["answered"], "{:.1%}"),
+            run["findings"],
+        )
         for run in runs
     ]  # fmt: skip
-    return _table(("run", "date", "commit", "seed", "minutes", "jobs judged", "findings"), rows)
+    heads = (
+        "run",
+        "date",
+        "commit",
+        "seed",
+        "minutes",
+        "jobs judged",
+        "came back, the slowest after",
+        "calms, answered of the offered",
+        "findings",
+    )
+    return _table(heads, rows)
+
+
+def _both(number: int | None, measured: float | None, form: str) -> str:
+    """Say how many, and what was measured of them; the oldest runs did not keep it."""
+    if number is None:
+        return "-"
+    return f"{number:,}" + (f", {form.format(measured)}" if measured is not None else "")
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str | int, ...]]) -> list[str]:

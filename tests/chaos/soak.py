@@ -21,10 +21,11 @@ KEPT = (
     "feed",
     "usage",
     "statistic",
+    "timing",
     "schedule_run",
     "audit",
     "event",
-    "delivery",
+    "webhook_delivery",
     "worker",
     "callback_nonce",
 )
@@ -43,7 +44,7 @@ select c.relname, c.relkind = 'i', case when c.relkind = 'i' then pg_relation_si
 # How much the last third may be above what follows the first sixth: what is flat goes up and down with retention and strikes.
 GROWTH = 1.25
 LONG_ENOUGH = 1200.0  # what retention keeps for a minute comes and goes many times in it
-SEEN_EVERY = 120.0  # longer than any strike keeps the database away
+SEEN_EVERY = 180.0  # longer than any strike keeps the database away
 # Each with the part of the run by which it must have grown up: what grows evenly by half would hide behind a later one, but
 # tables and indexes come and go with retention for longer.
 SERIES = {"memory of a worker, MB": 1 / 3, "connections": 1 / 3, "tables, MB": 1 / 2, "indexes, MB": 1 / 2}

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Iterable
 
+import psycopg
 import pytest
 
 from chaos.app import WITH_EFFECT
 from chaos.evidence import Approval, Evidence, Job, Move
 from chaos.judge import findings, schedule
 from chaos.notes import Note, Wanted
-from chaos.soak import Sample, drawn, grown, most_grown, unseen
+from chaos.soak import KEPT, Sample, drawn, grown, most_grown, unseen
 from chaos.strikes.strike import Record
 from chaos.timing import bound
+from holdfast.testing import ScratchDatabase
 
 
 def job(name: str, task: str = "writes", status: str = "COMPLETED", **facts: object) -> Job:
@@ -714,6 +716,29 @@ def test_customers_who_can_hardly_ask_are_found(evidence: Evidence) -> None:
     assert "customers can hardly ask" in {finding.rule for finding in findings(evidence)}
 
 
+@pytest.mark.parametrize(
+    ("shares", "found"),
+    [
+        ([0.96] * 4, set()),
+        ([0.5] * 4, {"customers are answered less often than they could ask"}),
+        ([0.5, 0.5, 0.96, 0.98, 1.0], set()),  # a busy machine
+        ([0.5] * 3, set()),  # too few to tell that from a fault
+        ([0.2, 1.0, 1.0, 1.0], {"customers can hardly ask"}),
+    ],
+)
+def test_customers_who_are_answered_less_often_after_faults_are_found(
+    evidence: Evidence, shares: list[float], found: set[str]
+) -> None:
+    evidence.rate, evidence.loaded_until = 10.0, 40.0 * len(shares)
+    evidence.records = [struck(40.0 * n, 40.0 * n + 2) for n in range(len(shares))]
+    for n, share in enumerate(shares):
+        for m in range(round(10.0 * (40 - 12 - 8) * share)):
+            at = 40.0 * n + 12.01 + m / 11
+            evidence.client_log += [{**note, "at": at} for note in asked_for(evidence.jobs["i"])]
+
+    assert {finding.rule for finding in findings(evidence)} == found
+
+
 def test_a_job_whose_answer_nobody_heard_may_be_there_or_not(evidence: Evidence) -> None:
     evidence.client_log += [
         {"what": "enqueue", "about": [one], "outcome": "unknown", "at": 1.0} for one in ("c", "not there")
@@ -780,7 +805,7 @@ def test_what_grows_evenly_through_a_soak_is_found(place: int, end: float, found
         (range(2, 3600, 2), None),
         ([], "for 3600 s from the 0th second on"),
         (range(2, 1500, 2), "for 2102 s from the 1498th second on"),
-        ([*range(2, 100, 2), *range(200, 3600, 2)], None),
+        ([*range(2, 100, 2), *range(260, 3600, 2)], None),
     ],
 )
 def test_a_soak_that_nobody_watched_is_found(seen: Iterable[int], told: str | None) -> None:
@@ -794,6 +819,16 @@ def test_what_grows_through_a_soak_is_found_and_what_goes_up_and_down_is_not() -
     assert grown(flat) == []
     assert [said.partition(":")[0] for said in grown(leak)] == ["memory of a worker, MB"]
     assert drawn(flat).count("<polyline") == 4
+
+
+def test_what_a_soak_leaves_out_is_there(holdfast_db: ScratchDatabase) -> None:
+    with psycopg.connect(holdfast_db.owner_url) as connection:
+        found = connection.execute(
+            "select relname from pg_class where relnamespace = 'holdfast'::regnamespace and relname = any(%s)",
+            [list(KEPT)],
+        ).fetchall()
+
+    assert {name for (name,) in found} == set(KEPT)
 
 
 def test_a_soak_names_the_tables_and_indexes_that_grew_most() -> None:

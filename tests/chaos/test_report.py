@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chaos.judge import Finding
-from chaos.report import BEGIN, END, Report, counted, merge, tables, upper_bound
+from chaos.report import BEGIN, END, Report, counted, merge, tables, upper_bound, what_ran
 from chaos.strikes.catalogue import ALL
 from chaos.strikes.strike import Record
 from guarantees.workers import TESTS
@@ -30,7 +30,7 @@ def report(seed: int = 1, commit: str = "abc", findings: int = 0, landed: int = 
             "cut_before_commit: claim": {"struck": 7, "landed": 6, "hits": 6},
             "cut_after_commit: claim": {"struck": 5, "landed": 5, "hits": 5},
         },
-        not_run={}, findings=[Finding("x", "y")] * findings, slowest_recovery=None, recoveries=0, calms=0,
+        not_run={}, findings=[Finding("x", "y")] * findings, slowest_recovery=2.345, recoveries=12, calms=[0.99, 0.9, 1.0],
     )  # fmt: skip
 
 
@@ -45,7 +45,9 @@ def test_a_run_is_published_with_what_landed_and_what_that_proves(page: Path) ->
     assert rows(page, "cut_before_commit") == ["| cut_before_commit | 7 | 6 | 6 | 50.00% |"]
     assert rows(page, "failover") == ["| failover | 0 | 0 | 0 | - |"]
     assert rows(page, "claim") == ["| claim | 6 | 5 |"]
-    assert rows(page, "`") == ["| `scripts/chaos` | 2030-01-01 | `abc` | 1 | 1 | 1,234 | 0 |"]
+    assert rows(page, "`") == [
+        "| `scripts/chaos` | 2030-01-01 | `abc` | 1 | 1 | 1,234 | 12, 2.35 s | 3, 99.0% | 0 |"
+    ]
     assert page.read_text().startswith("before\n")
     assert page.read_text().endswith("after\n")
 
@@ -72,6 +74,15 @@ def test_the_page_tells_of_the_runs_that_are_kept_beside_it_and_of_no_others() -
     inside = PUBLISHED.read_text("utf-8").partition(BEGIN)[2].partition(END)[0]
 
     assert inside.strip() == tables(kept)
+
+
+@pytest.mark.parametrize(
+    ("ended_at", "told"), [("abc", "abc"), ("abc+", "abc+"), ("def", "abc+"), ("def+", "abc+")]
+)
+def test_a_run_is_of_the_commit_that_it_began_at_and_a_change_meanwhile_is_told(
+    ended_at: str, told: str
+) -> None:
+    assert what_ran("abc", ended_at) == told
 
 
 def test_what_did_not_land_proves_nothing() -> None:

@@ -37,6 +37,7 @@ DATABASE = "chaos"
 ALL_GUARDS = Without()
 ANSWERS_WITHIN = 30.0
 STANDSTILL = 120.0
+DRAIN_TIMEOUT = 5.0
 # What strikes set of the applications' sessions, and whoever was to let it go did not.
 LEFT_SET = "select setconfig::text from pg_db_role_setting where setrole = 'chaos_app'::regrole and setconfig::text like '%timeout%'"
 
@@ -202,7 +203,7 @@ class World:
                 "lease": self.plan.lease,
                 "poll": POLL_SECONDS,
                 "concurrency": self.plan.concurrency,
-                "drain_timeout": 5.0,
+                "drain_timeout": DRAIN_TIMEOUT,
                 "processes": 1,
                 "queues": queues,
             },

@@ -19,6 +19,7 @@ ALL: dict[str, Strike] = {
         on_database.StopImmediately(),
         on_database.KillPostgres(),
         on_database.LongOutage(),
+        on_database.OutageOfMinutes(),
         on_database.NoConnections(),
         on_database.HoldTable(),
         on_database.StatementTimeout(),

@@ -21,7 +21,6 @@ from holdfast.store.migrate import migrate
 
 OURS = "datname = 'chaos' and usename = 'chaos_app'"
 FINISHES = ("holdfast.complete", "holdfast.settle")
-SPINS = 0.5  # of a core, where there is nothing to do but to look now and then whether the database is back
 
 
 class TerminateBackends(Strike):
@@ -95,10 +94,13 @@ class LongOutage(Strike):
 
     name = "long_outage"
     away = True
+    leases: ClassVar[tuple[float, float]] = (1.5, 2.5)
+    # Of a core, where there is nothing to do but to end what ran, and to look now and then whether the database is back.
+    spins: ClassVar[float] = 0.5
 
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         jobs = running(world)
-        away = world.plan.lease * chance.uniform(1.5, 2.5)
+        away = world.plan.lease * chance.uniform(*self.leases)
         workers = [seat.worker for seat in world.seats]
         world.cluster.stop(signal.SIGINT)
         wait(1.0)
@@ -109,8 +111,18 @@ class LongOutage(Strike):
         alive = sum(worker.lives for worker in workers)
         assert alive == len(workers), f"{len(workers) - alive} workers ended while the database was away"
         share = spent / (away - 1.0) / len(workers)
-        assert share < SPINS, f"workers used {share:.0%} of a core each while the database was away"
+        assert share < self.spins, f"workers used {share:.0%} of a core each while the database was away"
         yield Landed(jobs, f"{away:.1f} s; workers used {share:.0%} of a core each")
+
+
+class OutageOfMinutes(LongOutage):
+    """No server for one minute to two; landed when jobs ran."""
+
+    name = "outage_of_minutes"
+    quick: ClassVar[bool] = False
+    weight: ClassVar[int] = 1
+    leases: ClassVar[tuple[float, float]] = (20.0, 40.0)
+    spins: ClassVar[float] = 0.1
 
 
 class NoConnections(Strike):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from chaos.strikes.strike import ALONE, BUSY_WITHIN, PATIENCE, Landed, Strike, bring_work, until_busy, wait
-from chaos.world import Seat, World, until_world
+from chaos.world import DRAIN_TIMEOUT, Seat, World, until_world
 from guarantees.workers import TESTS, WorkerProcess
 from world import pooler
 
@@ -146,7 +146,7 @@ class PoisonPill(Strike):
 
 
 class DrainWorker(Strike):
-    """SIGTERM under load, as a deployment does; landed when a job ran in it."""
+    """SIGTERM under load, as a deployment does, also of who has a job that outlasts its patience; landed when a job ran in it."""
 
     name = "drain_worker"
 
@@ -154,6 +154,8 @@ class DrainWorker(Strike):
         return _too_few(world, 1)
 
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
+        for _ in world.seats:
+            world.enqueue("plain", {"seconds": DRAIN_TIMEOUT + 1})
         seat, held = _caught(world, chance)
         at = time.time()
         try:
