@@ -20,6 +20,7 @@ from holdfast.store.connection import Database
 from holdfast.store.migrate import migrate
 
 OURS = "datname = 'chaos' and usename = 'chaos_app'"
+FULL_WITHIN = 10.0
 FINISHES = ("holdfast.complete", "holdfast.settle")
 
 
@@ -230,9 +231,11 @@ class FillDisk(Strike):
 
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         before = said_by_server(world.cluster, "No space left on device")
-        until("the disk is full", lambda: self._filled(world, chance.choice((0, 1 << 16, 1 << 20))))
+        room, seconds = chance.choice((0, 1 << 16, 1 << 20)), chance.uniform(1.0, 2.5)
+        until("the disk is full", lambda: self._filled(world, room))
         try:
-            wait(chance.uniform(1.0, 2.5))
+            self._until_it_is_said(world, before)
+            wait(seconds)
         finally:
             world.resize_disk(DISK)
         wait(0.5)
@@ -242,6 +245,15 @@ class FillDisk(Strike):
         yield Landed(
             hits or int(died), f"{hits} times no space{', and the server died of it' if died else ''}"
         )
+
+    @staticmethod
+    def _until_it_is_said(world: World, before: int) -> None:
+        """What has died makes room in the tables: it takes some seconds of work until the server wants more."""
+        deadline = time.monotonic() + FULL_WITHIN
+        while time.monotonic() < deadline and world.cluster.lives:
+            if said_by_server(world.cluster, "No space left on device") > before:
+                return
+            wait(0.1)
 
     @staticmethod
     def _filled(world: World, room: int) -> bool:
