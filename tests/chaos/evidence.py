@@ -19,7 +19,7 @@ _REMOVED = (
 )
 _HISTORY = """
 select job_id::text, seq, from_status::text, to_status::text, attempt, extract(epoch from at)::float8, actor,
-       coalesce((metadata ->> 'crash_count')::int, 0), reason
+       coalesce((metadata ->> 'crash_count')::int, 0), reason, coalesce((metadata ->> 'retry_count')::int, 0)
   from holdfast.job_history
  order by job_id, seq
 """
@@ -65,6 +65,7 @@ class Move(NamedTuple):
     actor: str
     crashes: int = 0  # that the job is blamed for by then
     reason: str | None = None
+    retries: int = 0  # that it has used by then
 
 
 class Approval(NamedTuple):

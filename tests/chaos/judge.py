@@ -431,6 +431,10 @@ def _blamed_until(life: list[Move], at: float) -> int:
     return max((move.crashes for move in life if move.at <= at), default=0)
 
 
+def _retries_until(life: list[Move], at: float) -> int:
+    return max((move.retries for move in life if move.at <= at), default=0)
+
+
 def pills(evidence: Evidence) -> Iterator[Case]:
     """What kills its worker is stopped when it has done so alone as often as may be: it has no more attempts than those deaths.
 
@@ -457,11 +461,13 @@ def drains(evidence: Evidence) -> Iterator[Case]:
     for record in evidence.records:
         for job in record.kept:
             following = next((move for move in lives[job] if move.at > record.at), None)
-            if following is not None and (
-                (following.reason or "").endswith(" died")
-                or following.crashes > _blamed_until(lives[job], record.at)
-            ):
-                yield "a drain counted as a death", (job, following.reason, following.crashes)
+            if following is None:
+                continue
+            reason = following.reason or ""
+            if reason.endswith(" died") or following.crashes > _blamed_until(lives[job], record.at):
+                yield "a drain counted as a death", (job, reason, following.crashes)
+            if reason.startswith("released") and following.retries > _retries_until(lives[job], record.at):
+                yield "a drain counted as a failure", (job, reason, following.retries)
 
 
 def steps(evidence: Evidence) -> Iterator[Case]:

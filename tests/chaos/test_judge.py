@@ -206,11 +206,15 @@ def poisoned(evidence: Evidence, attempts: int, reason: str | None = None) -> No
     evidence.moves += [*moves[:2], moves[2]._replace(reason=reason), *moves[3:]]
 
 
-def drained(evidence: Evidence, reason: str = "released: worker w stopped", crashes: int = 0) -> None:
+def drained(
+    evidence: Evidence, reason: str = "released: worker w stopped", crashes: int = 0, retries: int = 0
+) -> None:
     """Tell a worker to end that holds y."""
     again(evidence, "RETRY")
     evidence.moves = [
-        move._replace(reason=reason, crashes=crashes) if (move.job, move.to) == ("y", "RETRY") else move
+        move._replace(reason=reason, crashes=crashes, retries=retries)
+        if (move.job, move.to) == ("y", "RETRY")
+        else move
         for move in evidence.moves
     ]
     evidence.records = [Record("drain_worker", 2.0, 3.5, 1, "", away=False, at=2.5, kept=["y"])]
@@ -382,8 +386,8 @@ def refused_together(evidence: Evidence) -> None:
 
 def blamed_before(evidence: Evidence) -> None:
     """Tell a worker to end that holds what was blamed for another's death."""
-    drained(evidence, crashes=1)
-    evidence.moves.append(Move("y", 0, None, "PENDING", 0, 0.9, "w", crashes=1))
+    drained(evidence, crashes=1, retries=1)
+    evidence.moves.append(Move("y", 0, None, "PENDING", 0, 0.9, "w", crashes=1, retries=1))
 
 
 def took_history(evidence: Evidence) -> None:
@@ -468,12 +472,13 @@ def test_a_check_that_falls_over_is_a_finding_and_the_others_go_on(evidence: Evi
         lambda e: change(e, "a", task="says"),
         lambda e: change(e, "i", payload={"room": 2}),
         lambda e: drained(e, crashes=1),
+        lambda e: drained(e, retries=1),
     ],
     ids=[
         "a cancelled job gone", "no time fired", "a forgery taken", "an event from nowhere", "an event of no job", "no desk",
         "a tick of no time", "an empty feed", "an event that nobody follows", "subjects dropped", "another has decided", "another's event",
         "a parent's result lost", "a decision for another job", "a run without a result", "another key", "another task", "another payload",
-        "a drain that charges",
+        "a drain that charges", "a drain that counts as a retry",
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_another_way_is_found_too(
