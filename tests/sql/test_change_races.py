@@ -209,6 +209,24 @@ def test_a_call_that_replaces_several_and_an_operation_that_cancels_them_do_not_
     ]
 
 
+def test_two_operations_that_retry_jobs_with_common_keys_do_not_deadlock(
+    two: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    """Whatever the order is in which their jobs were made: keys are taken in one order."""
+    one, other = (
+        _chunk(two, "retry", [two.job_in(Status.FAILED, key=key) for key in keys]) for keys in ("cba", "abc")
+    )
+
+    with meanwhile(holdfast_db) as (holder, ask):
+        Machine(holder).enqueue(key="b")
+        asked = []
+        for number, chunk in enumerate((one, other), 1):
+            asked.append(ask(*runs(chunk)))
+            until_somebody_waits(holdfast_db, number)
+        holder.rollback()
+        assert [each.result() for each in asked] == ["[(3, 0)]", "[(0, 3)]"]
+
+
 def test_approvals_given_together_do_not_deadlock_with_what_frees_and_takes_slots(
     two: Machine, holdfast_db: ScratchDatabase
 ) -> None:

@@ -216,12 +216,15 @@ def test_batches_with_common_keys_in_opposite_order_do_not_deadlock(
     )
 
 
-def _batch(policy: str, *keys: str) -> tuple[str, Jsonb]:
-    jobs = [{"task": "t", "payload": {}, "key": key, "on_conflict": policy} for key in keys]
+def _call(*jobs: dict[str, Any]) -> tuple[str, Jsonb]:
     return (
         "select string_agg(e.created::text, ' ' order by e.nth) from holdfast.enqueue_many(%s) as e",
-        Jsonb(jobs),
+        Jsonb([{"task": "t", "payload": {}, **job} for job in jobs]),
     )
+
+
+def _batch(policy: str, *keys: str) -> tuple[str, Jsonb]:
+    return _call(*[{"key": key, "on_conflict": policy} for key in keys])
 
 
 def _deadlocks(machine: Machine) -> int:
@@ -289,6 +292,63 @@ def test_two_that_replace_the_same_keys_of_which_one_becomes_free_meanwhile_do_n
         assert (one.result(), other.result()) == (TWO, TWO)
 
     assert lasting.value("select count(*) from holdfast.job where key_held") == 2
+
+
+def test_a_call_that_replaces_a_job_and_one_that_is_after_it_do_not_deadlock_over_its_key(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    first, holds_k, last = lasting.enqueue(), lasting.enqueue(key="k"), lasting.enqueue()
+    replaces = {"key": "k", "on_conflict": "replace", "after": [str(first), str(last)]}
+    with meanwhile(holdfast_db) as (holder, ask), psycopg.connect(holdfast_db.owner_url) as other_holder:
+        Machine(holder).run("select from holdfast.job where id = %s for update", holds_k)
+        Machine(other_holder).run("select from holdfast.job where id = %s for update", last)
+        one = ask(*_call(replaces))  # has the first, and waits for who holds the key
+        until_somebody_waits(holdfast_db, 1)
+        Machine(holder).run("select holdfast.cancel(%s)", holds_k)
+        holder.commit()
+        until_somebody_waits(holdfast_db, 1)
+        other = ask(*_call({"key": "k", "after": [str(first)]}))  # takes the key, and waits for the first
+        until_somebody_waits(holdfast_db, 2)
+        other_holder.rollback()
+        told = {one.result(), other.result()}
+
+    assert told in (
+        {"[('true',)]", "[('false',)]"},
+        {"[('true',)]"},
+    )  # the newer is replaced, or is there already
+    assert lasting.value("select count(*) from holdfast.job where key_held") == 1
+
+
+def test_who_holds_what_another_transaction_waits_for_is_told_soon(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    """What was enqueued before in the same transaction is not let go: to come again helps nobody."""
+    before = _deadlocks(lasting)
+    with (
+        psycopg.connect(holdfast_db.owner_url) as one,
+        psycopg.connect(holdfast_db.owner_url) as other,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        for connection, keys in ((one, "ab"), (other, "cd")):
+            statement, jobs = _batch("return", *keys)
+            connection.execute(statement.encode(), [jobs])
+        asked = threads.submit(_told, one, *_batch("return", "c", "d"))
+        until_somebody_waits(holdfast_db, 1)
+        told = {_told(other, *_batch("return", "a", "b")), asked.result()}
+
+    assert told == {"40P01", "true true"}
+    assert _deadlocks(lasting) - before <= 4  # each of them twice
+
+
+def _told(connection: psycopg.Connection, statement: str, jobs: Jsonb) -> str:
+    """Ask in the connection's transaction, which ends with the answer."""
+    try:
+        ((answer,),) = connection.execute(statement.encode(), [jobs]).fetchall()
+        connection.commit()
+    except psycopg.Error as refusal:
+        connection.rollback()
+        return str(refusal.sqlstate)
+    return str(answer)
 
 
 def refusal_of_retry(url: str, job_id: UUID) -> str | None:

@@ -2628,6 +2628,8 @@ CREATE FUNCTION holdfast.enqueue_many(p_jobs jsonb, p_declared jsonb DEFAULT NUL
     AS $_$
 declare
   v_jobs jsonb := p_jobs;
+  -- What the transaction had before, it keeps: others may wait for that, and no repeat helps.
+  v_most int := case when pg_current_xact_id_if_assigned() is null then 5 else 2 end;
 begin
   if jsonb_typeof(p_jobs) is distinct from 'array' then
     raise exception 'enqueue_many takes an array of jobs, not %', coalesce(jsonb_typeof(p_jobs), 'null') using errcode = 'HF005';
@@ -2642,20 +2644,22 @@ begin
   if p_jobs @? '$[*] ? (!exists(@.id))' then
     v_jobs := holdfast.with_ids(p_jobs);
   end if;
-  if jsonb_array_length(v_jobs) = 1 then
+  -- One that replaces nothing and runs after nothing has nothing in hand while it waits: it needs no savepoint.
+  if jsonb_array_length(v_jobs) = 1 and not v_jobs @? '$[*] ? (@.on_conflict == "replace" || exists(@.after[*]))' then
     return query select * from holdfast.try_to_enqueue(v_jobs);
     return;
   end if;
-  for v_try in 1..10 loop
+  for v_try in 1..v_most loop
     begin
       return query select * from holdfast.try_to_enqueue(v_jobs);
       return;
     exception when deadlock_detected then
-      -- All that this call held is let go: another call goes on, and next time this one waits for it at the first key they share.
-      if v_try = 10 then
+      if v_try = v_most then
         raise;
       end if;
     end;
+    -- All that this call held is let go, for whoever waited for it: at once this one would have it again before that one is awake.
+    perform pg_sleep(0.01 * v_try);
   end loop;
 end $_$;
 
@@ -7517,7 +7521,10 @@ begin
     select coalesce(jsonb_agg(jsonb_build_object('job', t.job, 'why', t.why)) filter (where t.why is not null), '[]')
       into v_refusals
       from (select u.job, holdfast.operate(v_operation, u.job) as why
-              from (select s.job from unnest(v_chunk.jobs) as s (job) order by s.job) as u) as t;
+              from (select s.job
+                      from unnest(v_chunk.jobs) as s (job)
+                     -- Retries take keys, in the order in which all calls take them.
+                     order by (select (j.tenant, j.task, j.key) from holdfast.job j where j.id = s.job), s.job) as u) as t;
     update holdfast.operation_chunk c
        set finished_at = holdfast.clock(), skipped = jsonb_array_length(v_refusals), refusals = v_refusals,
            done = cardinality(c.jobs) - jsonb_array_length(v_refusals)

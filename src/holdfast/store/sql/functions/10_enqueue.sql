@@ -224,6 +224,8 @@ language plpgsql security definer set search_path = pg_catalog, holdfast, pg_tem
   set plan_cache_mode = force_generic_plan as $$
 declare
   v_jobs jsonb := p_jobs;
+  -- What the transaction had before, it keeps: others may wait for that, and no repeat helps.
+  v_most int := case when pg_current_xact_id_if_assigned() is null then 5 else 2 end;
 begin
   if jsonb_typeof(p_jobs) is distinct from 'array' then
     raise exception 'enqueue_many takes an array of jobs, not %', coalesce(jsonb_typeof(p_jobs), 'null') using errcode = 'HF005';
@@ -238,25 +240,27 @@ begin
   if p_jobs @? '$[*] ? (!exists(@.id))' then
     v_jobs := holdfast.with_ids(p_jobs);
   end if;
-  if jsonb_array_length(v_jobs) = 1 then
+  -- One that replaces nothing and runs after nothing has nothing in hand while it waits: it needs no savepoint.
+  if jsonb_array_length(v_jobs) = 1 and not v_jobs @? '$[*] ? (@.on_conflict == "replace" || exists(@.after[*]))' then
     return query select * from holdfast.try_to_enqueue(v_jobs);
     return;
   end if;
-  for v_try in 1..10 loop
+  for v_try in 1..v_most loop
     begin
       return query select * from holdfast.try_to_enqueue(v_jobs);
       return;
     exception when deadlock_detected then
-      -- All that this call held is let go: another call goes on, and next time this one waits for it at the first key they share.
-      if v_try = 10 then
+      if v_try = v_most then
         raise;
       end if;
     end;
+    -- All that this call held is let go, for whoever waited for it: at once this one would have it again before that one is awake.
+    perform pg_sleep(0.01 * v_try);
   end loop;
 end $$;
 
--- The jobs of one call, all with an id. What it has inserted it holds while it settles what it has not: so two calls with common keys may wait
--- for each other where a key becomes free in between.
+-- The jobs of one call, all with an id. What it has inserted, or replaced, it holds while it settles the rest: so two calls with common keys
+-- may wait for each other where a key becomes free in between.
 create or replace function holdfast.try_to_enqueue(p_jobs jsonb)
 returns table (nth bigint, job_id uuid, created boolean)
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$

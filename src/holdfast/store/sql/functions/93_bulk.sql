@@ -93,7 +93,10 @@ begin
     select coalesce(jsonb_agg(jsonb_build_object('job', t.job, 'why', t.why)) filter (where t.why is not null), '[]')
       into v_refusals
       from (select u.job, holdfast.operate(v_operation, u.job) as why
-              from (select s.job from unnest(v_chunk.jobs) as s (job) order by s.job) as u) as t;
+              from (select s.job
+                      from unnest(v_chunk.jobs) as s (job)
+                     -- Retries take keys, in the order in which all calls take them.
+                     order by (select (j.tenant, j.task, j.key) from holdfast.job j where j.id = s.job), s.job) as u) as t;
     update holdfast.operation_chunk c
        set finished_at = holdfast.clock(), skipped = jsonb_array_length(v_refusals), refusals = v_refusals,
            done = cardinality(c.jobs) - jsonb_array_length(v_refusals)
