@@ -2,8 +2,9 @@
 
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -18,6 +19,7 @@ SWITCHES = [
     "enable_hashagg",
     "enable_indexscan",
     "enable_material",
+    "enable_sort",
 ]
 PLANS = list(itertools.product(["on", "off"], repeat=len(SWITCHES)))
 
@@ -28,26 +30,65 @@ def other(holdfast_db: ScratchDatabase) -> Iterator[psycopg.Connection[Any]]:
         yield connection
 
 
-def test_a_claim_takes_no_more_than_its_limit_under_every_join_plan(login: psycopg.Connection[Any]) -> None:
-    hands = Hands(login)
-    hands.enqueue(20)
-    taken = {}
+def under_every_plan(login: psycopg.Connection[Any], claim: Callable[[], list[Any]]) -> set[int]:
+    """Give how many jobs it took, whatever the plan."""
+    taken = set()
     for plan in PLANS:
         with login.transaction(force_rollback=True):
             # A plan kept from an earlier round would answer for all of them.
             login.execute("discard plans")
             for switch, setting in zip(SWITCHES, plan, strict=True):
                 login.execute(f"set local {switch} = {setting}")
-            taken[plan] = len(hands.claim(limit=1))
+            taken.add(len(claim()))
+    return taken
 
-    assert set(taken.values()) == {1}
+
+def by_places(_owner: psycopg.Connection[Any], hands: Hands, count: int) -> list[UUID]:
+    return hands.enqueue(count)
 
 
+def by_slots(owner: psycopg.Connection[Any], hands: Hands, count: int) -> list[UUID]:
+    """Enqueue into a limited queue whose line is not cleared: a claim begins with the slots there."""
+    owner.execute("select holdfast.limit_queue('default', 1000)")
+    jobs = hands.enqueue(count)
+    owner.execute("select holdfast.admit_due(1000)")
+    owner.execute("update holdfast.queue set cleared = false where name = 'default'")
+    return jobs
+
+
+Enqueue = Callable[[psycopg.Connection[Any], Hands, int], list[UUID]]
+each_way = pytest.mark.parametrize("enqueue", [by_places, by_slots])
+
+
+@each_way
+def test_a_claim_takes_no_more_than_its_limit_under_every_join_plan(
+    owner: psycopg.Connection[Any], login: psycopg.Connection[Any], enqueue: Enqueue
+) -> None:
+    hands = Hands(login)
+    enqueue(owner, hands, 20)
+
+    assert under_every_plan(login, lambda: hands.claim(limit=1)) == {1}
+
+
+def test_of_all_suspects_one_is_taken_under_every_join_plan(
+    owner: psycopg.Connection[Any], login: psycopg.Connection[Any]
+) -> None:
+    hands = Hands(login)
+    hands.enqueue(20)
+    owner.execute("update holdfast.job set suspect = true")
+
+    assert under_every_plan(login, hands.claim_suspect) == {1}
+
+
+@each_way
 def test_a_claim_does_not_wait_for_jobs_that_others_are_taking(
-    login: psycopg.Connection[Any], other: psycopg.Connection[Any]
+    owner: psycopg.Connection[Any],
+    login: psycopg.Connection[Any],
+    other: psycopg.Connection[Any],
+    enqueue: Enqueue,
 ) -> None:
     slow, quick = Hands(login), Hands(other)
-    first, second = slow.enqueue(2)
+    first, second = enqueue(owner, slow, 2)
     with login.transaction():
         assert [job["id"] for job in slow.claim()] == [first]
         other.execute("set statement_timeout = '5s'")
@@ -60,10 +101,14 @@ def test_a_claim_does_not_wait_for_jobs_that_others_are_taking(
     assert taken == [second]
 
 
+@each_way
 def test_concurrent_claims_share_the_line_without_overlap(
-    holdfast_db: ScratchDatabase, login: psycopg.Connection[Any]
+    holdfast_db: ScratchDatabase,
+    owner: psycopg.Connection[Any],
+    login: psycopg.Connection[Any],
+    enqueue: Enqueue,
 ) -> None:
-    jobs = Hands(login).enqueue(200)
+    jobs = enqueue(owner, Hands(login), 200)
     taken: list[Any] = []
     begin = threading.Barrier(4)
 
@@ -83,11 +128,15 @@ def test_concurrent_claims_share_the_line_without_overlap(
     assert sorted(taken) == sorted(jobs)
 
 
+@each_way
 def test_a_claim_waiting_for_another_does_not_take_the_same_job_again(
-    owner: psycopg.Connection[Any], login: psycopg.Connection[Any], other: psycopg.Connection[Any]
+    owner: psycopg.Connection[Any],
+    login: psycopg.Connection[Any],
+    other: psycopg.Connection[Any],
+    enqueue: Enqueue,
 ) -> None:
     first, second = Hands(login), Hands(other)
-    (job,) = first.enqueue()
+    (job,) = enqueue(owner, first, 1)
     answers: list[Any] = []
 
     def claim() -> None:
