@@ -540,6 +540,18 @@ ONCE = {
     " (job_id, attempt, claim_id, executor, inputs, created_at, heartbeat_limit, run_limit, retry_in)"
     " select %(job)s, 1, gen_random_uuid(), 'x', '{}', now(), '1 s', '1 s', '1 s' from generate_series(1, 2)",
     "rate_slot_pkey": "insert into holdfast.rate_slot (key, n, job_id, period) select 'k', 1, holdfast.new_id(), '1 s' from generate_series(1, 2)",
+    "slot_pkey": "insert into holdfast.slot (job_id, key) select %(job)s, 'k' from generate_series(1, 2)",
+    "dependency_pkey": "insert into holdfast.dependency (needs, job_id, position) select %(job)s, '00000000-0000-7000-8000-000000000001', nth"
+    " from generate_series(1, 2) as nth",
+    "wait_pkey": "insert into holdfast.wait (job_id, event) select %(job)s, 'e' || nth from generate_series(1, 2) as nth",
+    "checkpoint_pkey": "insert into holdfast.checkpoint (job_id, attempt, at, value) select %(job)s, nth, now(), '{}' from generate_series(1, 2) as nth",
+    "log_part_pkey": "insert into holdfast.log_part (job_id, attempt, first, worker, lines) select %(job)s, 1, 0, 'w', '[]' from generate_series(1, 2)",
+    "approver_pkey": "insert into holdfast.approver (approval_id, name, token_hash, minted_at)"
+    " select holdfast.uuid_at(now()), 'a', sha256(nth::text::bytea), now() from generate_series(1, 2) as nth",
+    "approval_decision_pkey": "insert into holdfast.approval_decision (approval_id, who, decision, how, at, bound_hash)"
+    " select holdfast.uuid_at(now()), 'a', 'approve', 'person', now(), 'h' from generate_series(1, 2)",
+    "operation_chunk_pkey": "insert into holdfast.operation_chunk (operation_id, nth, jobs)"
+    " select holdfast.uuid_at(now()), 1, array[%(job)s]::uuid[] from generate_series(1, 2)",
 }
 
 
@@ -549,3 +561,19 @@ def test_what_there_is_once_is_there_once_whoever_writes(machine: Machine, what:
 
     with machine.refused("23505", what):
         machine.connection.execute(ONCE[what], {"job": job})
+
+
+def test_a_move_stands_once_in_the_history_whoever_writes(machine: Machine) -> None:
+    job = machine.enqueue()
+    machine.run("create temp table by_hand (job_id uuid)")
+    # Nothing but a trigger may write there.
+    machine.run(
+        "create function pg_temp.tell_again() returns trigger language plpgsql as $$ begin"
+        " insert into holdfast.job_history select h.* from holdfast.job_history h where h.job_id = new.job_id; return null; end $$"
+    )
+    machine.run(
+        "create trigger tell_again after insert on by_hand for each row execute function pg_temp.tell_again()"
+    )
+
+    with machine.refused("23505", "job_history_"):
+        machine.run("insert into by_hand values (%s)", job)
