@@ -15,7 +15,7 @@ from holdfast.domain.schedule import plan
 from holdfast.domain.states import Status
 from holdfast.store.schedule import fire_schedule, read_due
 from holdfast.testing import ScratchDatabase
-from sql.support import Machine, machine_on
+from sql.support import Machine, machine_on, meanwhile, until_it_waits
 from sql.timetables import HOUR, Timetable
 
 
@@ -315,6 +315,53 @@ def test_a_worker_that_has_not_said_what_it_declares_withdraws_nothing(each_mach
     each_machine.worker("starting")
 
     assert not withdrawn(each_machine)
+
+
+@pytest.fixture
+def new(lasting: Machine) -> UUID:
+    """Give a new worker, beside one that declares nothing; who declared `first` and `mine` has been dead for a while."""
+    other, old, new = (lasting.worker(name, lease=10 * HOUR) for name in ("other", "old", "new"))
+    declare(lasting, other)
+    declare(lasting, old, "first", "mine")
+    lasting.run("update holdfast.worker set died_at = now() - interval '11 minutes' where id = %s", old)
+    return new
+
+
+def test_a_schedule_is_not_withdrawn_while_somebody_declares_it(
+    lasting: Machine, holdfast_db: ScratchDatabase, new: UUID
+) -> None:
+    with meanwhile(holdfast_db) as (declaring, ask):
+        declare(Machine(declaring), new, "mine")
+        asked = ask("select due from holdfast.due_schedules(100)")
+        until_it_waits(holdfast_db, asked)
+        declaring.commit()
+        asked.result()
+
+    assert not withdrawn(lasting)
+
+
+def test_a_schedule_that_was_declared_a_moment_ago_is_not_withdrawn(
+    lasting: Machine, holdfast_db: ScratchDatabase, new: UUID
+) -> None:
+    # Who withdraws has found both, and is held up at the first of them.
+    lasting.run(
+        "create function pg_temp.hold_up() returns trigger language plpgsql as"
+        " $$ begin perform pg_advisory_xact_lock(1); return new; end $$"
+    )
+    lasting.run(
+        "create trigger hold_up before update on holdfast.schedule for each row"
+        " when (new.name = 'first') execute function pg_temp.hold_up()"
+    )
+
+    with meanwhile(holdfast_db) as (holding, ask):
+        holding.execute("select pg_advisory_xact_lock(1)")
+        asked = ask("select due from holdfast.due_schedules(100)")
+        until_it_waits(holdfast_db, asked)
+        declare(lasting, new, "mine")
+        holding.commit()
+        asked.result()
+
+    assert not withdrawn(lasting)
 
 
 def test_a_withdrawn_schedule_fires_nothing_even_for_who_read_it_before(timetable: Timetable) -> None:

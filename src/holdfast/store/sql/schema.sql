@@ -2326,20 +2326,18 @@ CREATE FUNCTION holdfast.due_schedules(p_limit integer, p_except text[] DEFAULT 
 declare
   v_now timestamptz := holdfast.clock();
   v_undeclared text[];
+  v_name text;
 begin
   select coalesce(array_agg(u.name), '{}') into v_undeclared from holdfast.undeclared_schedules(v_now) as u;
   if v_undeclared <> '{}' then
-    with gone as materialized (
-      select s.name
-        from holdfast.undeclared_schedules(v_now) as u
-        join holdfast.schedule s on s.name = u.name
-       where u.is_gone
-       order by s.name
-         for no key update of s skip locked)
-    update holdfast.schedule s
-       set withdrawn_at = v_now, updated_at = v_now
-      from gone
-     where s.name = gone.name and s.withdrawn_at is null;
+    for v_name in select u.name from holdfast.undeclared_schedules(v_now) as u where u.is_gone order by u.name loop
+      perform from holdfast.schedule s where s.name = v_name for no key update skip locked;   -- who declares it has it
+      continue when not found;
+      update holdfast.schedule s
+         set withdrawn_at = v_now, updated_at = v_now
+       where s.name = v_name
+         and exists (select from holdfast.undeclared_schedules(v_now) as u where u.name = v_name and u.is_gone);   -- again: who declared it may be done
+    end loop;
   end if;
   select coalesce(jsonb_agg(to_jsonb(d)), '[]') into due
     from (select s.name, s.version, s.cron, extract(epoch from s.every) as every, s.tz, s.anchor, s.missed, s.settled_to, v_now as now
