@@ -99,7 +99,7 @@ Not every line that could be called a guard has one:
 - `skip locked` where it only spares somebody a wait: `return_jobs` and `upkeep`, whose tests hang until their timeout without it, which is no assertion; not tried apart from the lock: `apply_retention`, `admit_waiters`, `take_dispatches`; not tried: `admit_due`, `fire_schedule`;
 - `materialized` and the settings of the planner, which are about plans, but in `claim`: `tests/sql/test_claim.py` looks at those plans;
 - checks of single values (domains, lengths, known words), which their own tests try one by one;
-- the advisory lock of a rate, whose absence sixty racing starts did not show, the lock of a bulk operation's chunk, and the lock of the projector's cursor, whose absence ends in an error of the database.
+- the lock of a bulk operation's chunk, and the lock of the projector's cursor, whose absence ends in an error of the database.
 """
 
 

@@ -16,6 +16,7 @@ from holdfast.domain.signature import weakness
 from holdfast.runtime import access
 from holdfast.store import people
 from service.house import HASHED, PASSWORD, House
+from sql.support import meanwhile, until_it_waits
 
 
 @pytest.mark.parametrize(
@@ -135,6 +136,23 @@ def test_people_are_added_changed_and_listed_and_all_of_it_is_in_the_audit(house
     assert [row[0] for row in rows][:3] == ["person.add", "person.role", "person.password"]
     assert {row[1] for row in rows} == {"ann"}
     assert not [row for row in rows if "argon2" in str(row) or PASSWORD in str(row)]
+
+
+@pytest.mark.parametrize("change", ["disable", "enable"])
+def test_of_two_that_change_a_person_at_once_one_is_told_that_it_was_otherwise(
+    house: House, change: str
+) -> None:
+    name = house.person()
+    if change == "enable":
+        access.disable_person(house.app, name)
+
+    with meanwhile(house.database) as (first, ask):
+        told = first.execute(f"select holdfast.{change}_person(%s)", [name]).fetchone()
+        asked = ask(f"select holdfast.{change}_person(%s)", name)
+        until_it_waits(house.database, asked)
+        first.commit()
+
+        assert (told, asked.result()) == ((True,), "[(False,)]")
 
 
 def test_nobody_is_added_twice_and_nobody_changed_who_is_not_there(house: House) -> None:

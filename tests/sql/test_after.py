@@ -293,3 +293,23 @@ def test_a_job_that_ends_while_it_is_followed_starts_its_follower(
         assert asked.result() == "[(True,)]"
 
     assert in_line(lasting) == {child, *first}
+
+
+def test_what_was_let_go_and_claimed_meanwhile_is_not_put_into_the_line_again(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    job = after(lasting, lasting.job_in(Status.RUNNING))
+    worker = lasting.worker()
+    let_go = "select holdfast.let_go(array[%s])"
+
+    with meanwhile(holdfast_db) as (first, ask):
+        first.execute(let_go, [job])
+        assert Machine(first).claim(worker)
+        asked = ask(let_go, job)
+        until_it_waits(holdfast_db, asked)
+        first.commit()
+
+        assert asked.result() == "[('',)]"
+
+    assert lasting.status(job) is Status.RUNNING
+    assert lasting.job(job)["claim_order"] is None

@@ -12,7 +12,7 @@ from holdfast.domain.message import is_address
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
 from sql.asking import asked, decide
-from sql.support import Machine, Row, machine_on, rows_read
+from sql.support import Machine, Row, machine_on, meanwhile, rows_read, until_it_waits
 from sql.watching import (
     alerts,
     count_failures,
@@ -417,6 +417,20 @@ def test_a_name_that_another_app_had_is_taken_over_and_told(each_machine: Machin
 
     assert watch(each_machine, rule(), app="other:app", channels=[]) == ["r"]
     assert watch(each_machine, rule(), app="other:app", channels=[]) == []
+
+
+def test_of_two_apps_that_take_a_name_at_once_the_second_is_told(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    register = 'select * from holdfast.register_alerts(%s, \'[{"name": "ops", "kind": "email"}]\', \'[]\')'
+
+    with meanwhile(holdfast_db) as (first, ask):
+        first.execute(register, ["one:app"])
+        asked = ask(register, "other:app")
+        until_it_waits(holdfast_db, asked)
+        first.commit()
+
+        assert asked.result() == "[('ops',)]"
 
 
 def test_a_muted_rule_finds_nothing_and_stays_muted_when_it_is_registered_again(

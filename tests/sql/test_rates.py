@@ -1,8 +1,9 @@
 """Rate limits: no window of the period has more starts than places, and waiting for one is no work."""
 
 from holdfast.domain.states import Status
+from holdfast.testing import ScratchDatabase
 from sql.gates import admit, held, in_line, rated
-from sql.support import Machine, rows_read
+from sql.support import Machine, meanwhile, rows_read, until_it_waits
 
 
 def test_no_more_start_than_there_are_places(each_machine: Machine) -> None:
@@ -198,3 +199,47 @@ def test_upkeep_forgets_starts_long_past(machine: Machine) -> None:
     machine.value("select holdfast.upkeep()")
 
     assert machine.count("holdfast.rate_slot") == 0
+
+
+def test_two_that_admit_at_once_do_not_grant_one_place_twice(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    rated(lasting, most=1)
+    first, second = lasting.enqueue(), lasting.enqueue()
+
+    with meanwhile(holdfast_db) as (admitting, ask):
+        admitting.execute("select holdfast.admit_due(1)")
+        asked = ask("select admitted from holdfast.admit_due(1)")
+        until_it_waits(holdfast_db, asked)
+        admitting.commit()
+
+        assert asked.result() == "[(0,)]"
+
+    admit(lasting)
+    assert in_line(lasting) == {first}
+    assert held(lasting, second) in {None, "rate:api"}  # busy a moment ago: it comes again a little later
+
+
+def test_who_parks_under_a_rate_is_not_forgotten_by_who_finds_nobody_there(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    rated(lasting, most=1)
+    lasting.enqueue()
+    admit(lasting)
+    lasting.claim(lasting.worker())
+    gone = lasting.enqueue()
+    admit(lasting)
+    lasting.move(gone, Status.CANCELLED)
+    lasting.run("update holdfast.rate_wait set next_at = now() - interval '1 second'")
+    waiting = lasting.enqueue()
+
+    with meanwhile(holdfast_db) as (parking, ask):
+        parking.execute("select holdfast.admit_due(1)")
+        asked = ask("select holdfast.admit_rated(100)")
+        until_it_waits(holdfast_db, asked)
+        parking.commit()
+
+        assert asked.result() == "[(0,)]"
+
+    assert held(lasting, waiting) == "rate:api"
+    assert lasting.value("select array_agg(key) from holdfast.rate_wait") == ["api"]

@@ -624,3 +624,38 @@ def test_a_slot_is_not_offered_to_who_is_cancelled_meanwhile(
         assert ended.result() == "[]"
 
     assert slots(lasting, "user:1") == {1: other}
+
+
+def test_who_takes_jobs_out_of_their_parking_place_passes_over_those_that_somebody_is_at(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    limited(lasting)
+    lasting.enqueue(payload={"user_id": 1})
+    gone, next_one, last = (lasting.enqueue(payload={"user_id": 1}) for _ in range(3))
+    admit(lasting)
+
+    with meanwhile(holdfast_db) as (canceller, ask):
+        canceller.execute("select holdfast.cancel(%s)", [gone])
+        asked = ask("select holdfast.unpark('limit:user:1', 1)")
+        until_it_waits(holdfast_db, asked)
+
+        assert asked.done()
+
+    assert [held(lasting, job) for job in (gone, next_one, last)] == [None, None, "limit:user:1"]
+
+
+def test_who_clears_a_line_does_not_wait_for_who_limits_its_queue(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    lasting.value("select holdfast.limit_queue('default', 1)")
+    lasting.enqueue()
+    late = lasting.enqueue()
+    admit(lasting)
+    lasting.run("update holdfast.job set held_by = null, claim_order = now() where id = %s", late)
+
+    with meanwhile(holdfast_db) as (limiting, ask):
+        limiting.execute("update holdfast.queue set job_limit = 2 where name = 'default'")
+        asked = ask("select holdfast.clear_line(1000)")
+        until_it_waits(holdfast_db, asked)
+
+        assert asked.done()

@@ -10,8 +10,9 @@ from psycopg.types.json import Jsonb
 
 from holdfast.domain.rollout import rollout_bucket, rollout_position
 from holdfast.domain.states import Status
+from holdfast.testing import ScratchDatabase
 from sql.gates import admit, held, in_line, slots
-from sql.support import Machine
+from sql.support import Machine, meanwhile, until_it_waits
 
 
 def pause(machine: Machine, task: str = "t", reason: str | None = None, seconds: int | None = None) -> None:
@@ -378,3 +379,24 @@ def test_a_position_is_made_of_the_specified_bucket(key: str) -> None:
 
     assert rollout_bucket(key) == bucket
     assert bucket * 10 <= rollout_position(key) < bucket * 10 + 10
+
+
+def test_a_job_that_is_cancelled_while_its_task_leaves_its_flag_stays_cancelled(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    lasting.register(options={"flag": "NEW"})
+    switch(lasting, enabled=False)
+    job = lasting.enqueue()
+    admit(lasting)
+    assert held(lasting, job) == "flag:NEW:0"
+
+    with meanwhile(holdfast_db) as (canceller, ask):
+        canceller.execute("select holdfast.cancel(%s)", [job])
+        asked = ask("select holdfast.register_tasks(%s)", Jsonb([{"name": "t"}]))
+        until_it_waits(holdfast_db, asked)
+        canceller.commit()
+
+        assert asked.result() == "[('',)]"
+
+    assert lasting.status(job) is Status.CANCELLED
+    assert lasting.job(job)["due_at"] is None
