@@ -1,6 +1,5 @@
 """A claim takes at most what it asked for, each job once, and waits for nobody, whatever plan the planner picks."""
 
-import itertools
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,36 +10,13 @@ import pytest
 
 from guarantees.hands import Hands
 from holdfast.testing import ScratchDatabase
-
-SWITCHES = [
-    "enable_nestloop",
-    "enable_hashjoin",
-    "enable_mergejoin",
-    "enable_hashagg",
-    "enable_indexscan",
-    "enable_material",
-    "enable_sort",
-]
-PLANS = list(itertools.product(["on", "off"], repeat=len(SWITCHES)))
+from sql.plans import each_plan
 
 
 @pytest.fixture
 def other(holdfast_db: ScratchDatabase) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(holdfast_db.url, autocommit=True) as connection:
         yield connection
-
-
-def under_every_plan(login: psycopg.Connection[Any], claim: Callable[[], list[Any]]) -> set[int]:
-    """Give how many jobs it took, whatever the plan."""
-    taken = set()
-    for plan in PLANS:
-        with login.transaction(force_rollback=True):
-            # A plan kept from an earlier round would answer for all of them.
-            login.execute("discard plans")
-            for switch, setting in zip(SWITCHES, plan, strict=True):
-                login.execute(f"set local {switch} = {setting}")
-            taken.add(len(claim()))
-    return taken
 
 
 def by_places(_owner: psycopg.Connection[Any], hands: Hands, count: int) -> list[UUID]:
@@ -67,7 +43,9 @@ def test_a_claim_takes_no_more_than_its_limit_under_every_join_plan(
     hands = Hands(login)
     enqueue(owner, hands, 20)
 
-    assert under_every_plan(login, lambda: hands.claim(limit=1)) == {1}
+    taken = {len(hands.claim(limit=1)) for _ in each_plan(login)}
+
+    assert taken == {1}
 
 
 def test_of_all_suspects_one_is_taken_under_every_join_plan(
@@ -77,7 +55,9 @@ def test_of_all_suspects_one_is_taken_under_every_join_plan(
     hands.enqueue(20)
     owner.execute("update holdfast.job set suspect = true")
 
-    assert under_every_plan(login, hands.claim_suspect) == {1}
+    taken = {len(hands.claim_suspect()) for _ in each_plan(login)}
+
+    assert taken == {1}
 
 
 @each_way
