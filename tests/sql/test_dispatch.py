@@ -307,6 +307,28 @@ def test_the_dispatches_of_a_removed_job_go_with_it(lasting: Machine) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "told",
+    ["dispatch_sent(%s, null, null)", "dispatch_cancelled(%s, false, null, 1)"],
+    ids=["sent", "cancelled"],
+)
+def test_what_is_noted_of_a_run_is_noted_with_its_job_in_hand(
+    lasting: Machine, holdfast_db: ScratchDatabase, told: str
+) -> None:
+    """Who follows a job reads notes by their numbers: of two, the first must not be written last."""
+    job = handed_over(lasting)
+    take(lasting)
+    if "cancelled" in told:
+        lasting.value("select holdfast.cancel(%s)", job["id"])
+
+    with meanwhile(holdfast_db) as (noting, ask):
+        noting.execute(f"select holdfast.{told}", [job["dispatch"]])
+        asked = ask("select from holdfast.job where id = %s for no key update", job["id"])
+        until_it_waits(holdfast_db, asked)
+
+        assert not asked.done()
+
+
 def test_retention_keeps_a_run_that_is_to_be_cancelled_until_its_executor_was_told(lasting: Machine) -> None:
     lasting.register("t", retention=60)
     job = sent(lasting)

@@ -23,6 +23,13 @@ def parked(machine: Machine) -> None:
     admit(machine)
 
 
+def held_by_the_dead(machine: Machine) -> None:
+    machine.enqueue_many([{"task": "t", "payload": {}} for _ in range(MANY)])
+    worker = machine.worker()
+    machine.claim(worker, MANY)
+    machine.run("update holdfast.worker set died_at = now()")
+
+
 def planned(machine: Machine) -> None:
     for _ in range(MANY):
         handed_over(machine)
@@ -42,6 +49,10 @@ def planned(machine: Machine) -> None:
         pytest.param(
             planned, "select count(*) from holdfast.take_dispatches(gen_random_uuid(), '{ci}', 1, 90)",
             "select count(*) from holdfast.dispatch where state = 'planned'", id="take_dispatches",
+        ),
+        pytest.param(
+            held_by_the_dead, "select holdfast.return_jobs(null, 1)",
+            "select count(*) from holdfast.job where holder is not null", id="return_jobs",
         ),
     ],
 )  # fmt: skip
