@@ -6,17 +6,24 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from holdfast.domain.states import Status
+from holdfast.testing import ScratchDatabase
 from sql.gates import admit, limited
-from sql.support import Machine, Row, refused
+from sql.support import Machine, Row, meanwhile, refused, until_it_waits
 
 
-def retried(machine: Machine, *jobs: UUID) -> Row:
-    """Retry jobs with an operation of one chunk."""
-    made = machine.value("select holdfast.new_id()")
+def begun(machine: Machine, *jobs: UUID) -> UUID:
+    """Begin an operation of one chunk that retries jobs."""
+    made: UUID = machine.value("select holdfast.new_id()")
     machine.value(
         "select holdfast.begin_operation(%s, null, 'retry', null, null, 'x', 'ana', null, %s, %s)",
         made, list(jobs), Jsonb([{"name": "holdfast.bulk"}]),
     )  # fmt: skip
+    return made
+
+
+def retried(machine: Machine, *jobs: UUID) -> Row:
+    """Retry jobs with an operation of one chunk."""
+    made = begun(machine, *jobs)
     assert not refused(machine, "select holdfast.run_chunk(%s, 1)", made)
     machine.one("select * from holdfast.run_chunk(%s, 1)", made)
     return machine.one("select * from holdfast.operation_chunk where operation_id = %s", made)
@@ -51,3 +58,20 @@ def test_of_two_failed_jobs_of_one_key_one_is_retried(machine: Machine) -> None:
 
     assert (chunk["done"], chunk["skipped"]) == (1, 1)
     assert "holds its key" in chunk["refusals"][0]["why"]
+
+
+def test_who_comes_for_a_chunk_that_is_being_run_is_told_what_became_of_it(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    made = begun(lasting, failed(lasting, "t"))
+    run = "select * from holdfast.run_chunk(%s, 1)"
+
+    with meanwhile(holdfast_db) as (running, ask):
+        done = running.execute(run, [made]).fetchone()
+        asked = ask(run, made)
+        until_it_waits(holdfast_db, asked)
+        running.commit()
+
+        assert (done, asked.result()) == ((1, 0), "[(1, 0)]")
+
+    assert lasting.value("select done from holdfast.operation_chunk") == 1
