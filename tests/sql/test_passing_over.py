@@ -57,6 +57,14 @@ def forgettable(machine: Machine) -> None:
         pass
 
 
+def late_to_be_limited(machine: Machine) -> None:
+    """Let two run, and two stand in line, in a queue that is limited now, as nobody has noticed yet."""
+    claimed(machine)
+    for _ in range(2):
+        machine.enqueue()
+    machine.run("update holdfast.queue set job_limit = 5 where name = 'default'")
+
+
 def scheduled(machine: Machine) -> None:
     machine.run('select holdfast.create_schedule(\'{"name": "s", "task": "t", "every": 3600}\')')
 
@@ -86,6 +94,19 @@ select holdfast.fire_schedule(s.name, s.version, s.settled_to, array[s.settled_t
         pytest.param(
             claimed, "select from holdfast.upkeep for update", "select removed, more from holdfast.keep_up()", "[(None, None)]",
             id="keep_up",
+        ),
+        pytest.param(
+            late_to_be_limited, A_JOB.format("j.status = 'RUNNING'"),
+            "with counted as materialized (select holdfast.count_running('default')) select count(*) from counted",
+            "[(1,)]", id="count_running",
+        ),
+        pytest.param(
+            late_to_be_limited, A_JOB.format("j.claim_order is not null"), "select holdfast.clear_line(10)", "[(1,)]", id="clear_line",
+        ),
+        pytest.param(claimed, "select from holdfast.heal for update", "select holdfast.heal(10)", "[(0,)]", id="heal"),
+        pytest.param(claimed, "select from holdfast.projection for update", "select more from holdfast.project()", "[(None,)]", id="project"),
+        pytest.param(
+            claimed, "select from holdfast.projection for update", "select holdfast.forget_projected(10)", "[(0,)]", id="forget_projected",
         ),
     ],
 )  # fmt: skip
