@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,17 +18,19 @@ from world.often import times
 
 THROUGH, REFUSED = 503, 401
 SECONDS = 300
+HEX_DIGITS = 64  # of a SHA-256
 
 
 @dataclass(frozen=True)
 class Way:
-    """A way of signing: who verifies it, how it is signed, and whether the signature covers a time."""
+    """A way of signing: who verifies it, how it is signed, whether the signature covers a time, and which of its headers is hex."""
 
     name: str
     verifier: Callable[[Any], Verifier]
     sign: Callable[..., dict[str, str]]
     is_timed: bool = False
     covers_the_body: bool = True
+    in_hex: str | None = None  # and may come in capitals
 
 
 def slack(secret: Any) -> Verifier:
@@ -40,10 +42,10 @@ def slack(secret: Any) -> Verifier:
 
 WAYS = [
     Way("stripe", Stripe, senders.stripe, is_timed=True),
-    Way("github", GitHub, senders.github),
+    Way("github", GitHub, senders.github, in_hex="X-Hub-Signature-256"),
     Way("standard", StandardWebhook, senders.standard, is_timed=True),
-    Way("hmac", HmacHeader, senders.hmac_header),
-    Way("slack", slack, senders.slack, is_timed=True),
+    Way("hmac", HmacHeader, senders.hmac_header, in_hex="X-Signature"),
+    Way("slack", slack, senders.slack, is_timed=True, in_hex="X-Slack-Signature"),
     Way("shared", SharedSecret, senders.shared, covers_the_body=False),
 ]
 each_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
@@ -152,8 +154,28 @@ async def test_flipped_bits_never_get_through(way: Way, sender: Sender) -> None:
             answer = await sender.post(body, [*headers.items()])
         except UnicodeEncodeError:  # no header can hold it
             continue
-        is_the_same_in_capitals = chosen != "body" and headers[chosen].lower() == signed[chosen].lower()
+        is_the_same_in_capitals = chosen == way.in_hex and headers[chosen].lower() == signed[chosen].lower()
         assert answer.status_code == REFUSED or is_the_same_in_capitals, (chosen, headers)
+
+
+@each_way
+async def test_small_letters_do_not_pass_for_capitals_but_in_hex(way: Way, sender: Sender) -> None:
+    """S4: base64 and secrets mean something else in other letters, and so do the names of schemes."""
+    signed = way.sign(event())
+    for name in (name for name in signed if not name.startswith("X-GitHub")):
+        counts = signed[name][:-HEX_DIGITS] if name == way.in_hex else signed[name]
+        letters = [place for place, letter in enumerate(counts) if letter.isalpha()]
+        others = [swapped(signed[name], [place]) for place in letters]
+        others += [swapped(signed[name], letters)] if letters else []
+
+        answers = [await sender.post(event(), {**signed, name: other}) for other in others]
+
+        assert [answer.status_code for answer in answers] == [REFUSED] * len(others)
+
+
+def swapped(text: str, places: Sequence[int]) -> str:
+    """Make small letters capitals at these places, and capitals small letters."""
+    return "".join(letter.swapcase() if place in places else letter for place, letter in enumerate(text))
 
 
 def flipped(text: bytes, chance: random.Random) -> bytes:
