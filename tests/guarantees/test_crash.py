@@ -3,17 +3,22 @@
 import signal
 import time
 
+import psycopg
 import pytest
 
 from guarantees import shop as tasks
-from guarantees.conftest import Stage
+from guarantees.conftest import LONG_LEASE, Stage
+from guarantees.hands import Hands
 from guarantees.waiting import until
 from holdfast import Holdfast
 
 LEASE = 1.0
 SWEEP = LEASE / 6 * 1.3
-# Until the sweeper has put the job back: the promise itself, and a margin for a machine that pauses.
+# Until the sweeper has put the job back: the promise itself, and a margin for a machine that pauses while somebody is killed. That nobody
+# sweeps more seldom than promised is seen without it, below.
 RECOVERY_BOUND = LEASE + SWEEP + 2.0
+# So many fall silent, one after the other, within a dozen sweeps of somebody with another lease: what a busy machine adds is less of that.
+SILENT, APART, LONGER = 200, 0.015, 2.0
 
 
 @pytest.mark.parametrize("point", ["claimed", "ran"])
@@ -70,6 +75,37 @@ def test_a_job_running_in_a_killed_worker_is_taken_over_within_lease_and_sweep(
     # A suspect runs in a process of its own, which takes a moment to start.
     assert second["at"] - killed_at < RECOVERY_BOUND + 5
     assert (row["result"], row["retry_count"], row["crash_count"]) == ("attempt 2", 0, 0)
+    stage.audit()
+
+
+def test_whoever_falls_silent_right_after_a_sweep_waits_no_longer_than_the_stated_interval(
+    stage: Stage, login: psycopg.Connection
+) -> None:
+    hands = [Hands(login, lease=LONG_LEASE) for _ in range(SILENT)]
+    hands[0].enqueue(SILENT)
+    taken = [one.claim()[0]["id"] for one in hands]
+    stage.worker(lease=LONGER)
+
+    stage.rows(
+        "update holdfast.worker w set lease = make_interval(secs => %s), seen_at = holdfast.clock() + make_interval(secs => n * %s - %s)"
+        "  from unnest(%s::uuid[]) with ordinality as silent (id, n) where w.id = silent.id returning 1",
+        LONGER, APART, LONGER, [one.id for one in hands],
+    )  # fmt: skip
+    stage.until_counts(RETRY=SILENT)
+
+    # Of each sweep the one that waited longest: it fell silent right after the sweep before, but of the first, which only ends a wait.
+    waited = [
+        longest
+        for (longest,) in stage.rows(
+            "select max(extract(epoch from h.at - w.seen_at - w.lease))::float8"
+            "  from unnest(%s::uuid[], %s::uuid[]) as s (job_id, worker)"
+            "  join holdfast.worker w on w.id = s.worker"
+            "  join holdfast.job_history h on h.job_id = s.job_id and h.to_status = 'RETRY'"
+            " group by h.xid order by h.xid offset 1", taken, [one.id for one in hands],
+        )
+    ]  # fmt: skip
+    # A busy machine makes some sweeps late, and none early: whoever swept half as often would be late with each.
+    assert min(waited) <= LONGER / 6 * 1.3, waited
     stage.audit()
 
 
