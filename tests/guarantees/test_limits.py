@@ -294,7 +294,7 @@ def test_a_completion_does_not_wait_for_an_open_transaction_that_ended_another_o
     slow.enqueue_with({}, {}, {}, {})
     slow.admit()
     (first,), (second,) = slow.claim(), quick.claim()
-    quick.connection.execute("set statement_timeout = '5s'")
+    quick.connection.execute(f"set statement_timeout = '{PATIENCE:g}s'")
 
     with slow.connection.transaction():
         slow.complete(first)
