@@ -120,8 +120,9 @@ def judge(mutant: Mutant, database_url: str) -> Verdict:
         if mutant.is_patch:
             copy_tree(place)
             apply_patch(mutant.file.read_text("utf-8"), place)
+            paths = f"{place / 'src'}{os.pathsep}{place}"
             output = _run_anew(
-                place, {**environment, "PYTHONPATH": f"{place / 'src'}{os.pathsep}{place}"}, arguments
+                place, {**environment, "PYTHONPATH": paths, "HOLDFAST_TEST_HISTORY": str(ROOT)}, arguments
             )
         else:
             environment["HOLDFAST_TEST_MUTANT"] = str(mutant.file)

@@ -1,25 +1,20 @@
 """Strikes on workers: killed, frozen, blocked, poisoned, drained, with a wrong clock, of another release, behind a pooler."""
 
-import os
 import random
-import shutil
 import signal
-import subprocess
-import tarfile
 import time
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from io import BytesIO
 from pathlib import Path
 from typing import ClassVar
 
 from chaos.strikes.strike import ALONE, BUSY_WITHIN, PATIENCE, Landed, Strike, bring_work, until_busy, wait
 from chaos.world import DRAIN_TIMEOUT, Seat, World, until_world
-from guarantees.workers import TESTS, WorkerProcess
+from guarantees.workers import WorkerProcess
 from world import pooler
+from world.previous import previous_commit, previous_source
 
 FAKETIME = ("/usr/lib/*/faketime/libfaketimeMT.so.1", "/usr/lib*/faketime/libfaketimeMT.so.1")
-PREVIOUS_VARIABLE = "CHAOS_PREVIOUS"
 NOBODY = "there is no worker that may be struck"
 
 
@@ -299,42 +294,3 @@ def _faketime() -> Path | None:
         for found in Path("/").glob(pattern.lstrip("/")):
             return found
     return None
-
-
-# -- the previous release ------------------------------------------------------------------------------------------------
-
-
-def previous_commit() -> str:
-    """Name the commit that plays the previous release: what CHAOS_PREVIOUS says, or the last one before the newest migration."""
-    if named := os.environ.get(PREVIOUS_VARIABLE):
-        return named
-    found = subprocess.run(
-        ["git", "log", "-1", "--format=%h", "--", "src/holdfast/store/sql/migrations"],
-        cwd=TESTS.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return f"{found.stdout.strip()}~1"
-
-
-def previous_source(folder: Path) -> tuple[Path | None, str | None]:
-    """Give the sources of the previous release, and why not."""
-    place = folder / "previous"
-    if (place / "src").exists():
-        return place / "src", None
-    if shutil.which("git") is None:
-        return None, "there is no git here to take an earlier release from"
-    packed = subprocess.run(
-        ["git", "archive", "--format=tar", previous_commit(), "src"],
-        cwd=TESTS.parent,
-        capture_output=True,
-        check=False,
-    )
-    if packed.returncode != 0:
-        return None, f"git has no {previous_commit()} to take as the earlier release"
-    with tarfile.open(fileobj=BytesIO(packed.stdout)) as files:
-        if hasattr(tarfile, "data_filter"):  # since 3.11.4, and told to be used since 3.12
-            files.extraction_filter = tarfile.data_filter
-        files.extractall(place)
-    return place / "src", None
