@@ -1,4 +1,4 @@
-"""The page of guarantees: every promise names what it rests on, tests that there are, and mutants that they kill."""
+"""The page of guarantees: every promise names what it rests on, tests that there are, and mutants, each of which kills one of them."""
 
 import re
 from typing import NamedTuple
@@ -30,6 +30,10 @@ class Promise(NamedTuple):
     fails_without: str
 
 
+def without_parameters(test: str) -> str:
+    return re.sub(r"\[.*\]$", "", test)
+
+
 def promises() -> list[Promise]:
     return [Promise(*parts) for parts in _PROMISE.findall(PAGE.read_text("utf-8"))]
 
@@ -51,6 +55,14 @@ def test_a_promise_names_tests_and_mutants_that_there_are(promise: Promise) -> N
     assert without
     assert missing(tests) == []
     assert sorted(set(without) - known) == []
+
+
+@pytest.mark.parametrize("promise", promises(), ids=lambda promise: promise.words[:40])
+def test_a_promise_names_the_tests_that_its_mutants_die_of(promise: Promise) -> None:
+    dies_of = {mutant.file.name: without_parameters(mutant.dies) for mutant in mutants()}
+    tests, without = named_tests(promise.shown_by), named_mutants(promise.fails_without)
+
+    assert [name for name in without if dies_of[name] not in tests] == []
 
 
 def test_what_else_the_page_names_is_there_too() -> None:
