@@ -148,6 +148,7 @@ _ODD_ZONES = [*ZONES, "America/Santiago", "Africa/Cairo", "Antarctica/Troll", "A
 @given(_RANDOM_LINES, st.sampled_from(_ODD_ZONES), st.integers(0, 10**6))
 @example("* 0-0/1 * * *", "Europe/Lisbon", 0)
 @example("07-7/2 * * * *", "UTC", 0)
+@example("0 9 13 * 5", "Europe/Lisbon", 0)  # a Friday, and not the 13th
 @settings(max_examples=times_of_a_test(40, 5_000))
 def test_whatever_the_line_it_agrees_with_every_single_minute(line: str, zone: str, nth: int) -> None:
     nights = list(windows(zone))
