@@ -1,6 +1,7 @@
 import asyncio
 import threading
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -22,6 +23,20 @@ def entries(ledger: psycopg.Connection[Any]) -> list[str]:
     return [entry for (entry,) in ledger.execute("select entry from public.ledger order by entry").fetchall()]
 
 
+def written_in(ledger: psycopg.Connection[Any], *moves: tuple[UUID, str]) -> int:
+    """Say in how many transactions these moves and all entries were written."""
+    jobs, statuses = ([move[place] for move in moves] for place in (0, 1))
+    (number,) = ledger.execute(
+        "select count(distinct w.xid)"
+        "  from (select l.xmin::text::bigint as xid from public.ledger l"
+        "        union all"
+        "        select h.xid from unnest(%s::uuid[], %s::holdfast.job_status[]) as m (job, status)"
+        "          join holdfast.job_history h on h.job_id = m.job and h.to_status = m.status) as w",
+        (jobs, statuses),
+    ).fetchone() or (0,)
+    return int(number)
+
+
 def test_writes_enqueues_and_completion_commit_together(
     app: Holdfast, holdfast_db: ScratchDatabase, ledger: psycopg.Connection[Any]
 ) -> None:
@@ -41,7 +56,9 @@ def test_writes_enqueues_and_completion_commit_together(
 
     assert handle.status() is Status.COMPLETED
     assert entries(ledger) == ["booked"]
-    assert [job.status for job in holdfast_db.jobs(task=mail)] == [Status.COMPLETED]
+    (mailed,) = holdfast_db.jobs(task=mail)
+    assert mailed.status is Status.COMPLETED
+    assert written_in(ledger, (handle.id, "COMPLETED"), (mailed.id, "PENDING")) == 1
 
 
 def test_a_transaction_that_fails_leaves_nothing_and_the_job_is_retried(
@@ -175,6 +192,10 @@ def test_a_steps_writes_and_its_record_commit_together(
 
     assert handle.result(timeout=5) == "SEAT MEAL"
     assert entries(ledger) == ["meal", "seat"]
+    together = ledger.execute(
+        "select l.entry from public.ledger l join holdfast.step s on s.name = l.entry and s.xmin = l.xmin order by 1"
+    ).fetchall()
+    assert together == [("meal",), ("seat",)]
 
 
 def test_a_sync_steps_writes_and_its_record_commit_together(
