@@ -205,6 +205,10 @@ def test_priority_inside_a_tenant_ages(lasting: Machine, holdfast_db: ScratchDat
 # -- no job is left behind -------------------------------------------------------------------------------------------------
 
 
+# Claims lock what they take and nothing else: what is in line and locked by nobody was there for whoever has just looked.
+NOBODYS = "select j.id from holdfast.job j where j.claim_order is not null for no key update skip locked"
+
+
 def test_16_claimers_take_every_job_once_and_none_goes_home_while_there_is_work(
     each_db: ScratchDatabase,
 ) -> None:
@@ -214,6 +218,7 @@ def test_16_claimers_take_every_job_once_and_none_goes_home_while_there_is_work(
             fill(machine, f"tenant-{number}" if number else None, 10 + 5 * (number % 7))
         wanted = machine.count()
     taken: list[list[object]] = [[] for _ in range(16)]
+    left = [0] * 16
     start = threading.Barrier(16)
 
     def claim(place: int) -> None:
@@ -222,6 +227,8 @@ def test_16_claimers_take_every_job_once_and_none_goes_home_while_there_is_work(
             start.wait()
             while claimed := mine.claim(worker, 1 + 3 * (place % 4)):
                 taken[place] += [row["id"] for row in claimed]
+        with machine_on(each_db.owner_url) as observer:
+            left[place] = len(observer.rows(NOBODYS))
 
     threads = [threading.Thread(target=claim, args=(place,)) for place in range(16)]
     for thread in threads:
@@ -231,6 +238,7 @@ def test_16_claimers_take_every_job_once_and_none_goes_home_while_there_is_work(
 
     ids = [job_id for some in taken for job_id in some]
     assert len(ids) == len(set(ids)) == wanted
+    assert left == [0] * 16
 
 
 @pytest.mark.parametrize("claimed_before", [0, 1])
