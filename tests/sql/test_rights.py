@@ -444,7 +444,7 @@ def test_every_function_whose_names_are_looked_up_when_it_runs_pins_its_search_p
 
 
 SHADOWS = """
-create temp table job (id uuid, status text);
+create temp table job (like holdfast.job);
 create temp table task (name text);
 create temp table worker (id uuid, name text);
 create temp table sleeper (queue text);
@@ -452,6 +452,7 @@ create temp table job_history (job_id uuid);
 create temp view attempt as select 1 / 0 as job_id;
 create function pg_temp.clock() returns timestamptz language plpgsql as $$ begin raise exception 'shadowed'; end $$;
 create function pg_temp.clock_timestamp() returns timestamptz language plpgsql as $$ begin raise exception 'shadowed'; end $$;
+grant all on all tables in schema pg_temp to public;
 """
 
 
