@@ -58,11 +58,13 @@ def test_a_promise_names_tests_and_mutants_that_there_are(promise: Promise) -> N
 
 
 @pytest.mark.parametrize("promise", promises(), ids=lambda promise: promise.words[:40])
-def test_a_promise_names_the_tests_that_its_mutants_die_of(promise: Promise) -> None:
+def test_a_promise_names_the_tests_that_its_mutants_die_of_and_no_others(promise: Promise) -> None:
     dies_of = {mutant.file.name: without_parameters(mutant.dies) for mutant in mutants()}
     tests, without = named_tests(promise.shown_by), named_mutants(promise.fails_without)
+    deaths = {dies_of[name] for name in without}
 
     assert [name for name in without if dies_of[name] not in tests] == []
+    assert [test for test in tests if test not in deaths] == []
 
 
 def test_what_else_the_page_names_is_there_too() -> None:
