@@ -44,8 +44,9 @@ create trigger keep_removed after delete on holdfast.approval for each row execu
 """
 
 # A database that is away fails the attempts that ask it: they come again for as long as it takes.
+RETRIES = 100
 PATIENT: dict[str, Any] = {
-    "retries": 100,
+    "retries": RETRIES,
     "backoff": Delays((0.1, 0.3, 1.0)),
     "crash_cap": 100,
     "retention": RETENTION,

@@ -11,7 +11,7 @@ from itertools import pairwise
 from math import inf
 from typing import Any, NamedTuple
 
-from chaos.app import PILL_CAP, SUBJECTS, TICK_SECONDS, WITH_EFFECT
+from chaos.app import PILL_CAP, RETRIES, SUBJECTS, TICK_SECONDS, WITH_EFFECT
 from chaos.desks import desks
 from chaos.evidence import Approval, Evidence, Job, Move
 from chaos.notes import Note
@@ -266,13 +266,14 @@ def cancels(evidence: Evidence) -> Iterator[Case]:
 
 
 def ends(evidence: Evidence) -> Iterator[Case]:
-    """Every job has ended, and as its task ends."""
-    denied = {one.job for one in evidence.approvals.values() if one.decision == "denied"}
+    """Every job has ended, and as its task ends: FAILED are also those that met a strike in each of their attempts."""
+    may_fail = {one.job for one in evidence.approvals.values() if one.decision == "denied"}
+    may_fail |= {move.job for move in evidence.moves if move.retries == RETRIES}
     may_fall = _cancelled_with_others(evidence)
     for job in evidence.jobs.values():
         if job.status not in ENDED:
             yield "a job has not ended", (job.id, job.task, job.status)
-        elif job.status == "FAILED" and job.task not in {"fails", "pill"} and job.id not in denied:
+        elif job.status == "FAILED" and job.task not in {"fails", "pill"} and job.id not in may_fail:
             yield "a job failed that should not", (job.id, job.task, job.error)
         elif job.status == "COMPLETED" and job.task in {"fails", "pill"}:
             yield "a job completed that cannot", (job.id, job.task)

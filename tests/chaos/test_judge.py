@@ -390,6 +390,14 @@ def blamed_before(evidence: Evidence) -> None:
     evidence.moves.append(Move("y", 0, None, "PENDING", 0, 0.9, "w", crashes=1, retries=1))
 
 
+def struck_in_every_attempt(evidence: Evidence, attempts: int = 101) -> None:
+    """Let a long job that the nemesis has brought meet one strike after the other, until it has no retries left."""
+    evidence.jobs["x"] = job("x", "plain", "FAILED", attempt=attempts, label="nemesis")
+    evidence.ledger += [{"event": "start", "job": "x", "attempt": n + 1} for n in range(attempts)]
+    moves = life("x", "PENDING", *["RUNNING", "RETRY"] * (attempts - 1), "RUNNING", "FAILED")
+    evidence.moves += [one._replace(retries=one.attempt) if one.to == "RETRY" else one for one in moves]
+
+
 def took_history(evidence: Evidence) -> None:
     """Let retention take a job that somebody has followed."""
     evidence.is_kept = False
@@ -414,6 +422,7 @@ RIGHT: dict[str, Callable[[Evidence], object]] = {
     "who is refused while a strike keeps an end from being seen": struck_at_the_end,
     "who is refused because of those who come with him": refused_together,
     "a delay that was kept": lambda e: e.wanted.update(a=e.wanted["a"]._replace(run_in=1.5)),
+    "a job that was struck in each of its attempts": struck_in_every_attempt,
     "a drain that gave a job back": drained,
     "a drain of what was to run alone": lambda e: drained(e, reason="alone: its last worker died with it"),
     "a drain of what was blamed before": blamed_before,
@@ -473,12 +482,13 @@ def test_a_check_that_falls_over_is_a_finding_and_the_others_go_on(evidence: Evi
         lambda e: change(e, "i", payload={"room": 2}),
         lambda e: drained(e, crashes=1),
         lambda e: drained(e, retries=1),
+        lambda e: struck_in_every_attempt(e, attempts=100),
     ],
     ids=[
         "a cancelled job gone", "no time fired", "a forgery taken", "an event from nowhere", "an event of no job", "no desk",
         "a tick of no time", "an empty feed", "an event that nobody follows", "subjects dropped", "another has decided", "another's event",
         "a parent's result lost", "a decision for another job", "a run without a result", "another key", "another task", "another payload",
-        "a drain that charges", "a drain that counts as a retry",
+        "a drain that charges", "a drain that counts as a retry", "a job that failed with a retry left",
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_another_way_is_found_too(
