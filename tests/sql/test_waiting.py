@@ -8,10 +8,20 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from guarantees.audit import left_at_rest
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
 from sql.gates import admit, in_line, limited
-from sql.support import Machine, Row, machine_on, meanwhile, rows_read, until_it_waits, until_somebody_waits
+from sql.support import (
+    Machine,
+    Row,
+    machine_on,
+    meanwhile,
+    refused,
+    rows_read,
+    until_it_waits,
+    until_somebody_waits,
+)
 
 
 def claimed(machine: Machine, many: int = 1) -> list[Row]:
@@ -52,6 +62,46 @@ def test_jobs_cannot_wait_for_each_other_for_ever(machine: Machine) -> None:
     with machine.refused("HF005", str(three["id"]), "for ever"):
         machine.ask("wait_for_jobs", three, "wait_for", "", [one["id"]], None, None)
     assert machine.ask("wait_for_jobs", three, "wait_for", "", [one["id"]], 60.0, None)["waits"]
+
+
+def beside_a_wait(machine: Machine) -> tuple[Row, Row, Row]:
+    """Let a job wait for another whose time is up, and then, in a branch beside that, for a third."""
+    waiting, first, then = claimed(machine, 3)
+    machine.ask("wait_for_jobs", waiting, "first", "", [first["id"]], 60.0, None)
+    machine.advance(61)
+    admit(machine)
+    (again,) = machine.claim(machine.worker("other"))
+    machine.ask("wait_for_jobs", again, "then", "", [then["id"]], None, None)
+    return waiting, first, then
+
+
+def test_jobs_that_a_job_waited_for_before_do_not_end_its_wait_for_others(machine: Machine) -> None:
+    _, first, then = beside_a_wait(machine)
+
+    machine.move(first["id"], Status.COMPLETED)
+    assert in_line(machine) == set()
+    assert left_at_rest(machine.connection) == []
+
+    machine.move(then["id"], Status.COMPLETED)
+    assert len(in_line(machine)) == 1
+
+
+def test_a_job_may_wait_for_one_that_waited_for_it_before(machine: Machine) -> None:
+    waiting, first, _ = beside_a_wait(machine)
+
+    wait = "select * from holdfast.wait_for_jobs(%s, %s, %s, 'wait_for', '', %s, null, null)"
+    assert refused(machine, wait, first["id"], first["attempt"], first["claim_id"], [waiting["id"]]) is None
+
+
+def test_a_job_waits_again_for_what_it_waited_for_before(machine: Machine) -> None:
+    waiting, first, then = beside_a_wait(machine)
+    machine.move(then["id"], Status.COMPLETED)
+    (again,) = machine.claim(machine.worker("third"))
+    machine.ask("wait_for_jobs", again, "then", "", [then["id"]], None, None)
+
+    assert machine.ask("wait_for_jobs", again, "first", "", [first["id"], first["id"]], None, None)["waits"]
+    machine.move(first["id"], Status.COMPLETED)
+    assert in_line(machine) == {waiting["id"]}
 
 
 def test_a_job_cannot_wait_for_what_was_enqueued_after_it(machine: Machine) -> None:
@@ -95,6 +145,25 @@ def test_an_end_does_not_move_who_waits_for_a_slot_since_another_end(machine: Ma
     assert parked["held_by"] == "limit:user:1"
 
     machine.move(first["id"], Status.COMPLETED)
+
+    assert machine.job(waiting["id"]) == parked
+
+
+def test_an_end_does_not_move_who_waits_for_a_slot_since_its_time_has_come(machine: Machine) -> None:
+    (awaited,) = claimed(machine)
+    limited(machine, "narrow", release_while_waiting=True)
+    machine.enqueue("narrow", {"user_id": 1})
+    admit(machine)
+    (waiting,) = machine.claim(machine.worker("other"), tasks=("narrow",))
+    machine.ask("wait_for_jobs", waiting, "wait_for", "", [awaited["id"]], 60.0, None)
+    machine.enqueue("narrow", {"user_id": 1})  # has the slot meanwhile
+    admit(machine)
+    machine.advance(61)
+    admit(machine)
+    parked = machine.job(waiting["id"])
+    assert parked["held_by"] == "limit:user:1"
+
+    machine.move(awaited["id"], Status.COMPLETED)
 
     assert machine.job(waiting["id"]) == parked
 

@@ -158,13 +158,13 @@ language sql stable set search_path = pg_catalog, holdfast, pg_temp as $$
     select d.needs
       from chain c
       join holdfast.wait w on w.job_id = any (array[c.id]) and w.remaining > 0 and w.until is null
-      join holdfast.dependency d on d.job_id = w.job_id
+      join holdfast.dependency d on d.job_id = w.job_id and d.position <> 0
      where (select n.finished_at is null from holdfast.job n where n.id = d.needs))
   select exists (select from chain c where c.id = p_job)
 $$;
 
 -- Every replay of a job reads again what came of those it has waited for: they are kept for it. Its children are so anyway.
--- At position 0 stand those that count for no wait: what has ended ends no more, and nobody is told of it.
+-- At position 0 stand those that count for no wait: those that have ended, and those that it waits for no more.
 create or replace function holdfast.keep_readable(p_job uuid, p_ids uuid[]) returns void
 language sql set search_path = pg_catalog, holdfast, pg_temp as $$
   insert into holdfast.dependency (needs, job_id, position, policy)
@@ -220,11 +220,14 @@ begin
   end if;
   if waits then
     update holdfast.job j set ties = j.ties | 2 where j.id = any (v_open) and j.ties & 2 = 0;
+    -- Of another wait, which it gave up when its time came and has not read since: their ends are not for this one.
+    update holdfast.dependency d set position = 0 where d.job_id = p_job and d.position < 0;
     insert into holdfast.dependency (needs, job_id, position, policy)
-    select o.id, p_job, -o.n, 'run'   -- counted downwards: what it was enqueued after counts upwards
+    select o.id, p_job, -min(o.n), 'run'   -- counted downwards: what it was enqueued after counts upwards
       from unnest(p_ids) with ordinality as o (id, n)
      where o.id = any (v_open)
-    on conflict do nothing;
+     group by o.id
+    on conflict (needs, job_id) do update set position = excluded.position where dependency.position = 0;
     perform holdfast.keep_readable(p_job, v_others);
     insert into holdfast.wait (job_id, step, after, remaining, until, since)
     values (p_job, p_name, p_after, cardinality(v_open), v_until, v_since)

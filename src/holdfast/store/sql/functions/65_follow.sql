@@ -117,7 +117,7 @@ begin
   fewer as (
     select d.job_id, count(*) as n
       from ended e
-      join holdfast.dependency d on d.needs = any (array[e.id::uuid])
+      join holdfast.dependency d on d.needs = any (array[e.id::uuid]) and d.position <> 0
      group by d.job_id
      order by d.job_id),
   counted as (

@@ -29,7 +29,7 @@ select 'A14', j.id::uuid, format('it is %%s and held back by %%s, which nobody w
      when j.held_by like 'event %%' then exists (select from holdfast.wait w where w.job_id = j.id and 'event ' || w.event = j.held_by)
      when j.held_by like '%%jobs' then
        exists (select from holdfast.wait w where w.job_id = j.id and w.remaining = (
-         select count(*) from holdfast.dependency d join holdfast.job n on n.id = d.needs where d.job_id = j.id and n.finished_at is null))
+         select count(*) from holdfast.dependency d join holdfast.job n on n.id = d.needs where d.job_id = j.id and d.position <> 0 and n.finished_at is null))
      when j.held_by like 'compensation %%' then
        exists (select from holdfast.job c where c.compensates = j.retry_of and (c.finished_at is null or c.status = 'FAILED'))
      when j.held_by ~ '^(worker|run):' then j.due_at is not null

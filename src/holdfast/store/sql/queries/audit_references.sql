@@ -77,7 +77,7 @@ select 'F05', j.id, format('it is %%s, and its wait for %%s is still there', j.s
  where j.status in ('FAILED', 'CANCELLED')
    -- The last end of the jobs that it is for removes it.
    and not (coalesce(w.remaining, 0) > 0
-            and exists (select from holdfast.dependency d join holdfast.job n on n.id = any (array[d.needs]) where d.job_id = j.id and n.finished_at is null))
+            and exists (select from holdfast.dependency d join holdfast.job n on n.id = any (array[d.needs]) where d.job_id = j.id and d.position <> 0 and n.finished_at is null))
 union all
 select 'F05', j.id, format('it undoes another job and holds a slot of %%s all the same', s.key)
   from j
