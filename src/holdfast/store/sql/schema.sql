@@ -8428,6 +8428,7 @@ begin
                for no key update of j) as f
      where j.id = any (array[f.job_id]) and j.status in ('PENDING', 'WAITING') and j.claim_order is null
        and j.due_at is not distinct from f.until   -- else it has been woken, and waits for something else now
+       and (f.until is null or j.held_by is null)   -- by its time too: who waits for a slot since then keeps his place
     returning j.queue)
   select (select array_agg(distinct r.queue) from ready r), (select array_agg(f.job_id) from freed f)
     into v_queues, v_freed;
