@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import count
 from typing import TypeVar
 from uuid import UUID, uuid4
 
@@ -21,7 +22,6 @@ from psycopg.types.json import Jsonb
 
 from guarantees.audit import broken_rules
 from holdfast.domain.states import Status
-from holdfast.store.ids import new_id
 from sql.asking import ask, decide
 from sql.model import Attempt, Job
 from sql.model_world import RefusedError, Wanted, World
@@ -69,6 +69,8 @@ class Lives(RuleBasedStateMachine):
         super().__init__()
         if next(self.began) % 30 == 0:
             begin_anew(self.connection)
+        # What guards refused in another life, or in a test before, outlives a rollback.
+        self.connection.execute("select setval('holdfast.refusal', 1, false)")
         self._undo = ExitStack()
         # A savepoint: the schema outlives the run, nothing else does.
         self._undo.enter_context(self.connection.transaction(force_rollback=True))
@@ -76,6 +78,7 @@ class Lives(RuleBasedStateMachine):
         self.world = World(self.happened)
         self.workers = []
         self.steps = 0
+        self.numbers = count(1)
         self.handed: dict[tuple[UUID, UUID], UUID] = {}
         self.attempts: list[Attempt] = []
 
@@ -109,7 +112,7 @@ class Lives(RuleBasedStateMachine):
     def enqueue(
         self, max_retries: int, key: str | None, scope: str, on_conflict: str, *, later: bool
     ) -> None:
-        self._enqueue(Wanted(new_id(), max_retries, key, scope, on_conflict, later=later))
+        self._enqueue(Wanted(self._next_id(), max_retries, key, scope, on_conflict, later=later))
 
     @precondition(lambda self: self.world.unended([*self.world.jobs]))
     @rule(data=st.data())
@@ -134,7 +137,7 @@ class Lives(RuleBasedStateMachine):
             with self.machine.refused("HF008"):
                 self.machine.value("select holdfast.retry(%s)", job.id)
             return
-        new = self.machine.value("select holdfast.retry(%s)", job.id)
+        new = self.machine.value("select holdfast.retry(%s, p_new_id => %s)", job.id, self._next_id())
         job.retried, job.holds_key = True, False
         self.world.jobs[new] = Job(new, job.max_retries, job.key, job.scope, holds_key=job.key is not None)
 
@@ -370,6 +373,10 @@ class Lives(RuleBasedStateMachine):
     def _all(self) -> list[Job]:
         return [*self.world.jobs.values()]
 
+    def _next_id(self) -> UUID:
+        """Number the jobs: of two that came into line at one moment the same goes first whenever a life is told again."""
+        return UUID(int=0x01900000_0000_7000_8000_000000000000 + next(self.numbers))
+
     def _any(self, data: st.DataObject) -> Job:
         """Draw a job: more often one that goes on than one that has ended."""
         going_on = [job for job in self._all() if not job.status.is_terminal]
@@ -418,7 +425,5 @@ def begin_anew(connection: Connection) -> None:
     connection.autocommit = True
     connection.execute("vacuum")
     connection.autocommit = False
-    # What guards refused before, in tests of their own, outlives a rollback.
-    connection.execute("alter sequence holdfast.refusal restart")
     connection.execute("set plan_cache_mode = force_generic_plan")
     connection.execute(CLOCK)

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 from psycopg.types.json import Jsonb
 
-from holdfast.store.ids import new_id
 from sql.lives import LATER, ON_CONFLICT, SCOPES, Lives, document, row
 from sql.model import Attempt, Wait
 from sql.model_world import Wanted
@@ -32,7 +31,7 @@ class WaitingLives(Lives):
                 self.enqueue_children(data, None, later=False)
             elif opening == "flow":
                 needed = data.draw(st.sampled_from(self._running()))
-                self._enqueue(Wanted(new_id(), after=(needed.job_id,)))
+                self._enqueue(Wanted(self._next_id(), after=(needed.job_id,)))
                 self.emit(EVENTS[1])
             elif opening == "wait for jobs":
                 self.wait_for_jobs(data, timed=False)
@@ -52,7 +51,7 @@ class WaitingLives(Lives):
             known = [*self.world.jobs, *(one.id for one in flow)][-5:]
             flow.append(
                 Wanted(
-                    new_id(),
+                    self._next_id(),
                     key=data.draw(st.sampled_from(KEYS)),
                     scope=data.draw(st.sampled_from(SCOPES)),
                     on_conflict=data.draw(st.sampled_from(ON_CONFLICT)),
@@ -67,8 +66,8 @@ class WaitingLives(Lives):
     @rule(data=st.data(), key=st.sampled_from(KEYS), later=st.booleans())
     def enqueue_children(self, data: st.DataObject, key: str | None, *, later: bool) -> None:
         parent = data.draw(st.sampled_from(self._running()))
-        first = Wanted(new_id(), key=key, later=later, parent=parent.job_id)
-        second = Wanted(new_id(), after=(first.id,), parent=parent.job_id)
+        first = Wanted(self._next_id(), key=key, later=later, parent=parent.job_id)
+        second = Wanted(self._next_id(), after=(first.id,), parent=parent.job_id)
         asked = Jsonb([document(first), document(second)])
         fence = (*row(parent).values(), f"children{self.steps}", "", asked, None)
         self.happened["children"] += 1
