@@ -101,7 +101,12 @@ def test_a_variable_of_a_file_is_read_by_the_code(path: Path) -> None:
 
 
 def test_settings_that_the_pages_name_are_read_by_the_code() -> None:
-    long_runs = (ROOT / "scripts" / "attacks", ROOT / "tests" / "chaos" / "test_quick.py")
+    tests = ROOT / "tests"
+    long_runs = (
+        ROOT / "scripts" / "attacks",
+        tests / "chaos" / "test_quick.py",
+        tests / "guarantees" / "test_poison.py",
+    )
     of_scripts = {name for file in long_runs for name in VARIABLE.findall(file.read_text())}
     known = {*read_variables(), *of_scripts, f"{OF_ENDPOINTS}STRIPE", "HOLDFAST_CALLBACK_SECRET"}
     named = {
