@@ -86,6 +86,56 @@ def test_jobs_that_a_job_waited_for_before_do_not_end_its_wait_for_others(machin
     assert len(in_line(machine)) == 1
 
 
+def test_an_end_that_comes_while_who_waited_turns_to_others_does_not_count(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    waiting, first, then = claimed(lasting, 3)
+    lasting.ask("wait_for_jobs", waiting, "first", "", [first["id"]], 60.0, None)
+    lasting.advance(61)
+    admit(lasting)
+    (again,) = lasting.claim(lasting.worker("other"))
+    with meanwhile(holdfast_db) as (turning, ask):
+        Machine(turning).ask("wait_for_jobs", again, "then", "", [then["id"]], None, None)
+        asked = ask("select holdfast.cancel(%s)::text", first["id"])
+        until_it_waits(holdfast_db, asked)
+        turning.commit()
+        assert asked.result() == "[('CANCELLED',)]"
+
+    assert left_at_rest(lasting.connection) == []
+    wait = "select * from holdfast.wait_for_jobs(%s, %s, %s, 'wait_for', '', %s, null, null)"
+    told = refused(lasting, wait, then["id"], then["attempt"], then["claim_id"], [waiting["id"]])
+    assert told == "HF005"  # each would wait for the other
+
+
+def test_a_cancel_waits_for_nobody_who_waits_for_its_job_no_more(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    waiting, first, _ = beside_a_wait(lasting)
+
+    with meanwhile(holdfast_db) as (holder, ask):
+        Machine(holder).run("select from holdfast.job where id = %s for no key update", waiting["id"])
+        asked = ask("select holdfast.cancel(%s)::text", first["id"])
+        until_it_waits(holdfast_db, asked)
+        assert asked.done()
+        assert asked.result() == "[('CANCELLED',)]"
+
+
+def test_what_a_job_waited_for_before_is_kept_for_it_when_another_wait_is_over_at_once(
+    machine: Machine,
+) -> None:
+    waiting, first, ended = claimed(machine, 3)
+    machine.move(ended["id"], Status.COMPLETED)
+    machine.ask("wait_for_jobs", waiting, "first", "", [first["id"]], 60.0, None)
+    machine.advance(61)
+    admit(machine)
+    (again,) = machine.claim(machine.worker("other"))
+    assert not machine.ask("wait_for_jobs", again, "then", "", [ended["id"]], None, None)["waits"]
+
+    machine.move(first["id"], Status.COMPLETED)
+
+    assert machine.value("select holdfast.is_needed(%s, null)", first["id"])
+
+
 def test_a_job_may_wait_for_one_that_waited_for_it_before(machine: Machine) -> None:
     waiting, first, _ = beside_a_wait(machine)
 
@@ -166,6 +216,44 @@ def test_an_end_does_not_move_who_waits_for_a_slot_since_its_time_has_come(machi
     machine.move(awaited["id"], Status.COMPLETED)
 
     assert machine.job(waiting["id"]) == parked
+
+
+def test_an_event_does_not_move_who_waits_for_a_slot_since_its_time_has_come(machine: Machine) -> None:
+    limited(machine, "narrow", release_while_waiting=True)
+    machine.enqueue("narrow", {"user_id": 1})
+    admit(machine)
+    (waiting,) = machine.claim(machine.worker(), tasks=("narrow",))
+    machine.ask("wait_for_event", waiting, "event paid", "", "paid", 60.0, None)
+    machine.enqueue("narrow", {"user_id": 1})  # has the slot meanwhile
+    admit(machine)
+    machine.advance(61)
+    admit(machine)
+    parked = machine.job(waiting["id"])
+    assert parked["held_by"] == "limit:user:1"
+
+    machine.value("select holdfast.emit('paid')")
+
+    assert machine.job(waiting["id"]) == parked
+
+
+def test_neither_an_end_nor_an_event_moves_who_is_due_since_its_time_has_come(machine: Machine) -> None:
+    (awaited,) = claimed(machine)
+    limited(machine, "narrow", most=2)  # so that it comes into the line through admission
+    for _ in range(2):
+        machine.enqueue("narrow", {"user_id": 1})
+    admit(machine)
+    child, paid = machine.claim(machine.worker("other"), 2, tasks=("narrow",))
+    machine.ask("wait_for_jobs", child, "wait_for", "", [awaited["id"]], 60.0, None)
+    machine.ask("wait_for_event", paid, "event paid", "", "paid", 60.0, None)
+    machine.advance(90)
+    due = [machine.job(waiting["id"]) for waiting in (child, paid)]
+
+    machine.move(awaited["id"], Status.COMPLETED)
+    machine.value("select holdfast.emit('paid')")
+
+    assert [machine.job(waiting["id"]) for waiting in (child, paid)] == due
+    admit(machine)
+    assert in_line(machine) == {child["id"], paid["id"]}
 
 
 def test_an_event_counts_nobody_who_is_cancelled_meanwhile(

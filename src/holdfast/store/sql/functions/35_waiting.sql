@@ -117,6 +117,7 @@ create or replace function holdfast.emit(
   p_name text, p_payload jsonb default 'null', p_tenant text default null, p_actor text default null, p_token uuid default null) returns bigint
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
+  v_now timestamptz;
   v_ids uuid[];
   v_count bigint;
 begin
@@ -133,19 +134,21 @@ begin
   if found then
     return v_count;
   end if;
+  v_now := holdfast.clock();
   select array_agg(l.id) into v_ids
     from (select j.id::uuid
             from (select w.job_id, w.until from holdfast.wait w where w.event = p_name order by w.job_id) as w
             join holdfast.job j on j.id = any (array[w.job_id])
            where j.status = 'WAITING' and j.claim_order is null and (p_tenant is null or j.tenant = p_tenant)
              and j.due_at is not distinct from w.until   -- else it has been woken, and waits for something else now
+             and (w.until is null or w.until > v_now)   -- by its time too: who is due since then keeps his place
            order by w.job_id
              for no key update of j) as l;
   v_count := coalesce(cardinality(v_ids), 0);
   perform holdfast.let_go(v_ids);
   perform holdfast.note(i.id, 'event', p_actor, jsonb_build_object('event', p_name)) from unnest(v_ids) as i (id);
   insert into holdfast.event (name, tenant, payload, emitted_at, emitted_by, token, woke)
-  values (p_name, p_tenant, coalesce(p_payload, 'null'), holdfast.clock(), coalesce(p_actor, holdfast.actor()), p_token, v_count);
+  values (p_name, p_tenant, coalesce(p_payload, 'null'), v_now, coalesce(p_actor, holdfast.actor()), p_token, v_count);
   return v_count;
 end $$;
 
@@ -185,6 +188,7 @@ declare
   v_since timestamptz;
   v_until timestamptz;
   v_known bigint;
+  v_is_again boolean;
   v_open uuid[];
   v_others uuid[];
 begin
@@ -209,19 +213,22 @@ begin
   select w.since, w.until into v_since, v_until
     from holdfast.wait w
    where w.job_id = p_job and w.step = p_name;
-  if not found then
+  v_is_again := found;
+  if not v_is_again then
     v_since := v_now;
     v_until := v_now + make_interval(secs => p_timeout);
   end if;
   timed_out := v_open is not null and coalesce(v_until <= v_now, false);
   waits := v_open is not null and not timed_out;
+  if waits or not v_is_again then
+    -- Of another wait, which it gave up when its time came and has not read since: their ends are not for this one, and it may still read them.
+    update holdfast.dependency d set position = 0 where d.job_id = p_job and d.position < 0;
+  end if;
   if waits and v_until is null and holdfast.is_awaited_by(p_job, v_open) then
     raise exception 'job % cannot wait for jobs that wait for it: they would wait for ever', p_job using errcode = 'HF005';
   end if;
   if waits then
     update holdfast.job j set ties = j.ties | 2 where j.id = any (v_open) and j.ties & 2 = 0;
-    -- Of another wait, which it gave up when its time came and has not read since: their ends are not for this one.
-    update holdfast.dependency d set position = 0 where d.job_id = p_job and d.position < 0;
     insert into holdfast.dependency (needs, job_id, position, policy)
     select o.id, p_job, -min(o.n), 'run'   -- counted downwards: what it was enqueued after counts upwards
       from unnest(p_ids) with ordinality as o (id, n)

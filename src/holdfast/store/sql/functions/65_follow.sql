@@ -70,7 +70,7 @@ declare
   v_freed uuid[];
 begin
   -- Most that fail have neither followers nor children; what follows here may read all jobs while its plan is young.
-  if not exists (select from holdfast.dependency d where d.needs = any (p_ids))
+  if not exists (select from holdfast.dependency d where d.needs = any (p_ids) and d.position <> 0)
      and not exists (select from unnest(p_ids) as i (id) cross join lateral (select from holdfast.job c where c.parent_id = i.id limit 1) as child) then
     return null;
   end if;
@@ -109,6 +109,17 @@ begin
     returning j.id)
   select array_agg(g.id) into v_cancelled from gone g;
 
+  -- Waits are locked in a statement of their own: what each is for is read below, with it in hand. Else the end of one job would count for
+  -- a wait for others that was committed in between.
+  perform from holdfast.wait w
+    where w.job_id = any (array(
+            select d.job_id
+              from unnest(p_ids) as i (id)
+              cross join lateral (select j.id, j.ties, j.finished_at from holdfast.job j where j.id = i.id limit 1) as p
+              join holdfast.dependency d on d.needs = any (array[p.id::uuid]) and d.position <> 0
+             where p.ties & 2 > 0 and p.finished_at is not null))
+    order by w.job_id
+      for no key update;
   with ended as materialized (
     select p.id
       from unnest(p_ids) as i (id)
@@ -142,7 +153,7 @@ begin
                for no key update of j) as f
      where j.id = any (array[f.job_id]) and j.status in ('PENDING', 'WAITING') and j.claim_order is null
        and j.due_at is not distinct from f.until   -- else it has been woken, and waits for something else now
-       and (f.until is null or j.held_by is null)   -- by its time too: who waits for a slot since then keeps his place
+       and (f.until is null or f.until > v_now)   -- by its time too: who is due since then keeps his place
     returning j.queue)
   select (select array_agg(distinct r.queue) from ready r), (select array_agg(f.job_id) from freed f)
     into v_queues, v_freed;

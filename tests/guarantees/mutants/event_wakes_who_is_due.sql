@@ -1,0 +1,3 @@
+-- guard: an event does not move who has been woken by its time
+-- dies: tests/sql/test_waiting.py::test_an_event_does_not_move_who_waits_for_a_slot_since_its_time_has_come
+select pg_temp.without('holdfast.emit', 'and (w.until is null or w.until > v_now)');
