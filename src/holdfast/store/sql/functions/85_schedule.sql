@@ -133,18 +133,21 @@ language plpgsql security definer set search_path = pg_catalog, holdfast, pg_tem
 declare
   v_now timestamptz := holdfast.clock();
   v_undeclared text[];
-  v_name text;
+  v_gone text[];
 begin
   select coalesce(array_agg(u.name), '{}') into v_undeclared from holdfast.undeclared_schedules(v_now) as u;
   if v_undeclared <> '{}' then
-    for v_name in select u.name from holdfast.undeclared_schedules(v_now) as u where u.is_gone order by u.name loop
-      perform from holdfast.schedule s where s.name = v_name for no key update skip locked;   -- who declares it has it
-      continue when not found;
-      update holdfast.schedule s
-         set withdrawn_at = v_now, updated_at = v_now
-       where s.name = v_name
-         and exists (select from holdfast.undeclared_schedules(v_now) as u where u.name = v_name and u.is_gone);   -- again: who declared it may be done
-    end loop;
+    -- Who declares one has it locked, or is done: so they are locked first, and looked at again with the locks in hand.
+    select array_agg(l.name) into v_gone
+      from (select s.name
+              from holdfast.schedule s
+             where s.name = any (array(select u.name from holdfast.undeclared_schedules(v_now) as u where u.is_gone))
+             order by s.name
+               for no key update skip locked) as l;
+    update holdfast.schedule s
+       set withdrawn_at = v_now, updated_at = v_now
+     where s.name = any (v_gone)
+       and s.name = any (array(select u.name from holdfast.undeclared_schedules(v_now) as u where u.is_gone));
   end if;
   select coalesce(jsonb_agg(to_jsonb(d)), '[]') into due
     from (select s.name, s.version, s.cron, extract(epoch from s.every) as every, s.tz, s.anchor, s.missed, s.settled_to, v_now as now
