@@ -8,7 +8,7 @@ from psycopg.types.json import Jsonb
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
 from sql.gates import admit, limited
-from sql.support import Machine, Row, meanwhile, refused, until_it_waits
+from sql.support import Machine, Row, meanwhile, refused, rows_read, until_it_waits
 
 
 def begun(machine: Machine, *jobs: UUID) -> UUID:
@@ -58,6 +58,18 @@ def test_of_two_failed_jobs_of_one_key_one_is_retried(machine: Machine) -> None:
 
     assert (chunk["done"], chunk["skipped"]) == (1, 1)
     assert "holds its key" in chunk["refusals"][0]["why"]
+
+
+def test_a_chunk_of_retries_does_not_read_all_jobs_for_each_of_them(machine: Machine) -> None:
+    for _ in range(6):  # by then the plans are kept, from when there were few jobs
+        retried(machine, failed(machine, "t"))
+    chunk = begun(machine, *[failed(machine, "t") for _ in range(20)])
+    machine.enqueue_many([{"task": "t", "payload": {}} for _ in range(2_000)])
+
+    before = rows_read(machine)
+    machine.one("select * from holdfast.run_chunk(%s, 1)", chunk)
+
+    assert rows_read(machine) - before < 5 * 2_000
 
 
 def test_who_comes_for_a_chunk_that_is_being_run_is_told_what_became_of_it(

@@ -191,7 +191,7 @@ begin
   union
   select d.job_id
     from doomed x
-    join holdfast.dependency d on d.needs = x.id
+    join holdfast.dependency d on d.needs = x.id and d.position <> 0
    where (select j.status in ('PENDING', 'WAITING') from holdfast.job j where j.id = d.job_id);
 end $$;
 
@@ -203,7 +203,8 @@ end $$;
 -- the two, which is tried again.
 drop function if exists holdfast.lock_jobs(uuid[], text);
 create or replace function holdfast.lock_jobs(p_ids uuid[], p_tenant text default null, p_with uuid[] default '{}') returns void
-language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
 begin
   perform from holdfast.job j
     where j.id = any (p_ids || p_with)
@@ -246,7 +247,9 @@ end $$;
 
 -- A person's retry of a FAILED job is a new job that names it; the old row and its history stay as they were.
 create or replace function holdfast.retry(p_id uuid, p_actor text default null, p_reason text default null, p_new_id uuid default null) returns uuid
-language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
+  -- Each job is looked up by an index: a plan made while the table was small would read all of it for each of an operation's retries.
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
 declare
   v_old holdfast.job := holdfast.lock_job(p_id);
   v_task holdfast.task;

@@ -74,12 +74,22 @@ begin
   return null;
 end $$;
 
+-- Retries take keys: in the order in which all calls take them.
+create or replace function holdfast.in_order_of_keys(p_jobs uuid[]) returns uuid[]
+language sql stable set search_path = pg_catalog, holdfast, pg_temp
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
+  select array_agg(s.job order by j.tenant, j.task, j.key, s.job)
+    from unnest(p_jobs) as s (job)
+    left join holdfast.job j on j.id = any (array[s.job])
+$$;
+
 -- Deals with a chunk of an operation, once: who asks again is told what came of it.
 create or replace function holdfast.run_chunk(p_operation uuid, p_nth int, out done int, out skipped int)
 language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_operation holdfast.operation;
   v_chunk holdfast.operation_chunk;
+  v_jobs uuid[];
   v_refusals jsonb;
 begin
   select * into v_operation from holdfast.operation o where o.id = p_operation;
@@ -90,13 +100,11 @@ begin
   if v_chunk.finished_at is null then
     perform holdfast.lock_jobs(v_chunk.jobs, v_operation.tenant,
       case when v_operation.action = 'cancel' then array(select m from holdfast.moved_with(v_chunk.jobs, v_operation.tenant) as m) end);
+    v_jobs := case v_operation.action when 'retry' then holdfast.in_order_of_keys(v_chunk.jobs) else array(select s.job from unnest(v_chunk.jobs) as s (job) order by s.job) end;
     select coalesce(jsonb_agg(jsonb_build_object('job', t.job, 'why', t.why)) filter (where t.why is not null), '[]')
       into v_refusals
       from (select u.job, holdfast.operate(v_operation, u.job) as why
-              from (select s.job
-                      from unnest(v_chunk.jobs) as s (job)
-                     -- Retries take keys, in the order in which all calls take them.
-                     order by (select (j.tenant, j.task, j.key) from holdfast.job j where j.id = s.job), s.job) as u) as t;
+              from (select s.job from unnest(v_jobs) with ordinality as s (job, nth) order by s.nth) as u) as t;
     update holdfast.operation_chunk c
        set finished_at = holdfast.clock(), skipped = jsonb_array_length(v_refusals), refusals = v_refusals,
            done = cardinality(c.jobs) - jsonb_array_length(v_refusals)
