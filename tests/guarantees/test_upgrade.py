@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from guarantees import both_releases as tasks
@@ -16,6 +17,11 @@ from guarantees.conftest import ALONE, LONG_LEASE, Stage
 from guarantees.waiting import until
 from guarantees.workers import TESTS, Launcher, WorkerProcess
 from holdfast import Holdfast
+from holdfast.domain.audit_guards import judge_guards
+from holdfast.store.call import perform_sync
+from holdfast.store.connection import Database
+from holdfast.store.guards import guards, released_guards
+from holdfast.store.migrate import migrate
 from holdfast.testing import ScratchDatabase
 from world.previous import previous_source
 
@@ -49,6 +55,14 @@ def app(holdfast_db: ScratchDatabase, stage: Stage) -> Iterator[Holdfast]:
     holdfast_db.use(tasks.app)
     yield tasks.app
     tasks.app.close()
+
+
+_MIGRATE = """
+import sys
+from holdfast.store.connection import Database
+from holdfast.store.migrate import migrate
+migrate(Database(sys.argv[1], "upgrade"))
+"""
 
 
 def start(stage: Stage, launcher: Launcher, **options: object) -> WorkerProcess:
@@ -145,6 +159,25 @@ def test_what_a_worker_of_one_release_has_begun_one_of_the_other_ends(
         )
     ) == {(name,) for name in stage.names(ends)}
     stage.audit()
+
+
+@pytest.mark.new_database
+def test_nothing_of_the_previous_release_is_left_in_the_schema(
+    holdfast_db: ScratchDatabase, owner: psycopg.Connection, previous: Path
+) -> None:
+    owner.execute("drop schema holdfast cascade")
+    told = subprocess.run(
+        [sys.executable, "-c", _MIGRATE, holdfast_db.owner_url],
+        env={**os.environ, "PYTHONPATH": str(previous)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.returncode == 0, told.stderr
+
+    migrate(Database(holdfast_db.owner_url, "upgrade"))
+
+    assert list(judge_guards(released_guards(), perform_sync(owner, guards()))) == []
 
 
 def test_a_producer_of_the_previous_release_enqueues_for_workers_of_this_one(

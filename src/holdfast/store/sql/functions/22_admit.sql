@@ -296,6 +296,7 @@ end $$;
 -- A job that is parked for one key passes on its turn at its others: if one of those has a free slot, and the first who waits for it may
 -- have it, some come out. So whoever can use a slot is found, however many stand before it that cannot; and each time one at least goes
 -- to another place for good. Answers the queues of those who came out.
+drop function if exists holdfast.pass_on(uuid[]);
 create or replace function holdfast.pass_on_turns(p_jobs uuid[]) returns text[]
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -350,6 +351,7 @@ begin
 end $$;
 
 -- Takes jobs out of a parking place; admission decides about them anew. Answers their queues.
+drop function if exists holdfast.let_out(text, int);
 create or replace function holdfast.unpark(p_held text, p_limit int) returns text[]
 language plpgsql set search_path = pg_catalog, holdfast, pg_temp
   set enable_seqscan = off set jit = off set enable_bitmapscan = off set enable_sort = off as $$
