@@ -47,6 +47,17 @@ def test_every_option_arrives_in_the_row(each_machine: Machine) -> None:
     assert {name: job[name] for name in given} == given
 
 
+def test_jobs_without_keys_take_no_savepoints_that_they_do_not_need(machine: Machine) -> None:
+    machine.enqueue()
+    machine.enqueue_many([GOOD] * 3)
+
+    written_by = machine.rows("select distinct xmin::text as xid from holdfast.job")
+
+    assert written_by == [
+        {"xid": machine.value("select (pg_current_xact_id()::text::bigint % (1::bigint << 32))::text")}
+    ]
+
+
 def test_what_only_a_batch_can_say_arrives_too(machine: Machine) -> None:
     (answer,) = machine.enqueue_many(
         [{**GOOD, "trace_parent": "00-1-2-01", "max_retries": 9, "timeout": 1.5, "run_in": 60}]

@@ -11,6 +11,7 @@ from psycopg.types.json import Jsonb
 
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
+from sql.gates import limited
 from sql.support import Machine, machine_on, meanwhile, until_somebody_waits
 from world.often import times
 
@@ -317,6 +318,33 @@ def test_a_call_that_replaces_a_job_and_one_that_is_after_it_do_not_deadlock_ove
         {"[('true',)]"},
     )  # the newer is replaced, or is there already
     assert lasting.value("select count(*) from holdfast.job where key_held") == 1
+
+
+def test_a_call_with_a_key_under_a_refusing_limit_and_a_batch_do_not_deadlock(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    limited(lasting, "desk", most=5, policy="reject")
+    holds_k, holds_r = lasting.enqueue("desk", {"user_id": 2}, key="k"), lasting.enqueue(key="r")
+    batch = [
+        {"task": "desk", "payload": {"user_id": 1}},
+        {"key": "r", "on_conflict": "replace"},
+        {"task": "desk", "payload": {"user_id": 3}, "key": "k"},
+    ]
+    with meanwhile(holdfast_db) as (holder, ask):
+        Machine(holder).run("select from holdfast.job where id = %s for update", holds_r)
+        one = ask(*_call(*batch))  # has looked at user 1, and waits for who holds r
+        until_somebody_waits(holdfast_db, 1)
+        lasting.run("select holdfast.cancel(%s)", holds_k)
+        other = ask(
+            *_call({"task": "desk", "payload": {"user_id": 1}, "key": "k"})
+        )  # takes k, and comes for user 1
+        until_somebody_waits(holdfast_db, 2)
+        holder.rollback()
+
+        assert {one.result(), other.result()} in (
+            {THREE, "[('false',)]"},
+            {"[('true true false',)]", "[('true',)]"},
+        )
 
 
 def test_who_holds_what_another_transaction_waits_for_is_told_soon(

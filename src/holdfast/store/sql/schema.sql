@@ -2326,18 +2326,21 @@ CREATE FUNCTION holdfast.due_schedules(p_limit integer, p_except text[] DEFAULT 
 declare
   v_now timestamptz := holdfast.clock();
   v_undeclared text[];
-  v_name text;
+  v_gone text[];
 begin
   select coalesce(array_agg(u.name), '{}') into v_undeclared from holdfast.undeclared_schedules(v_now) as u;
   if v_undeclared <> '{}' then
-    for v_name in select u.name from holdfast.undeclared_schedules(v_now) as u where u.is_gone order by u.name loop
-      perform from holdfast.schedule s where s.name = v_name for no key update skip locked;   -- who declares it has it
-      continue when not found;
-      update holdfast.schedule s
-         set withdrawn_at = v_now, updated_at = v_now
-       where s.name = v_name
-         and exists (select from holdfast.undeclared_schedules(v_now) as u where u.name = v_name and u.is_gone);   -- again: who declared it may be done
-    end loop;
+    -- Who declares one has it locked, or is done: so they are locked first, and looked at again with the locks in hand.
+    select array_agg(l.name) into v_gone
+      from (select s.name
+              from holdfast.schedule s
+             where s.name = any (array(select u.name from holdfast.undeclared_schedules(v_now) as u where u.is_gone))
+             order by s.name
+               for no key update skip locked) as l;
+    update holdfast.schedule s
+       set withdrawn_at = v_now, updated_at = v_now
+     where s.name = any (v_gone)
+       and s.name = any (array(select u.name from holdfast.undeclared_schedules(v_now) as u where u.is_gone));
   end if;
   select coalesce(jsonb_agg(to_jsonb(d)), '[]') into due
     from (select s.name, s.version, s.cron, extract(epoch from s.every) as every, s.tz, s.anchor, s.missed, s.settled_to, v_now as now
@@ -2381,6 +2384,7 @@ CREATE FUNCTION holdfast.emit(p_name text, p_payload jsonb DEFAULT 'null'::jsonb
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
     AS $$
 declare
+  v_now timestamptz;
   v_ids uuid[];
   v_count bigint;
 begin
@@ -2397,19 +2401,21 @@ begin
   if found then
     return v_count;
   end if;
+  v_now := holdfast.clock();
   select array_agg(l.id) into v_ids
     from (select j.id::uuid
             from (select w.job_id, w.until from holdfast.wait w where w.event = p_name order by w.job_id) as w
             join holdfast.job j on j.id = any (array[w.job_id])
            where j.status = 'WAITING' and j.claim_order is null and (p_tenant is null or j.tenant = p_tenant)
              and j.due_at is not distinct from w.until   -- else it has been woken, and waits for something else now
+             and (w.until is null or w.until > v_now)   -- by its time too: who is due since then keeps his place
            order by w.job_id
              for no key update of j) as l;
   v_count := coalesce(cardinality(v_ids), 0);
   perform holdfast.let_go(v_ids);
   perform holdfast.note(i.id, 'event', p_actor, jsonb_build_object('event', p_name)) from unnest(v_ids) as i (id);
   insert into holdfast.event (name, tenant, payload, emitted_at, emitted_by, token, woke)
-  values (p_name, p_tenant, coalesce(p_payload, 'null'), holdfast.clock(), coalesce(p_actor, holdfast.actor()), p_token, v_count);
+  values (p_name, p_tenant, coalesce(p_payload, 'null'), v_now, coalesce(p_actor, holdfast.actor()), p_token, v_count);
   return v_count;
 end $$;
 
@@ -2642,8 +2648,8 @@ begin
   if p_jobs @? '$[*] ? (!exists(@.id))' then
     v_jobs := holdfast.with_ids(p_jobs);
   end if;
-  -- One that replaces nothing and runs after nothing has nothing in hand while it waits: it needs no savepoint.
-  if jsonb_array_length(v_jobs) = 1 and not v_jobs @? '$[*] ? (@.on_conflict == "replace" || exists(@.after[*]))' then
+  -- No savepoint more than it takes: beyond 64 of them in one transaction, everybody's look at rows costs more.
+  if not holdfast.may_deadlock(v_jobs) then
     return query select * from holdfast.try_to_enqueue(v_jobs);
     return;
   end if;
@@ -3920,6 +3926,23 @@ CREATE FUNCTION holdfast.how_it_stands(p_approval uuid, p_result text) RETURNS h
 $$;
 
 --
+-- Name: in_order_of_keys(uuid[]); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.in_order_of_keys(p_jobs uuid[]) RETURNS uuid[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+  select array_agg(s.job order by j.tenant, j.task, j.key, s.job)
+    from unnest(p_jobs) as s (job)
+    left join holdfast.job j on j.id = any (array[s.job])
+$$;
+
+--
 -- Name: in_words(interval); Type: FUNCTION; Schema: holdfast; Owner: -
 --
 
@@ -4904,6 +4927,10 @@ end $$;
 CREATE FUNCTION holdfast.lock_jobs(p_ids uuid[], p_tenant text DEFAULT NULL::text, p_with uuid[] DEFAULT '{}'::uuid[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
   perform from holdfast.job j
@@ -5105,6 +5132,29 @@ CREATE FUNCTION holdfast.may_act_as(p_who name, p_role text) RETURNS boolean
   select to_regrole(p_role) is not null
      and pg_has_role(p_who, to_regrole(p_role), case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end)
 $$;
+
+--
+-- Name: may_deadlock(jsonb); Type: FUNCTION; Schema: holdfast; Owner: -
+--
+
+CREATE FUNCTION holdfast.may_deadlock(p_jobs jsonb) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $_$
+declare
+  v_many boolean := jsonb_array_length(p_jobs) > 1;
+begin
+  return p_jobs @? '$[*] ? (@.on_conflict == "replace" || exists(@.after[*]))'
+      or (v_many and p_jobs @? '$[*].key')
+      or exists (select from (select distinct w.task from jsonb_to_recordset(p_jobs) as w (task text)) as w
+                  where (select (v_many and t.unique_by is not null) or t.options @? '$.limits[*] ? (@.policy == "reject")'
+                           from holdfast.task t
+                          where t.name = w.task));
+end $_$;
 
 --
 -- Name: seen_tenant(); Type: FUNCTION; Schema: holdfast; Owner: -
@@ -5316,7 +5366,7 @@ begin
   union
   select d.job_id
     from doomed x
-    join holdfast.dependency d on d.needs = x.id
+    join holdfast.dependency d on d.needs = x.id and d.position <> 0
    where (select j.status in ('PENDING', 'WAITING') from holdfast.job j where j.id = d.job_id);
 end $$;
 
@@ -7286,6 +7336,10 @@ end $$;
 CREATE FUNCTION holdfast.retry(p_id uuid, p_actor text DEFAULT NULL::text, p_reason text DEFAULT NULL::text, p_new_id uuid DEFAULT NULL::uuid) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_old holdfast.job := holdfast.lock_job(p_id);
@@ -7506,6 +7560,7 @@ CREATE FUNCTION holdfast.run_chunk(p_operation uuid, p_nth integer, OUT done int
 declare
   v_operation holdfast.operation;
   v_chunk holdfast.operation_chunk;
+  v_jobs uuid[];
   v_refusals jsonb;
 begin
   select * into v_operation from holdfast.operation o where o.id = p_operation;
@@ -7516,13 +7571,11 @@ begin
   if v_chunk.finished_at is null then
     perform holdfast.lock_jobs(v_chunk.jobs, v_operation.tenant,
       case when v_operation.action = 'cancel' then array(select m from holdfast.moved_with(v_chunk.jobs, v_operation.tenant) as m) end);
+    v_jobs := case v_operation.action when 'retry' then holdfast.in_order_of_keys(v_chunk.jobs) else array(select s.job from unnest(v_chunk.jobs) as s (job) order by s.job) end;
     select coalesce(jsonb_agg(jsonb_build_object('job', t.job, 'why', t.why)) filter (where t.why is not null), '[]')
       into v_refusals
       from (select u.job, holdfast.operate(v_operation, u.job) as why
-              from (select s.job
-                      from unnest(v_chunk.jobs) as s (job)
-                     -- Retries take keys, in the order in which all calls take them.
-                     order by (select (j.tenant, j.task, j.key) from holdfast.job j where j.id = s.job), s.job) as u) as t;
+              from (select s.job from unnest(v_jobs) with ordinality as s (job, nth) order by s.nth) as u) as t;
     update holdfast.operation_chunk c
        set finished_at = holdfast.clock(), skipped = jsonb_array_length(v_refusals), refusals = v_refusals,
            done = cardinality(c.jobs) - jsonb_array_length(v_refusals)
@@ -8356,7 +8409,7 @@ declare
   v_freed uuid[];
 begin
   -- Most that fail have neither followers nor children; what follows here may read all jobs while its plan is young.
-  if not exists (select from holdfast.dependency d where d.needs = any (p_ids))
+  if not exists (select from holdfast.dependency d where d.needs = any (p_ids) and d.position <> 0)
      and not exists (select from unnest(p_ids) as i (id) cross join lateral (select from holdfast.job c where c.parent_id = i.id limit 1) as child) then
     return null;
   end if;
@@ -8395,6 +8448,17 @@ begin
     returning j.id)
   select array_agg(g.id) into v_cancelled from gone g;
 
+  -- Waits are locked in a statement of their own: what each is for is read below, with it in hand. Else the end of one job would count for
+  -- a wait for others that was committed in between.
+  perform from holdfast.wait w
+    where w.job_id = any (array(
+            select d.job_id
+              from unnest(p_ids) as i (id)
+              cross join lateral (select j.id, j.ties, j.finished_at from holdfast.job j where j.id = i.id limit 1) as p
+              join holdfast.dependency d on d.needs = any (array[p.id::uuid]) and d.position <> 0
+             where p.ties & 2 > 0 and p.finished_at is not null))
+    order by w.job_id
+      for no key update;
   with ended as materialized (
     select p.id
       from unnest(p_ids) as i (id)
@@ -8428,7 +8492,7 @@ begin
                for no key update of j) as f
      where j.id = any (array[f.job_id]) and j.status in ('PENDING', 'WAITING') and j.claim_order is null
        and j.due_at is not distinct from f.until   -- else it has been woken, and waits for something else now
-       and (f.until is null or j.held_by is null)   -- by its time too: who waits for a slot since then keeps his place
+       and (f.until is null or f.until > v_now)   -- by its time too: who is due since then keeps his place
     returning j.queue)
   select (select array_agg(distinct r.queue) from ready r), (select array_agg(f.job_id) from freed f)
     into v_queues, v_freed;
@@ -8959,6 +9023,7 @@ declare
   v_since timestamptz;
   v_until timestamptz;
   v_known bigint;
+  v_is_again boolean;
   v_open uuid[];
   v_others uuid[];
 begin
@@ -8983,19 +9048,22 @@ begin
   select w.since, w.until into v_since, v_until
     from holdfast.wait w
    where w.job_id = p_job and w.step = p_name;
-  if not found then
+  v_is_again := found;
+  if not v_is_again then
     v_since := v_now;
     v_until := v_now + make_interval(secs => p_timeout);
   end if;
   timed_out := v_open is not null and coalesce(v_until <= v_now, false);
   waits := v_open is not null and not timed_out;
+  if waits or not v_is_again then
+    -- Of another wait, which it gave up when its time came and has not read since: their ends are not for this one, and it may still read them.
+    update holdfast.dependency d set position = 0 where d.job_id = p_job and d.position < 0;
+  end if;
   if waits and v_until is null and holdfast.is_awaited_by(p_job, v_open) then
     raise exception 'job % cannot wait for jobs that wait for it: they would wait for ever', p_job using errcode = 'HF005';
   end if;
   if waits then
     update holdfast.job j set ties = j.ties | 2 where j.id = any (v_open) and j.ties & 2 = 0;
-    -- Of another wait, which it gave up when its time came and has not read since: their ends are not for this one.
-    update holdfast.dependency d set position = 0 where d.job_id = p_job and d.position < 0;
     insert into holdfast.dependency (needs, job_id, position, policy)
     select o.id, p_job, -min(o.n), 'run'   -- counted downwards: what it was enqueued after counts upwards
       from unnest(p_ids) with ordinality as o (id, n)
@@ -13891,6 +13959,12 @@ REVOKE ALL ON FUNCTION holdfast.holder_name(p_holder uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION holdfast.how_it_stands(p_approval uuid, p_result text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION in_order_of_keys(p_jobs uuid[]); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.in_order_of_keys(p_jobs uuid[]) FROM PUBLIC;
+
+--
 -- Name: FUNCTION in_words(p_span interval); Type: ACL; Schema: holdfast; Owner: -
 --
 
@@ -14289,6 +14363,12 @@ GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_a
 GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_viewer;
 GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_maint;
 GRANT ALL ON FUNCTION holdfast.may_act_as(p_who name, p_role text) TO holdfast_unbound;
+
+--
+-- Name: FUNCTION may_deadlock(p_jobs jsonb); Type: ACL; Schema: holdfast; Owner: -
+--
+
+REVOKE ALL ON FUNCTION holdfast.may_deadlock(p_jobs jsonb) FROM PUBLIC;
 
 --
 -- Name: FUNCTION seen_tenant(); Type: ACL; Schema: holdfast; Owner: -

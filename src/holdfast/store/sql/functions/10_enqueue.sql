@@ -216,6 +216,22 @@ begin
                   where (select j.id from holdfast.job j where j.id = w.id) is not null);
 end $$;
 
+-- Whether a call may wait for another with something in hand that the other waits for: a key and then another, or the lock of a limit that
+-- refuses; a job that it replaces or runs after. Any other call waits with nothing in hand but ids of its own.
+create or replace function holdfast.may_deadlock(p_jobs jsonb) returns boolean
+language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp
+  set enable_seqscan = off set jit = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_many boolean := jsonb_array_length(p_jobs) > 1;
+begin
+  return p_jobs @? '$[*] ? (@.on_conflict == "replace" || exists(@.after[*]))'
+      or (v_many and p_jobs @? '$[*].key')
+      or exists (select from (select distinct w.task from jsonb_to_recordset(p_jobs) as w (task text)) as w
+                  where (select (v_many and t.unique_by is not null) or t.options @? '$.limits[*] ? (@.policy == "reject")'
+                           from holdfast.task t
+                          where t.name = w.task));
+end $$;
+
 -- Enqueues many; answers, in their order, with each job's id and whether this call made it.
 -- Its plans are kept: making one anew takes longer than inserting a job.
 create or replace function holdfast.enqueue_many(p_jobs jsonb, p_declared jsonb default null)
@@ -240,8 +256,8 @@ begin
   if p_jobs @? '$[*] ? (!exists(@.id))' then
     v_jobs := holdfast.with_ids(p_jobs);
   end if;
-  -- One that replaces nothing and runs after nothing has nothing in hand while it waits: it needs no savepoint.
-  if jsonb_array_length(v_jobs) = 1 and not v_jobs @? '$[*] ? (@.on_conflict == "replace" || exists(@.after[*]))' then
+  -- No savepoint more than it takes: beyond 64 of them in one transaction, everybody's look at rows costs more.
+  if not holdfast.may_deadlock(v_jobs) then
     return query select * from holdfast.try_to_enqueue(v_jobs);
     return;
   end if;
