@@ -5,7 +5,7 @@ What it does not look at is the database's own order, which the auditor does.
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise
 from math import inf
@@ -20,6 +20,10 @@ from chaos.timing import RECOVERED_WITHIN, Case, calms, polling, recovery, throu
 ENDED = {"COMPLETED", "FAILED", "CANCELLED"}
 ANSWERED_WITHIN = 10.0  # in the calm
 ROUNDED = 0.001  # what a delay may lose on its way into the database
+# So long after a strike workers come back from it one by one, and an attempt may yet be given a connection that it has broken. Where
+# strikes follow sooner than that upon each other, nobody can tell whether a job failed by itself.
+BROKEN_FOR = 2.0
+NEARLY_ALL = 0.9  # of a job's retries
 
 
 class Finding(NamedTuple):
@@ -266,9 +270,9 @@ def cancels(evidence: Evidence) -> Iterator[Case]:
 
 
 def ends(evidence: Evidence) -> Iterator[Case]:
-    """Every job has ended, and as its task ends: FAILED are also those that met a strike in each of their attempts."""
+    """Every job has ended, and as its task ends: FAILED are also those whose retries strikes have used up."""
     may_fail = {one.job for one in evidence.approvals.values() if one.decision == "denied"}
-    may_fail |= {move.job for move in evidence.moves if move.retries == RETRIES}
+    may_fail |= _struck_to_the_end(evidence)
     may_fall = _cancelled_with_others(evidence)
     for job in evidence.jobs.values():
         if job.status not in ENDED:
@@ -279,6 +283,53 @@ def ends(evidence: Evidence) -> Iterator[Case]:
             yield "a job completed that cannot", (job.id, job.task)
         elif job.status == "CANCELLED" and job.id not in may_fall:
             yield "a job was cancelled that nobody asked to", (job.id, job.task)
+
+
+def _struck_to_the_end(evidence: Evidence) -> set[str]:
+    """The jobs without a retry left that have used (nearly) all of them, and the last attempt, beside strikes on the database.
+
+    Who dies with his worker uses none: the strikes are those that keep the database away from somebody, or hit it.
+    """
+    spent = {move.job for move in evidence.moves if move.retries == RETRIES}
+    lives: dict[str, list[Move]] = defaultdict(list)
+    for move in sorted(evidence.moves, key=lambda one: (one.job, one.seq)):
+        if move.job in spent:
+            lives[move.job].append(move)
+    times = _struck_times(evidence)
+    struck = set()
+    for name, life in lives.items():
+        beside = [_overlaps(times, since, until) for since, until in _failures(life)]
+        if len(beside) > RETRIES and sum(beside) >= NEARLY_ALL * len(beside):
+            struck.add(name)
+    return struck
+
+
+def _failures(life: Sequence[Move]) -> Iterator[tuple[float, float]]:
+    """From when to when each attempt took that used a retry, or that failed for want of one."""
+    used, since = 0, -inf
+    for move in life:
+        if move.to == "RUNNING":
+            since = move.at
+        elif move.came_from == "RUNNING" and (move.retries > used or move.to == "FAILED"):
+            yield since, move.at
+            used = max(used, move.retries)
+
+
+def _struck_times(evidence: Evidence) -> list[tuple[float, float]]:
+    """When the database was away or hit, or what that has broken was still about; what overlaps is one time."""
+    times: list[tuple[float, float]] = []
+    for began, ended in sorted((one.began, one.ended + BROKEN_FOR) for one in evidence.records if one.away):
+        if times and began <= times[-1][1]:
+            times[-1] = (times[-1][0], max(times[-1][1], ended))
+        else:
+            times.append((began, ended))
+    return times
+
+
+def _overlaps(times: Sequence[tuple[float, float]], since: float, until: float) -> bool:
+    """Whether any of these times, which are in order and apart, has something of this one."""
+    place = bisect_right(times, (until, inf)) - 1
+    return place >= 0 and times[place][1] >= since
 
 
 def _cancelled_with_others(evidence: Evidence) -> set[str]:

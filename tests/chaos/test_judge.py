@@ -390,12 +390,33 @@ def blamed_before(evidence: Evidence) -> None:
     evidence.moves.append(Move("y", 0, None, "PENDING", 0, 0.9, "w", crashes=1, retries=1))
 
 
-def struck_in_every_attempt(evidence: Evidence, attempts: int = 101) -> None:
-    """Let a long job that the nemesis has brought meet one strike after the other, until it has no retries left."""
+def failed_for_want_of_retries(
+    evidence: Evidence,
+    attempts: int = 101,
+    behind: float = 0.0,
+    spared: int = 0,
+    how: str = "stop_immediately",
+) -> None:
+    """Let a long job fail, every eight seconds, until it has no retries left: with a strike in each attempt, or so long before it.
+
+    The first few may be spared.
+    """
     evidence.jobs["x"] = job("x", "plain", "FAILED", attempt=attempts, label="nemesis")
     evidence.ledger += [{"event": "start", "job": "x", "attempt": n + 1} for n in range(attempts)]
     moves = life("x", "PENDING", *["RUNNING", "RETRY"] * (attempts - 1), "RUNNING", "FAILED")
-    evidence.moves += [one._replace(retries=one.attempt) if one.to == "RETRY" else one for one in moves]
+    evidence.moves += [
+        one._replace(at=one.at * 4, retries=one.attempt * (one.to == "RETRY")) for one in moves
+    ]
+    claimed = [one.at for one in evidence.moves if (one.job, one.to) == ("x", "RUNNING")]
+    for at in claimed[spared:]:
+        began = at - behind - 0.1 if behind else at + 0.5
+        evidence.records.append(Record(how, began, began + 0.1, 1, "", away=how != "kill_worker"))
+
+
+def struck_all_the_time(evidence: Evidence) -> None:
+    """Let strikes follow so soon upon each other that the time of one goes over into that of the next."""
+    failed_for_want_of_retries(evidence)
+    evidence.records = [Record("cut_anywhere", n, n + 1.5, 1, "", away=True) for n in range(1000)]
 
 
 def took_history(evidence: Evidence) -> None:
@@ -422,7 +443,10 @@ RIGHT: dict[str, Callable[[Evidence], object]] = {
     "who is refused while a strike keeps an end from being seen": struck_at_the_end,
     "who is refused because of those who come with him": refused_together,
     "a delay that was kept": lambda e: e.wanted.update(a=e.wanted["a"]._replace(run_in=1.5)),
-    "a job that was struck in each of its attempts": struck_in_every_attempt,
+    "a job that was struck in each of its attempts": failed_for_want_of_retries,
+    "a job that was struck all the time": struck_all_the_time,
+    "a job that was struck in nearly all of its attempts": lambda e: failed_for_want_of_retries(e, spared=10),
+    "a job that was claimed right behind each strike": lambda e: failed_for_want_of_retries(e, behind=1.9),
     "a drain that gave a job back": drained,
     "a drain of what was to run alone": lambda e: drained(e, reason="alone: its last worker died with it"),
     "a drain of what was blamed before": blamed_before,
@@ -482,7 +506,7 @@ def test_a_check_that_falls_over_is_a_finding_and_the_others_go_on(evidence: Evi
         lambda e: change(e, "i", payload={"room": 2}),
         lambda e: drained(e, crashes=1),
         lambda e: drained(e, retries=1),
-        lambda e: struck_in_every_attempt(e, attempts=100),
+        lambda e: failed_for_want_of_retries(e, attempts=100),
     ],
     ids=[
         "a cancelled job gone", "no time fired", "a forgery taken", "an event from nowhere", "an event of no job", "no desk",
@@ -497,6 +521,19 @@ def test_what_is_wrong_in_another_way_is_found_too(
     spoil(evidence)
 
     assert findings(evidence)
+
+
+@pytest.mark.parametrize(
+    ("spared", "behind", "how"),
+    [(101, 0.0, "stop_immediately"), (11, 0.0, "stop_immediately"), (0, 2.1, "stop_immediately"), (0, 0.0, "kill_worker")],
+    ids=["no strike", "none in the first eleven", "strikes before them", "strikes on workers"],
+)  # fmt: skip
+def test_a_job_whose_retries_no_strikes_on_the_database_have_used_up_should_not_have_failed(
+    evidence: Evidence, spared: int, behind: float, how: str
+) -> None:
+    failed_for_want_of_retries(evidence, spared=spared, behind=behind, how=how)
+
+    assert {finding.rule for finding in findings(evidence)} == {"a job failed that should not"}
 
 
 def struck(began: float, ended: float) -> Record:
