@@ -774,6 +774,8 @@ def test_customers_who_can_hardly_ask_are_found(evidence: Evidence) -> None:
         ([0.96] * 4, set()),
         ([0.5] * 4, {"customers are answered less often than they could ask"}),
         ([0.5, 0.5, 0.96, 0.98, 1.0], set()),  # a busy machine
+        ([0.5, 0.5, 0.96, 1.0], set()),  # in half of them, at least
+        ([0.5, 0.5, 0.9, 1.0], {"customers are answered less often than they could ask"}),
         ([0.5] * 3, set()),  # too few to tell that from a fault
         ([0.2, 1.0, 1.0, 1.0], {"customers can hardly ask"}),
     ],

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from statistics import median
+from statistics import median_high
 from typing import Any, NamedTuple
 
 from chaos.app import POLL_SECONDS
@@ -227,10 +227,10 @@ def throughput(evidence: Evidence) -> Iterator[Case]:
     """
     found = list(kept_up(evidence))
     shares = [kept.share for kept in found]
-    if len(shares) >= FEWEST_CALMS and median(shares) < MOSTLY_ASKED_FOR:
+    if len(shares) >= FEWEST_CALMS and median_high(shares) < MOSTLY_ASKED_FOR:
         yield (
             ALL_FEW,
-            f"of what was offered {median(shares):.1%} was answered, in the middle of {len(shares)} calms",
+            f"of what was offered {median_high(shares):.1%} or less was answered in more than half of {len(shares)} calms",
         )
     for kept in found:
         if kept.share < ASKED_FOR:
