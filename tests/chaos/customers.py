@@ -32,6 +32,7 @@ from starlette.routing import Route
 from apps._world.serving import NO_TLS, served
 from chaos import app as work
 from chaos.notes import Notes, Wanted
+from chaos.offer import offer_of
 from holdfast import DatabaseUnavailable, HoldfastError, chain, group
 from holdfast.domain.callback import Token, read_token
 from holdfast.domain.job import NewJob
@@ -40,7 +41,6 @@ from holdfast.server import callbacks, webhooks
 
 Outcome = Literal["ok", "refused", "unknown"]
 PRODUCERS = 3
-REQUESTS = 100  # a second at most: who wants more jobs than that asks for several at once
 # How often each kind is asked for; what is not here comes by other doors: webhooks, the clock, the nemesis.
 KINDS = {
     "plain": 30,
@@ -64,9 +64,8 @@ class Customers:
     """All of them, as threads of one process."""
 
     def __init__(self, folder: Path, seed: int, rate: float, subjects: float) -> None:
-        self._rate = min(rate, REQUESTS)
-        self._at_once = max(round(rate / REQUESTS), 1)
-        self._kinds = KINDS if rate <= REQUESTS else MOSTLY_PLAIN
+        self.offer = offer_of(rate)
+        self._kinds = KINDS if self.offer.at_once == 1 else MOSTLY_PLAIN
         self._subjects = subjects  # the share of jobs whose events somebody reads
         self._chance = random.Random(seed)
         self._notes = Notes(folder / "client-log")
@@ -105,7 +104,7 @@ class Customers:
 
     def _produce(self, number: int) -> None:
         chance = random.Random(self._chance.random() + number)
-        pause = PRODUCERS / self._rate
+        pause = PRODUCERS / self.offer.requests
         due = time.monotonic()
         while not self._stopped.is_set():
             self._enqueue(chance)
@@ -115,7 +114,7 @@ class Customers:
 
     def _enqueue(self, chance: random.Random) -> None:
         kind = chance.choices(list(self._kinds), weights=list(self._kinds.values()))[0]
-        keys = [self._key(kind, chance) for _ in range(self._at_once)]
+        keys = [self._key(kind, chance) for _ in range(self.offer.at_once)]
         keys = [None if key in keys[:place] else key for place, key in enumerate(keys)]
         asked = [one for key in keys for one in self._jobs(kind, key, chance)]
         jobs, wanted = [job for job, _ in asked], [one for _, one in asked]
@@ -168,7 +167,7 @@ class Customers:
 
     def _cancel(self) -> None:
         chance = random.Random(self._chance.random())
-        while not self._stopped.wait(max(20 / self._rate, 0.2)):
+        while not self._stopped.wait(max(20 / self.offer.requests, 0.2)):
             # Every other is of a job that takes long, so that some meet one that runs.
             if known := list(self._long if chance.random() < 0.5 else self._recent):
                 job = chance.choice(known)
@@ -281,7 +280,7 @@ class Customers:
             httpx.Client(verify=NO_TLS, trust_env=False, timeout=20) as client,
             ThreadPoolExecutor(3) as senders,
         ):
-            while not self._stopped.wait(max(30 / self._rate, 0.1)):
+            while not self._stopped.wait(max(30 / self.offer.requests, 0.1)):
                 event = f"evt_{next(self._numbers)}"
                 body = json.dumps({"id": event, "type": "paid"}).encode()
                 signature = hmac.new(work.WEBHOOK_SECRET.encode(), body, hashlib.sha256).hexdigest()

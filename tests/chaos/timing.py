@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from chaos.app import POLL_SECONDS
 from chaos.evidence import Evidence, Job, Move
+from chaos.offer import offer_of
 from chaos.strikes.strike import Record
 
 Case = tuple[str, Any]
@@ -254,12 +255,12 @@ def kept_up(evidence: Evidence) -> Iterator[Kept]:
     answers = _answers(evidence)
     for record, since, until in calms(evidence):
         last = until - LONGEST
-        if (last - since) * evidence.rate < FEWEST_ARRIVALS:
+        offered = offer_of(evidence.rate).jobs * (last - since)
+        if offered < FEWEST_ARRIVALS:
             continue
         came = by_birth[bisect_left(births, since) : bisect_left(births, last)]
         in_time = sum(job.ended is not None and job.ended < until for job in came)
         answered = bisect_left(answers, last) - bisect_left(answers, since)
-        offered = evidence.rate * (last - since)
         yield Kept(record, offered, answered, len(came), max(in_time, _between(ends, since, last)))
 
 
