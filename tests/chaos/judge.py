@@ -467,7 +467,11 @@ def blame(evidence: Evidence) -> Iterator[Case]:
         beside = [(before.actor, after.at) for before, after in back.values() if before.attempt == 1]
         for job, (before, after) in back.items():
             others = [at for holder, at in beside if holder == before.actor and at >= after.at]
-            if before.attempt > 1 and others and after.crashes > _blamed_until(lives[job], record.at):
+            if (
+                before.attempt > 1
+                and others
+                and after.crashes > _charged_until(lives[job], record.at).crashes
+            ):
                 yield "a job was blamed for a death that others may have caused", (job, before.attempt)
 
 
@@ -479,12 +483,18 @@ def _came_back(life: list[Move], died_at: float) -> tuple[Move, Move] | None:
     return None
 
 
-def _blamed_until(life: list[Move], at: float) -> int:
-    return max((move.crashes for move in life if move.at <= at), default=0)
+class Charged(NamedTuple):
+    """What a job was charged with by some time."""
+
+    crashes: int
+    retries: int
 
 
-def _retries_until(life: list[Move], at: float) -> int:
-    return max((move.retries for move in life if move.at <= at), default=0)
+def _charged_until(life: list[Move], at: float) -> Charged:
+    known = [move for move in life if move.at <= at]
+    return Charged(
+        max((move.crashes for move in known), default=0), max((move.retries for move in known), default=0)
+    )
 
 
 def pills(evidence: Evidence) -> Iterator[Case]:
@@ -516,9 +526,10 @@ def drains(evidence: Evidence) -> Iterator[Case]:
             if following is None:
                 continue
             reason = following.reason or ""
-            if reason.endswith(" died") or following.crashes > _blamed_until(lives[job], record.at):
+            before = _charged_until(lives[job], record.at)
+            if reason.endswith(" died") or following.crashes > before.crashes:
                 yield "a drain counted as a death", (job, reason, following.crashes)
-            if reason.startswith("released") and following.retries > _retries_until(lives[job], record.at):
+            if reason.startswith("released") and following.retries > before.retries:
                 yield "a drain counted as a failure", (job, reason, following.retries)
 
 

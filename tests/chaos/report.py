@@ -41,7 +41,7 @@ class Report:
     findings: list[Finding]
     slowest_recovery: float | None
     recoveries: int
-    calms: list[float]  # how many of those that were offered customers asked for and were answered, in each
+    calms: list[float]  # for each calm, the share of what was offered that was answered
     records: list[dict[str, Any]] = field(default_factory=list)
 
     def text(self) -> str:

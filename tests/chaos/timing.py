@@ -198,7 +198,7 @@ class Calm(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What a calm came to: what customers were answered, how many jobs came in and were worked off, and in which time."""
+    """What a calm came to: what customers were offered and answered, how many jobs came in, and how many were worked off."""
 
     record: Record
     offered: float
