@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 from chaos import soak
-from chaos.nemesis import Nemesis, say
+from chaos.nemesis import TRIES, Nemesis, say
 from chaos.report import commit, make_report, merge
 from chaos.rest import UNGUARDED, come_to_rest
 from chaos.strikes.catalogue import ALL
@@ -29,6 +29,9 @@ QUICK_SECONDS = 60.0  # of strikes, after which only those begin that matter mos
 # said: what was in a worker that died runs again alone, one after the other.
 SABOTAGED_STANDSTILL = 70.0
 CALM = 26.0  # the last of which are watched for whether work goes on
+MINUTES, REST = 5.0, 2.0  # where nobody says otherwise
+# What one wish leaves nothing to say about.
+PASSED_OVER = {"quick": ("minutes", "strikes", "rest", "calm"), "calm": ("rest",), "soak": ("rest",)}
 
 
 class Enough:
@@ -54,6 +57,8 @@ def main() -> int:
     unknown = sorted(set(asked.only) - set(ALL))
     if unknown:
         sys.exit(f"chaos: there is no strike {', '.join(unknown)}; there are {', '.join(ALL)}")
+    if said := contradiction(asked):
+        sys.exit(f"chaos: {said}")
     try:
         without = Without.named(asked.sabotage)
     except NoSuchGuardError as error:
@@ -115,13 +120,15 @@ def main() -> int:
 def strike(nemesis: Nemesis, asked: argparse.Namespace, enough: Enough) -> None:
     """Strike as long as was asked for, or until enough is said."""
     enough.wait(1.0)
-    over = time.monotonic() + (QUICK_SECONDS if asked.quick else asked.minutes * 60)
+    minutes = MINUTES if asked.minutes is None else asked.minutes
+    longest_rest = REST if asked.rest is None else asked.rest
+    over = time.monotonic() + (QUICK_SECONDS if asked.quick else minutes * 60)
     if asked.quick:
         nemesis.strike_each(
             nemesis.some(CORE, MORE), CORE, lambda: enough.said, lambda: time.monotonic() > over
         )
         return
-    rest = (CALM, CALM) if asked.calm else (5.0, 30.0) if asked.soak else (asked.rest / 10, asked.rest)
+    rest = (CALM, CALM) if asked.calm else (5.0, 30.0) if asked.soak else (longest_rest / 10, longest_rest)
     nemesis.until(
         lambda: (
             enough.said
@@ -143,12 +150,25 @@ def command() -> str:
     return " ".join(["scripts/chaos", *kept])
 
 
+def contradiction(asked: argparse.Namespace) -> str | None:
+    """Say which wish would be passed over in silence."""
+    # Not which of them are true: a rest of none is a wish too.
+    told = {name for name, value in vars(asked).items() if value is not None and value is not False}
+    for wish, others in PASSED_OVER.items():
+        for other in others:
+            if {wish, other} <= told:
+                return f"--{wish} would pass over --{other}: leave one of the two out"
+    return None
+
+
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="scripts/chaos", description=__doc__)
     parser.add_argument(
-        "--quick", action="store_true", help=f"{len(CORE) + MORE} kinds of strikes, once each"
+        "--quick",
+        action="store_true",
+        help=f"the {len(CORE)} kinds of strikes that matter most, each up to {TRIES} times until it lands, and {MORE} of the others",
     )
-    parser.add_argument("--minutes", type=float, default=5.0, help="how long it strikes")
+    parser.add_argument("--minutes", type=float, help=f"how long it strikes; {MINUTES:g} unless told")
     parser.add_argument("--strikes", type=int, help="end after so many strikes")
     parser.add_argument("--seed", type=int, help="have the same strikes again")
     parser.add_argument(
@@ -159,7 +179,9 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--lease", type=float, default=3.0)
     parser.add_argument("--postgres", type=int, metavar="VERSION", help="strike a server of this version")
     parser.add_argument(
-        "--rest", type=float, default=2.0, help="the longest time between two strikes, in seconds"
+        "--rest",
+        type=float,
+        help=f"the longest time between two strikes, in seconds; {REST:g} unless told, and up to 30 in a soak",
     )
     parser.add_argument(
         "--calm",
