@@ -98,6 +98,7 @@ def main() -> int:
         command=command(),
         began_at=began_at,
         seconds=time.monotonic() - began,
+        soak=watch.told(),
     )
     sys.stdout.write(report.text() + "\n")
     say(f"seed {seed}; written to {report.write(out)}")

@@ -43,6 +43,7 @@ class Report:
     recoveries: int
     calms: list[float]  # for each calm, the share of what was offered that was answered
     records: list[dict[str, Any]] = field(default_factory=list)
+    soak: dict[str, Any] | None = None  # where what was watched stood, and which tables and indexes grew most
 
     def text(self) -> str:
         """The run as people read it."""
@@ -94,6 +95,7 @@ def make_report(
     command: str,
     began_at: str,
     seconds: float,
+    soak: dict[str, Any] | None,
 ) -> Report:
     jobs: dict[str, Counter[str]] = defaultdict(Counter)
     for job in evidence.jobs.values():
@@ -120,6 +122,7 @@ def make_report(
         recoveries=len(took),
         calms=[kept.share for kept in kept_up(evidence)],
         records=[asdict(record) for record in nemesis.records],
+        soak=soak,
     )
 
 

@@ -2,18 +2,22 @@
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple, TypeVar
 
 import psycopg
 
 from chaos.judge import Finding
 from chaos.nemesis import say
+from chaos.strikes.on_database import OutageOfMinutes
 from chaos.world import World
+
+T = TypeVar("T")
 
 EVERY = 2.0
 # Kept by design for days, or for ever: they grow with what happens, and are no leak.
@@ -41,17 +45,31 @@ select c.relname, c.relkind = 'i', case when c.relkind = 'i' then pg_relation_si
    and c.relkind in ('r', 'i')
    and not exists (select from unnest(%s::text[]) as kept where t.relname = kept or t.relname like kept || '\\_%%')
 """
-# How much the last third may be above what follows the first sixth: what is flat goes up and down with retention and strikes.
+# How much the end may be above what follows the first sixth: what is flat goes up and down with retention and strikes.
 GROWTH = 1.25
 LONG_ENOUGH = 1200.0  # what retention keeps for a minute comes and goes many times in it
-SEEN_EVERY = 180.0  # longer than any strike keeps the database away
-# Each with the part of the run by which it must have grown up: what grows evenly by half would hide behind a later one, but
-# tables and indexes come and go with retention for longer.
+# Each with the part of the run by which its highest point must have come: what grows evenly by half would hide behind a later one, but
+# tables and indexes come and go with retention for longer, and a crash of the server lets them grow for a while. Such points say
+# what comes late and in steps. What grows evenly hides behind them: the middle of the last sixth against that of the second, which in
+# an hour is from the tenth minute to the twentieth, says that.
 SERIES = {"memory of a worker, MB": 1 / 3, "connections": 1 / 3, "tables, MB": 1 / 2, "indexes, MB": 1 / 2}
 Sample = tuple[float, tuple[float, ...]]  # seconds since the beginning, and each of the series
 Sizes = dict[str, int]  # in bytes, of each table and index
 NAMED = 8  # of those that have grown most
+MB = 2**20
 COLOURS = ("#2f6f4f", "#8a4b08", "#1f4e8c", "#7a2f6f")
+
+
+class Levels(NamedTuple):
+    """Where something stood in the second sixth of the run and in the last: each the middle of what was seen."""
+
+    name: str
+    before: float
+    at_the_end: float
+
+    @property
+    def growth(self) -> float:
+        return self.at_the_end - self.before
 
 
 @dataclass
@@ -74,33 +92,46 @@ class Watch:
             tables, indexes = (
                 sum(size for _, is_index, size in relations if is_index is wanted) for wanted in (False, True)
             )
-            self.samples.append(
-                (at, (max(memory) / 2**20, float(connections), tables / 2**20, indexes / 2**20))
-            )
+            self.samples.append((at, (max(memory) / MB, float(connections), tables / MB, indexes / MB)))
             self.sizes.append((at, {name: size for name, _, size in relations}))
 
     def findings(self) -> list[Finding]:
         """What has grown since the first sixth of the run was over."""
         if not self.on:
             return []
-        say("grew most: " + ("; ".join(most_grown(self.sizes)) or "nothing"))
-        if missed := unseen(self.samples, self.seconds):
+        grew = [f"{name} from {before:.1f} to {end:.1f} MB" for name, before, end in most_grown(self.sizes)]
+        say("grew most: " + ("; ".join(grew) or "nothing"))
+        if missed := unseen(self.samples, self.seconds, self.world.plan.lease):
             return [Finding("nobody looked whether anything grows", missed)]
         if self.seconds < LONG_ENOUGH:
             say(f"NOT RUN: whether anything grows: that takes {LONG_ENOUGH / 60:.0f} minutes")
             return []
         return [Finding("grows", said) for said in grown(self.samples)]
 
+    def told(self) -> dict[str, Any] | None:
+        """What is published of it."""
+        if not self.on:
+            return None
+        return {
+            "levels": [level._asdict() for level in levels(self.samples)],
+            "grew_most_mb": [level._asdict() for level in most_grown(self.sizes)],
+        }
 
-def unseen(samples: list[Sample], seconds: float) -> str | None:
+
+def seen_every(lease: float) -> float:
+    """So long nobody may have looked: half as long again as the longest strike that keeps the database away."""
+    return max(OutageOfMinutes.leases) * lease * 1.5
+
+
+def unseen(samples: list[Sample], seconds: float, lease: float) -> str | None:
     """Say for how long nothing was seen where that is long."""
     seen = [0.0, *(at for at, _ in samples), seconds]
     longest, since = max((after - before, before) for before, after in pairwise(seen))
-    return f"for {longest:.0f} s from the {since:.0f}th second on" if longest > SEEN_EVERY else None
+    return f"for {longest:.0f} s from the {since:.0f}th second on" if longest > seen_every(lease) else None
 
 
 def grown(samples: list[Sample]) -> list[str]:
-    """Compare the last third with what follows the first sixth, each by its highest point."""
+    """Compare the last third with what follows the first sixth, each by its highest point; and the last sixth with the second."""
     whole = samples[-1][0]
     found = []
     for place, (name, grown_up) in enumerate(SERIES.items()):
@@ -108,23 +139,43 @@ def grown(samples: list[Sample]) -> list[str]:
         late = [seen[place] for at, seen in samples if at >= whole * 2 / 3]
         if early and late and max(late) > max(early) * GROWTH:
             found.append(f"{name}: at most {max(early):.1f} before, {max(late):.1f} at the end")
-    return found
-
-
-def most_grown(sizes: list[tuple[float, Sizes]]) -> list[str]:
-    """Name the tables and indexes whose highest of the last third is most above that between the first sixth and the half."""
-    whole = sizes[-1][0] if sizes else 0.0
-    early: Counter[str] = Counter()
-    late: Counter[str] = Counter()
-    for at, seen in sizes:
-        if whole / 6 <= at < whole / 2:
-            early |= Counter(seen)
-        elif at >= whole * 2 / 3:
-            late |= Counter(seen)
-    return [
-        f"{name} from {early[name] / 2**20:.1f} to {late[name] / 2**20:.1f} MB"
-        for name, _ in (late - early).most_common(NAMED)
+    return found + [
+        f"{name}: mostly {before:.1f} before, {end:.1f} at the end"
+        for name, before, end in levels(samples)
+        if end > before * GROWTH
     ]
+
+
+def levels(samples: list[Sample]) -> list[Levels]:
+    """Say where each of the series stood; none where nobody looked in either sixth."""
+    early, late = _sixths(samples)
+    if not early or not late:
+        return []
+    return [
+        Levels(name, median(seen[place] for seen in early), median(seen[place] for seen in late))
+        for place, name in enumerate(SERIES)
+    ]
+
+
+def most_grown(sizes: list[tuple[float, Sizes]]) -> list[Levels]:
+    """Name the tables and indexes that have grown most, in MB: what was not there has no size."""
+    early, late = _sixths(sizes)
+    if not early or not late:
+        return []
+    found = [
+        Levels(name, *(median(seen.get(name, 0) for seen in sixth) / MB for sixth in (early, late)))
+        for name in {name for seen in (*early, *late) for name in seen}
+    ]
+    return sorted((one for one in found if one.growth > 0), key=lambda one: (-one.growth, one.name))[:NAMED]
+
+
+def _sixths(samples: list[tuple[float, T]]) -> tuple[list[T], list[T]]:
+    """What was seen in the second sixth, and in the last."""
+    whole = samples[-1][0] if samples else 0.0
+    return (
+        [seen for at, seen in samples if whole / 6 <= at < whole / 3],
+        [seen for at, seen in samples if at >= whole * 5 / 6],
+    )
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from chaos.app import WITH_EFFECT
 from chaos.evidence import Approval, Evidence, Job, Move
 from chaos.judge import findings, schedule
 from chaos.notes import Note, Wanted
-from chaos.soak import KEPT, Sample, drawn, grown, most_grown, unseen
+from chaos.soak import KEPT, Sample, drawn, grown, levels, most_grown, unseen
 from chaos.strikes.strike import Record
 from chaos.timing import bound
 from holdfast.testing import ScratchDatabase
@@ -842,7 +842,7 @@ def test_standstill_in_the_calm_after_a_fault_is_found_and_a_line_that_is_worked
 
 @pytest.mark.parametrize(
     ("place", "end", "found"),
-    [(0, 1.6, True), (0, 1.2, False), (1, 1.6, True), (2, 1.6, False), (2, 2.5, True)],
+    [(0, 1.6, True), (0, 1.2, False), (1, 1.6, True), (2, 1.2, False), (2, 1.6, True), (3, 1.6, True)],
 )
 def test_what_grows_evenly_through_a_soak_is_found(place: int, end: float, found: bool) -> None:
     samples: list[Sample] = [
@@ -863,7 +863,38 @@ def test_what_grows_evenly_through_a_soak_is_found(place: int, end: float, found
     ],
 )
 def test_a_soak_that_nobody_watched_is_found(seen: Iterable[int], told: str | None) -> None:
-    assert unseen([(float(at), (1.0,) * 4) for at in seen], 3600.0) == told
+    assert unseen([(float(at), (1.0,) * 4) for at in seen], 3600.0, 3.0) == told
+
+
+def test_who_has_a_longer_lease_may_be_away_for_longer() -> None:
+    samples: list[Sample] = [(float(at), (1.0,) * 4) for at in (*range(2, 100, 2), *range(300, 3600, 2))]
+
+    assert unseen(samples, 3600.0, 3.0)
+    assert not unseen(samples, 3600.0, 4.0)
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_what_ends_a_soak_two_fifths_higher_is_found_though_a_strike_has_raised_it_before(place: int) -> None:
+    """Evenly, from the middle of the second sixth to that of the last; behind the highest point of that strike it would hide."""
+    samples: list[Sample] = [
+        (float(at), tuple((70.0 if 900 <= at < 930 else 50.0 * (1 + 0.4 * (at - 900) / 2400)) if n == place else 50.0 for n in range(4)))
+        for at in range(0, 3600, 2)
+    ]  # fmt: skip
+
+    assert len(grown(samples)) == 1
+    assert [round(one.at_the_end / one.before, 1) for one in levels(samples)] == [
+        1.4 if n == place else 1 for n in range(4)
+    ]
+
+
+@pytest.mark.parametrize("period", [60, 433, 601])
+def test_what_goes_up_and_down_around_a_level_does_not_grow(period: int) -> None:
+    """As tables do with retention: by a fifth in either direction, and down at once."""
+    sawtooth: list[Sample] = [
+        (float(at), (50.0 * (0.8 + 0.4 * (at % period) / period),) * 4) for at in range(0, 3600, 2)
+    ]
+
+    assert grown(sawtooth) == []
 
 
 def test_what_grows_through_a_soak_is_found_and_what_goes_up_and_down_is_not() -> None:
@@ -871,7 +902,7 @@ def test_what_grows_through_a_soak_is_found_and_what_goes_up_and_down_is_not() -
     leak: list[Sample] = [(at, (seen[0] + at / 10, *seen[1:])) for at, seen in flat]
 
     assert grown(flat) == []
-    assert [said.partition(":")[0] for said in grown(leak)] == ["memory of a worker, MB"]
+    assert {said.partition(":")[0] for said in grown(leak)} == {"memory of a worker, MB"}
     assert drawn(flat).count("<polyline") == 4
 
 
@@ -888,5 +919,14 @@ def test_what_a_soak_leaves_out_is_there(holdfast_db: ScratchDatabase) -> None:
 def test_a_soak_names_the_tables_and_indexes_that_grew_most() -> None:
     sizes = [(float(n), {"flat": 9 << 20, "job": n << 14, "job_pkey": n << 15}) for n in range(600)]
 
-    assert most_grown(sizes) == ["job_pkey from 9.3 to 18.7 MB", "job from 4.7 to 9.4 MB"]
+    assert [(name, round(before, 1), round(end, 1)) for name, before, end in most_grown(sizes)] == [
+        ("job_pkey", 4.7, 17.2),
+        ("job", 2.3, 8.6),
+    ]
     assert most_grown([]) == []
+
+
+def test_a_table_that_was_not_there_before_has_grown_from_nothing() -> None:
+    sizes = [(float(n), {"late": 1 << 20} if n > 300 else {}) for n in range(600)]
+
+    assert most_grown(sizes) == [("late", 0.0, 1.0)]

@@ -117,7 +117,7 @@ class LongOutage(Strike):
 
 
 class OutageOfMinutes(LongOutage):
-    """No server for one minute to two; landed when jobs ran."""
+    """No server for 20 to 40 leases, with one of 3 s for a minute to two; landed when jobs ran."""
 
     name = "outage_of_minutes"
     quick: ClassVar[bool] = False
