@@ -38,9 +38,14 @@ IN_LINE_AT_ONCE = frozenset(
 )
 
 
+def longest_sweep(lease: float) -> float:
+    """The time between two sweeps of a worker, with its jitter."""
+    return lease / 6 * 1.3
+
+
 def bound(lease: float) -> float:
     """The stated recovery bound: the lease, and at most a sweep's interval."""
-    return lease + lease / 6 * 1.3
+    return lease + longest_sweep(lease)
 
 
 def looked_for(lease: float) -> float:

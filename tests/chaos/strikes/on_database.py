@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 import psycopg
 
 from chaos.cluster import Cluster
-from chaos.strikes.strike import Landed, Strike, until_busy, wait
+from chaos.strikes.strike import Landed, Strike, taken_for_dead, until_busy, until_heard, wait
+from chaos.timing import longest_sweep
 from chaos.world import DATABASE, DISK, World, until_world
 from guarantees.waiting import until
 from holdfast.store.connection import Database
@@ -158,22 +159,37 @@ class NoConnections(Strike):
 
 
 class HoldTable(Strike):
-    """Another session holds a lock on the table of jobs; landed when somebody waited for it."""
+    """Another session holds a lock on a table; who is only kept waiting by it may not be taken for dead. Landed when somebody waited for it.
+
+    Who cannot say for a whole lease that he lives is dead by the books, whatever kept him from it: nothing else is promised, and a lock
+    is no outage that the sweeper would notice too. What counts is how long each was silent when the lock goes. After two thirds
+    of the lease there is yet time for whoever pauses before he tries again, for a sixth of it at most, and as much for a busy machine.
+    """
 
     name = "hold_table"
     away = True
+    IN_TIME = (
+        "select id from holdfast.worker where id = any(%s) and died_at is null"
+        " and seen_at > clock_timestamp() - lease * 2 / 3"
+    )
 
     def strike(self, world: World, chance: random.Random) -> Iterator[Landed]:
         mode = chance.choice(("share", "access exclusive", "share row exclusive"))
         table = chance.choice(("holdfast.job", "holdfast.job", "holdfast.worker", "holdfast.job_history"))
         seconds = chance.uniform(1.0, world.plan.lease * 1.2)
+        workers = until_heard(world)
         with psycopg.connect(world.owner_url) as connection:
             connection.execute(f"lock table {table} in {mode} mode".encode())
             wait(seconds)
             (waited,) = connection.execute("select count(*) from pg_locks where not granted").fetchone() or (
                 0,
             )
-        yield Landed(waited, f"{table} in {mode} mode for {seconds:.1f} s; {waited} waited at its end")
+            in_time = [one for (one,) in connection.execute(self.IN_TIME, (workers,)).fetchall()]
+        wait(longest_sweep(world.plan.lease))
+        what = f"{table} in {mode} mode for {seconds:.1f} s"
+        died, of_all = taken_for_dead(world, in_time), taken_for_dead(world, workers)
+        assert not died, f"{died} workers were taken for dead because they had to wait for {what}"
+        yield Landed(waited, f"{what}; {waited} waited at its end, {of_all} workers were taken for dead")
 
 
 class StatementTimeout(Strike):

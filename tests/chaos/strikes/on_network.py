@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import ClassVar, cast
 
-from chaos.strikes.strike import Landed, Strike, wait
+from chaos.strikes.strike import Landed, Strike, taken_for_dead, until_heard, wait
 from chaos.timing import bound
-from chaos.world import World, until_world
+from chaos.world import World
 from guarantees.proxy import Action, Proxy, Row
 
 # What is cut, by whose calls it is made: workers or customers.
@@ -177,8 +177,7 @@ class SlowNetwork(Strike):
         lease = world.plan.lease
         # There and back it is at most half the time between two heartbeats, of which six are in a lease: who lives is heard.
         most = chance.uniform(self.LEAST, lease / 24)
-        until_world("all workers are heard", lambda: self._heard(world))
-        workers = [world.identity(seat.worker) for seat in world.seats]
+        workers = until_heard(world)
         before = sum(proxy.delayed for proxy in world.proxies)
         jitter = random.Random(chance.random())
         try:
@@ -188,21 +187,10 @@ class SlowNetwork(Strike):
         finally:
             for proxy in world.proxies:
                 proxy.delay = None
-        died = world.value(
-            "select count(*) from holdfast.worker where id = any(%s) and died_at is not null", workers
-        )
+        died = taken_for_dead(world, workers)
         assert not died, f"{died} workers were taken for dead because all came up to {most:.2f} s later"
         hits = sum(proxy.delayed for proxy in world.proxies) - before
         yield Landed(hits, f"{hits} pieces came up to {most * 1000:.0f} ms later")
-
-    @staticmethod
-    def _heard(world: World) -> bool:
-        """Whether each has a name in the books, and was heard just now: what came before was not our doing."""
-        lately = (
-            "select count(*) from holdfast.worker where pid = any(%s) and died_at is null"
-            " and seen_at > clock_timestamp() - lease / 3"
-        )
-        return bool(world.value(lately, [seat.worker.pid for seat in world.seats]) == len(world.seats))
 
 
 class CutAnywhere(Strike):

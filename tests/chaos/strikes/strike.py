@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from chaos.cluster import PATIENCE
-from chaos.world import World
+from chaos.world import World, until_world
 
 __all__ = [
     "BUSY_WITHIN",
@@ -17,7 +17,9 @@ __all__ = [
     "Record",
     "Strike",
     "bring_work",
+    "taken_for_dead",
     "until_busy",
+    "until_heard",
     "wait",
 ]
 
@@ -118,3 +120,20 @@ def bring_work(world: World) -> None:
     """Enqueue a job for every worker, long enough to be met in the middle of it."""
     for number in range(len(world.seats)):
         world.enqueue(("plain", "writes")[number % 2], {"seconds": world.plan.lease})
+
+
+def until_heard(world: World) -> list[Any]:
+    """Wait until each worker has a name in the books, and was heard just now, and give the names: what came before was not our doing."""
+    lately = (
+        "select count(*) from holdfast.worker where pid = any(%s) and died_at is null"
+        " and seen_at > clock_timestamp() - lease / 3"
+    )
+    pids = [seat.worker.pid for seat in world.seats]
+    until_world("all workers are heard", lambda: world.value(lately, pids) == len(pids))
+    return [world.identity(seat.worker) for seat in world.seats]
+
+
+def taken_for_dead(world: World, workers: list[Any]) -> int:
+    """Count those of them that a sweep has found silent."""
+    died = "select count(*) from holdfast.worker where id = any(%s) and died_at is not null"
+    return int(world.value(died, workers))
