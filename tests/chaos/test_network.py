@@ -1,12 +1,13 @@
 """What the proxy does to connections: late, cut in the middle of a message, and after a commit only where something was done."""
 
 import random
+import re
 import time
 
 import psycopg
 import pytest
 
-from chaos.strikes.on_network import did_first, did_something
+from chaos.strikes.on_network import CUSTOMERS, FOLLOWS, WORKERS, did_first, did_something
 from guarantees.proxy import proxied
 from guarantees.waiting import until
 from holdfast.testing import ScratchDatabase
@@ -75,3 +76,19 @@ def test_a_lost_answer_counts_where_it_told_of_something_done(holdfast_db: Scrat
 def test_that_something_is_due_later_is_nothing_done() -> None:
     assert not did_first([b"0", b"0.25"])
     assert did_first([b"10", None])
+
+
+def test_what_is_cut_is_called_so(holdfast_db: ScratchDatabase) -> None:
+    """A function that had another name would come to be cut never, and a run would only say so."""
+    named = {
+        name for one in (*WORKERS.values(), *CUSTOMERS.values()) for name in re.findall(r"[a-z_]{2,}", one)
+    }
+
+    with psycopg.connect(holdfast_db.owner_url) as connection:
+        found = connection.execute(
+            "select proname from pg_proc where pronamespace = 'holdfast'::regnamespace"
+        )
+        there = {name for (name,) in found}
+
+    assert named - {"holdfast", "commit"} <= there
+    assert {*FOLLOWS, *FOLLOWS.values()} <= WORKERS.keys()

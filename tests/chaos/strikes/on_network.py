@@ -14,11 +14,13 @@ from guarantees.proxy import Action, Proxy, Row
 # What is cut, by whose calls it is made: workers or customers.
 WORKERS = {
     "claim": r"holdfast\.claim\(",
+    "recover_claim": r"holdfast\.recover_claim\(",
     "finish": r"holdfast\.complete\(",
     "settle": r"holdfast\.settle\(",
     "transaction": r"^commit",
     "save_step": r"holdfast\.save_step\(",
-    "suspend": r"holdfast\.(sleep_until|ask|hand_over)\(",
+    "suspend": r"holdfast\.(sleep_until|ask|hand_over|wait_for_event)\(",
+    "emit": r"holdfast\.emit\(",
     "heartbeat": r"holdfast\.beat\(",
     "sweep": r"holdfast\.sweep\(",
     "admit_due": r"holdfast\.admit_due\(",
@@ -34,6 +36,8 @@ CUSTOMERS = {
 }
 CALLED_WITHIN = 4.0
 SWEEP = "sweep"
+# Asked for only when the answer to another has been lost.
+FOLLOWS = {"recover_claim": "claim"}
 
 
 def nothing(cell: bytes | None) -> bool:
@@ -52,6 +56,7 @@ def did_first(row: Row) -> bool:
 # Asked again and again, and mostly for nothing: an answer that is lost counts where it told of something done.
 COUNTS: dict[str, Callable[[Row], bool]] = {
     "claim": lambda _row: True,
+    "recover_claim": lambda _row: True,
     SWEEP: did_something,
     "admit_due": did_first,  # then it says when the next one is due
     "project": did_first,
@@ -76,6 +81,16 @@ class Cut(Strike):
             for operation, pattern in self._chosen(world.plan.at_once, chance)
             for proxy in _callers(world, operation)
         ]
+        before = [
+            (
+                proxy,
+                proxy.strike(
+                    "cut_after", WORKERS[FOLLOWS[operation]], times, counts=COUNTS[FOLLOWS[operation]]
+                ),
+            )
+            for operation, proxy, _ in armed
+            if operation in FOLLOWS
+        ]
         patience = CALLED_WITHIN
         if self.action == "cut_after" and any(operation == SWEEP for operation, _, _ in armed):
             _kill_somebody(world, chance)
@@ -84,6 +99,8 @@ class Cut(Strike):
         deadline = time.monotonic() + patience
         while time.monotonic() < deadline and not all(one.landed >= times for _, _, one in armed):
             wait(0.02)
+        for proxy, one in before:
+            proxy.withdraw(one)
         cut: Counter[str] = Counter()
         for operation, proxy, one in armed:
             proxy.withdraw(one)
