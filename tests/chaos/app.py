@@ -165,6 +165,31 @@ async def says(ctx: Context, number: int) -> None:
         await write_effect(ctx, connection)
 
 
+@app.task(**PATIENT)
+async def squares(ctx: Context, number: int) -> int:
+    """Be the child of a job that gathers."""
+    tell("start", ctx)
+    async with ctx.transaction() as connection:
+        await write_effect(ctx, connection)
+        ctx.set_result(number * number)
+    return number * number
+
+
+@app.task(**PATIENT)
+async def gathers(ctx: Context, number: int) -> int:
+    """Keep which attempt has come so far, have two children, and add up what they came to."""
+    tell("start", ctx)
+    tell("recalled", ctx, kept=await ctx.last_checkpoint())
+    await ctx.checkpoint(ctx.attempt)
+    tell("kept", ctx)
+    children = await ctx.enqueue("parts", [squares.job(number), squares.job(number + 1)])
+    total: int = sum(await ctx.wait_for(children))
+    async with ctx.transaction() as connection:
+        await write_effect(ctx, connection)
+        ctx.set_result(total)
+    return total
+
+
 @app.task(**PATIENT, heartbeat_limit=60, run_limit=120)
 async def runs_elsewhere(ctx: Context, number: int) -> None:
     tell("start", ctx)
@@ -251,6 +276,8 @@ WITH_EFFECT = frozenset(
         asks,
         awaits,
         says,
+        squares,
+        gathers,
         adds,
         in_room,
         at_desk,

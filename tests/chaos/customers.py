@@ -52,6 +52,7 @@ KINDS = {
     "asks": 4,
     "runs_elsewhere": 4,
     "awaits": 4,
+    "gathers": 4,
     "flow": 3,
     "in_room": 5,
     "at_desk": 5,
@@ -161,6 +162,7 @@ class Customers:
             "in_room": {"room": chance.randrange(4), **short},
             "at_desk": {"desk": chance.randrange(3), **short},
             "asks": {"number": next(self._numbers)},
+            "gathers": {"number": next(self._numbers)},
             "runs_elsewhere": {"number": next(self._numbers)},
         }
         return payloads.get(kind, short)

@@ -12,7 +12,7 @@ from chaos.strikes.strike import Record
 from chaos.world import Plan
 
 _FACTS = """id::text, task::text, status::text, attempt, tenant::text, key::text, subject::text, payload, result, error, metadata, label::text, seq,
-       extract(epoch from created_at)::float8, extract(epoch from finished_at)::float8"""
+       extract(epoch from created_at)::float8, extract(epoch from finished_at)::float8, parent_id::text"""
 _JOBS = f"select {_FACTS} from holdfast.job"
 _REMOVED = (
     f"select {_FACTS} from chaos.removed, jsonb_populate_record(null::holdfast.job, was) where what = 'job'"
@@ -51,6 +51,7 @@ class Job(NamedTuple):
     moves: int  # in its history
     born: float
     ended: float | None
+    parent: str | None = None  # the job that has made it
 
 
 class Move(NamedTuple):

@@ -58,6 +58,8 @@ def findings(evidence: Evidence) -> list[Finding]:
             pills,
             drains,
             steps,
+            checkpoints,
+            children,
             decisions,
             callbacks,
             runs,
@@ -239,16 +241,18 @@ def origins(evidence: Evidence) -> Iterator[Case]:
     """B03, B04: no job came from nowhere, and no two of a task and a tenant have one key."""
     asked = outcomes(evidence.client_log, "enqueue")
     for job in evidence.jobs.values():
-        if job.id not in asked and not _comes_by_itself(job):
+        if job.id not in asked and not _comes_by_itself(evidence, job):
             yield "a job came from nowhere", (job.id, job.task)
     keys = Counter((job.tenant, job.task, job.key) for job in evidence.jobs.values() if job.key is not None)
     yield from (("two jobs have one key", key) for key, times in keys.items() if times > 1)
 
 
-def _comes_by_itself(job: Job) -> bool:
-    """Whether it is an event's, which must be known, or of a schedule's time; or the nemesis has brought it."""
+def _comes_by_itself(evidence: Evidence, job: Job) -> bool:
+    """Whether it is an event's, which must be known, of a schedule's time, or a job's that has children; or the nemesis has brought it."""
+    parent = evidence.jobs.get(job.parent or "")
     return (
         job.task == "hooked"
+        or (job.task == "squares" and parent is not None and parent.task == "gathers")
         or (job.task == "tick" and "slot" in (job.metadata or {}))
         or job.label == "nemesis"
     )
@@ -273,6 +277,8 @@ def ends(evidence: Evidence) -> Iterator[Case]:
     """Every job has ended, and as its task ends: FAILED are also those whose retries strikes have used up."""
     may_fail = {one.job for one in evidence.approvals.values() if one.decision == "denied"}
     may_fail |= _struck_to_the_end(evidence)
+    # Who waits for such a child is told that it failed, however often he asks.
+    may_fail |= {job.parent for job in evidence.jobs.values() if job.parent and job.id in may_fail}
     may_fall = _cancelled_with_others(evidence)
     for job in evidence.jobs.values():
         if job.status not in ENDED:
@@ -333,10 +339,11 @@ def _overlaps(times: Sequence[tuple[float, float]], since: float, until: float) 
 
 
 def _cancelled_with_others(evidence: Evidence) -> set[str]:
-    """The jobs that somebody asked to cancel, and those of the same flow, which fall with them."""
+    """The jobs that somebody asked to cancel, and those of the same flow and children, which fall with them."""
     asked = {note["about"] for note in evidence.client_log if note["what"] == "cancel"}
     flows = (note["about"] for note in evidence.client_log if note["what"] == "enqueue")
-    return asked.union(*(flow for flow in flows if asked.intersection(flow)))
+    born = {job.id for job in evidence.jobs.values() if job.parent in asked}
+    return asked.union(born, *(flow for flow in flows if asked.intersection(flow)))
 
 
 def results(evidence: Evidence) -> Iterator[Case]:
@@ -349,6 +356,14 @@ def results(evidence: Evidence) -> Iterator[Case]:
                 yield "a result is not what it should be", (job.id, job.task, job.result, due)
 
 
+# What a number comes to, where nothing else is told.
+COME_TO: dict[str, Callable[[int], int]] = {
+    "awaits": lambda number: number,
+    "squares": lambda number: number**2,
+    "gathers": lambda number: number**2 + (number + 1) ** 2,
+}
+
+
 def _due_result(evidence: Evidence, job: Job, decided: Approval | None) -> Any:
     match job.task:
         case "plain":
@@ -357,8 +372,8 @@ def _due_result(evidence: Evidence, job: Job, decided: Approval | None) -> Any:
             wanted = evidence.wanted.get(job.id)
             parents = [evidence.jobs.get(one) for one in (wanted.after if wanted else ())]
             return job.payload["number"] + sum(one.result or 0 for one in parents if one is not None)
-        case "awaits":
-            return job.payload["number"]
+        case task if task in COME_TO:
+            return COME_TO[task](job.payload["number"])
         case "asks":
             return decided and decided.decided_by
     return None
@@ -553,6 +568,45 @@ def steps(evidence: Evidence) -> Iterator[Case]:
             (note["job"], note["step"]), note["attempt"]
         ):
             yield "a finished step was done again", (note["job"], note["step"], note["attempt"])
+
+
+def checkpoints(evidence: Evidence) -> Iterator[Case]:
+    """An attempt finds the checkpoint of the last one before it that was told it is kept, or a later one; none that no attempt has made.
+
+    Whoever wakes up may find what a later attempt has kept meanwhile.
+    """
+    kept: dict[str, list[int]] = defaultdict(list)
+    started: dict[str, set[int]] = defaultdict(set)
+    for note in evidence.ledger:
+        if note["event"] == "kept":
+            kept[note["job"]].append(note["attempt"])
+        elif note["event"] == "start":
+            started[note["job"]].add(note["attempt"])
+    for note in evidence.ledger:
+        if note["event"] != "recalled":
+            continue
+        found, attempt = note["kept"], note["attempt"]
+        last = max((one for one in kept[note["job"]] if one < attempt), default=0)
+        if (found or 0) < last:
+            yield "a checkpoint was lost", (note["job"], attempt, found, last)
+        elif found is not None and (found == attempt or found not in started[note["job"]]):
+            yield "a checkpoint came from nowhere", (note["job"], attempt, found)
+
+
+def children(evidence: Evidence) -> Iterator[Case]:
+    """A job has its children once, however often it was begun, and has completed only with them; or none, if it has not come so far."""
+    born: dict[str, list[Job]] = defaultdict(list)
+    for job in evidence.jobs.values():
+        if job.parent is not None:
+            born[job.parent].append(job)
+    for job in evidence.jobs.values():
+        if job.task == "gathers":
+            number = job.payload["number"]
+            numbers = sorted(one.payload["number"] for one in born[job.id])
+            if numbers != [number, number + 1] and (numbers or job.status == "COMPLETED"):
+                yield "a job has not its children, each once", (job.id, number, numbers)
+            elif job.status == "COMPLETED" and {one.status for one in born[job.id]} != {"COMPLETED"}:
+                yield "a job went on without its children", job.id
 
 
 def decisions(evidence: Evidence) -> Iterator[Case]:

@@ -60,6 +60,9 @@ def evidence() -> Evidence:
         job("r", "runs_elsewhere", payload={"number": 5}, result={"token": "r.1.c", "run": 5}),
         job("q", "asks", result="ann"),
         job("w", "awaits", payload={"number": 7}, result=7),
+        job("m", "gathers", payload={"number": 2}, result=13),
+        job("m2", "squares", payload={"number": 2}, result=4, parent="m"),
+        job("m3", "squares", payload={"number": 3}, result=9, parent="m"),
         job("h", "hooked", payload={"event_id": "evt_1"}, subject="chaos:webhooks"),
         job("t1", "tick", metadata={"slot": "2030-01-01T00:00:00+00:00"}, subject="chaos:ticks"),
         job("t2", "tick", metadata={"slot": "2030-01-01T00:00:01+00:00"}, subject="chaos:ticks"),
@@ -71,7 +74,7 @@ def evidence() -> Evidence:
         *flow,
     ]
     later = {"j": 10, "f1": 10, "f2": 20}
-    asked = [one for one in jobs if one.task not in {"tick", "hooked", "adds"}]
+    asked = [one for one in jobs if one.task not in {"tick", "hooked", "adds", "squares"}]
     with_effect = [one.id for one in jobs if one.task in WITH_EFFECT and one.status == "COMPLETED"]
     after = {"f1": ("f0",), "f2": ("f1",)}
     followed = {"a": "chaos:1", "h": "chaos:webhooks", "t1": "chaos:ticks", "t2": "chaos:ticks"}
@@ -107,6 +110,8 @@ def evidence() -> Evidence:
             *({"event": "start", "job": one.id, "attempt": 1} for one in jobs if one.status == "COMPLETED"),
             {"event": "step", "job": "s", "attempt": 1, "step": "first"},
             {"event": "passed", "job": "s", "attempt": 1, "step": "first"},
+            {"event": "recalled", "job": "m", "attempt": 1, "kept": None},
+            {"event": "kept", "job": "m", "attempt": 1},
         ],
         feed=[
             {"channel": f"subject:{subject}", "id": n + (3 if one == "t2" else 0), "kind": "job.moved", "job": one, "seq": n}
@@ -220,6 +225,49 @@ def drained(
     evidence.records = [Record("drain_worker", 2.0, 3.5, 1, "", away=False, at=2.5, kept=["y"])]
 
 
+def woken(evidence: Evidence, recalled: int | None, attempt: int = 2, kept: bool = True) -> None:
+    """Let the job with children be begun again when they have ended; the first attempt may not know that it has kept anything."""
+    change(evidence, "m", attempt=2)
+    evidence.effects = [(job, 2 if job == "m" else by) for job, by in evidence.effects]
+    evidence.moves = [one for one in evidence.moves if one.job != "m"]
+    evidence.moves += life("m", "PENDING", "RUNNING", "WAITING", "RUNNING", "COMPLETED")
+    evidence.ledger.append({"event": "start", "job": "m", "attempt": 2})
+    if not kept:
+        evidence.ledger.remove({"event": "kept", "job": "m", "attempt": 1})
+    evidence.ledger.append({"event": "recalled", "job": "m", "attempt": attempt, "kept": recalled})
+
+
+def cancelled_with_children(evidence: Evidence) -> None:
+    """Cancel a job that has children: one of them had begun."""
+    change(evidence, "m", status="CANCELLED", result=None)
+    change(evidence, "m3", status="CANCELLED", result=None)
+    without(evidence, "m", "m3")
+    evidence.moves += life("m", "PENDING", "RUNNING", "WAITING", "CANCELLED")
+    evidence.moves += life("m3", "PENDING", "CANCELLED")
+    evidence.ledger.append({"event": "start", "job": "m", "attempt": 1})
+    evidence.client_log.append(
+        {"what": "cancel", "about": "m", "outcome": "ok", "said": "CANCELLED", "at": 2.5}
+    )
+
+
+def without(evidence: Evidence, *names: str) -> None:
+    """Take from the run what these jobs have left there but their rows."""
+    evidence.effects = [one for one in evidence.effects if one[0] not in names]
+    evidence.moves = [one for one in evidence.moves if one.job not in names]
+    evidence.ledger = [note for note in evidence.ledger if note["job"] not in names]
+
+
+def left_by_a_child(evidence: Evidence) -> None:
+    """Let strikes leave a child without a retry, and its parent with nothing to add up."""
+    failed_for_want_of_retries(evidence)
+    change(evidence, "x", task="squares", payload={"number": 3}, parent="m", label=None)
+    without(evidence, "m", "m3")
+    evidence.jobs.pop("m3")
+    change(evidence, "m", status="FAILED", result=None)
+    evidence.moves += life("m", "PENDING", "RUNNING", "FAILED")
+    evidence.ledger.append({"event": "start", "job": "m", "attempt": 1})
+
+
 def died_together(evidence: Evidence, blamed: str) -> None:
     """Kill a worker that held a suspect, x1, and x2, which runs for the first time."""
     lives = {
@@ -307,6 +355,10 @@ BREAKS: dict[str, Callable[[Evidence], object]] = {
     "a finished step was done again": lambda e: e.ledger.append(
         {"event": "step", "job": "s", "attempt": 2, "step": "first"}
     ),
+    "a checkpoint was lost": lambda e: woken(e, recalled=None),
+    "a checkpoint came from nowhere": lambda e: woken(e, recalled=7),
+    "a job has not its children, each once": lambda e: change(e, "m3", payload={"number": 2}, result=4),
+    "a job went on without its children": lambda e: change(e, "m3", status="CANCELLED"),
     "an acknowledged decision is not the one that counts": lambda e: e.approvals.update(
         g=Approval("g", "q", "denied", "ben")
     ),
@@ -450,6 +502,12 @@ RIGHT: dict[str, Callable[[Evidence], object]] = {
     "a drain that gave a job back": drained,
     "a drain of what was to run alone": lambda e: drained(e, reason="alone: its last worker died with it"),
     "a drain of what was blamed before": blamed_before,
+    "an attempt that finds what the one before it has kept": lambda e: woken(e, recalled=1),
+    "an attempt that finds what was kept and not answered": lambda e: woken(e, recalled=1, kept=False),
+    "an attempt that finds nothing where nothing was kept": lambda e: woken(e, recalled=None, kept=False),
+    "who wakes up and finds what a later attempt has kept": lambda e: woken(e, recalled=2, attempt=1),
+    "children that fall with their parent": cancelled_with_children,
+    "a parent whose child strikes have left without a retry": left_by_a_child,
     "an answer that took long": lambda e: answered_after(e, 9.5),
     "an answer that a strike came before": lambda e: answered_after(e, 60.0, at=195.0),
     "a genuine event that was not answered once": lambda e: e.client_log.extend(
@@ -507,12 +565,19 @@ def test_a_check_that_falls_over_is_a_finding_and_the_others_go_on(evidence: Evi
         lambda e: drained(e, crashes=1),
         lambda e: drained(e, retries=1),
         lambda e: failed_for_want_of_retries(e, attempts=100),
+        lambda e: change(e, "m2", parent="a"),
+        lambda e: [e.jobs.pop(one) for one in ("m2", "m3")],
+        lambda e: came(e, job("m4", "squares", payload={"number": 2}, result=4, parent="m")),
+        lambda e: change(e, "m", result=12),
+        lambda e: change(e, "m2", result=5),
+        lambda e: woken(e, recalled=2),
     ],
     ids=[
         "a cancelled job gone", "no time fired", "a forgery taken", "an event from nowhere", "an event of no job", "no desk",
         "a tick of no time", "an empty feed", "an event that nobody follows", "subjects dropped", "another has decided", "another's event",
         "a parent's result lost", "a decision for another job", "a run without a result", "another key", "another task", "another payload",
         "a drain that charges", "a drain that counts as a retry", "a job that failed with a retry left",
+        "another's child", "no children", "a third child", "another sum", "another square", "its own checkpoint",
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_another_way_is_found_too(
