@@ -122,7 +122,7 @@ def judge(mutant: Mutant, database_url: str) -> Verdict:
             apply_patch(mutant.file.read_text("utf-8"), place)
             paths = f"{place / 'src'}{os.pathsep}{place}"
             output = _run_anew(
-                place, {**environment, "PYTHONPATH": paths, "HOLDFAST_TEST_HISTORY": str(ROOT)}, arguments
+                place, {**environment, "PYTHONPATH": paths, "HOLDFAST_TEST_REPOSITORY": str(ROOT)}, arguments
             )
         else:
             environment["HOLDFAST_TEST_MUTANT"] = str(mutant.file)

@@ -7,18 +7,18 @@ import tarfile
 from io import BytesIO
 from pathlib import Path
 
-# A copy of the source, as scripts/mutants makes one, has no history of its own.
-HISTORY = Path(os.environ.get("HOLDFAST_TEST_HISTORY", Path(__file__).resolve().parents[2]))
-VARIABLE = "CHAOS_PREVIOUS"
+# A copy of the source, as scripts/mutants makes one, is no repository.
+REPOSITORY = Path(os.environ.get("HOLDFAST_TEST_REPOSITORY", Path(__file__).resolve().parents[2]))
+VARIABLE = "HOLDFAST_TEST_PREVIOUS"
 
 
 def previous_commit() -> str:
-    """Name the commit that plays the previous release: what CHAOS_PREVIOUS says, or the last one before the newest migration."""
+    """Name the commit that plays the previous release: what HOLDFAST_TEST_PREVIOUS says, or the last one before the newest migration."""
     if named := os.environ.get(VARIABLE):
         return named
     found = subprocess.run(
         ["git", "log", "-1", "--format=%h", "--", "src/holdfast/store/sql/migrations"],
-        cwd=HISTORY,
+        cwd=REPOSITORY,
         capture_output=True,
         text=True,
         check=False,
@@ -35,7 +35,7 @@ def previous_source(folder: Path) -> tuple[Path | None, str | None]:
         return None, "there is no git here to take an earlier release from"
     packed = subprocess.run(
         ["git", "archive", "--format=tar", previous_commit(), "src"],
-        cwd=HISTORY,
+        cwd=REPOSITORY,
         capture_output=True,
         check=False,
     )
