@@ -87,38 +87,6 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(ALLOCATIONS, *gc.get_threshold()[1:])
 
 
-# -- no test is skipped silently -----------------------------------------------------------------------------------------
-
-NOT_RUN = "NOT RUN: "
-_not_run: list[str] = []
-_silent: list[str] = []
-
-
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Sort skips into those that say loudly what is missing, and all others."""
-    if not report.skipped or hasattr(report, "wasxfail"):
-        return
-    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-    said = f"{report.nodeid}: {reason.removeprefix('Skipped: ')}"
-    (_not_run if NOT_RUN in reason else _silent).append(said)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name every test that did not run."""
-    for title, said in (("DID NOT RUN", _not_run), ("SKIPPED WITHOUT SAYING WHAT IS MISSING", _silent)):
-        if said:
-            terminalreporter.section(title, sep="!")
-            for line in sorted(said):
-                terminalreporter.line(line)
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Fail a run in which a test was skipped for a reason that nobody has declared."""
-    if _silent and exitstatus == 0 and not hasattr(session.config, "workerinput"):
-        session.exitstatus = 1
-
-
 # -- where the time of a whole run goes --------------------------------------------------------------------------------------
 
 

@@ -83,18 +83,6 @@ def test_the_package_is_pinned_with_everything_it_needs() -> None:
     assert wanted - {re.sub(r"\[.*", "", name) for name in pinned} - {"psycopg"} == set()
 
 
-def test_what_gets_no_second_chance_is_there_and_all_races_are_among_it() -> None:
-    told = re.search(
-        r"^no_luck='\n(.*?)^'", (ROOT / "scripts" / "test").read_text(), re.MULTILINE | re.DOTALL
-    )
-    assert told is not None
-    paths = told[1].split()
-    races = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").glob("**/test_*races.py")]
-
-    assert [path for path in paths if not (ROOT / path).exists()] == []
-    assert sorted(set(races) - set(paths)) == []
-
-
 def test_the_changelog_begins_with_this_version() -> None:
     changes = (ROOT / "CHANGELOG.md").read_text()
     versions = re.findall(r"^## \[?(\d+\.\d+\.\d+)", changes, re.MULTILINE)
