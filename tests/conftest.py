@@ -2,7 +2,6 @@
 
 import gc
 import logging
-import os
 from collections.abc import Iterator
 
 import psycopg
@@ -12,7 +11,7 @@ from hypothesis import settings
 from holdfast import Holdfast
 from holdfast.runtime.garbage import ALLOCATIONS
 from holdfast.testing import ScratchDatabase
-from world import budget, strikes
+from world import strikes
 from world.often import LONG
 from world.order import long_first
 
@@ -85,33 +84,3 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(ALLOCATIONS, *gc.get_threshold()[1:])
-
-
-# -- where the time of a whole run goes --------------------------------------------------------------------------------------
-
-
-class Minutes:
-    """Tells at the end of scripts/test what each part of the tests took."""
-
-    def __init__(self, checked_in: float, processes: int) -> None:
-        self._checked_in = checked_in
-        self._processes = processes
-        self._taken = budget.Taken()
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add up what pytest measured."""
-        self._taken.add(report.nodeid, report.duration)
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Tell it."""
-        terminalreporter.section(f"minutes, in each of {self._processes} processes", sep="-")
-        for line in self._taken.told(self._checked_in, self._processes):
-            terminalreporter.line(line)
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Measure where scripts/test asks for it; what this process starts only runs tests."""
-    checked_in = os.environ.pop(budget.VARIABLE, None)
-    if checked_in is not None:
-        processes = config.getoption("numprocesses", None) or 1
-        config.pluginmanager.register(Minutes(float(checked_in), processes), "minutes")

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from world import chances
+from world import budget, chances
 from world.chances import AGAIN
 from world.warm import run_warm
 
@@ -200,3 +200,5 @@ def test_scripts_test_tells_the_run_what_it_asks_for_and_knows_its_answer() -> N
     assert f'[ "$status" = {AGAIN} ]' in script
     assert f"{chances.VARIABLE}=first" in script
     assert f"{chances.VARIABLE}=second" in script
+    assert script.count(f"{budget.BEGAN}=$began") == 2
+    assert script.count(f"{budget.CHECK_SECONDS}=$check_seconds") == 1

@@ -1,12 +1,12 @@
 """How a run of the tests ends, whichever of them it has: a pytest plugin.
 
-A test that could not run is named, and one that does not say why fails the run; what failed may get a second chance where
-scripts/test asks for it.
+A test that could not run is named, and one that does not say why fails the run; what failed may get a second chance, and is told
+where the time went, where scripts/test asks for either.
 """
 
 import pytest
 
-from world import chances
+from world import budget, chances
 
 NOT_RUN = "NOT RUN: "
 
@@ -58,3 +58,4 @@ def pytest_configure(config: pytest.Config) -> None:
     skips = Skips()
     config.pluginmanager.register(skips, "skips")
     chances.register(config, skips.silent)
+    budget.register(config)
