@@ -83,6 +83,17 @@ def test_the_package_is_pinned_with_everything_it_needs() -> None:
     assert wanted - {re.sub(r"\[.*", "", name) for name in pinned} - {"psycopg"} == set()
 
 
+def test_the_words_that_names_are_made_of_are_explained() -> None:
+    (named,) = re.findall(
+        r"^  ([\w, ]+) mean what \[ARCHITECTURE", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE
+    )
+    (explained,) = re.findall(
+        r"^## The words$(.+?)^## ", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+
+    assert named.lower().split(", ") == re.findall(r"^\| (\w+) \| ", explained, re.MULTILINE)[1:]
+
+
 def test_the_changelog_begins_with_this_version() -> None:
     changes = (ROOT / "CHANGELOG.md").read_text()
     versions = re.findall(r"^## \[?(\d+\.\d+\.\d+)", changes, re.MULTILINE)
