@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psycopg
 
-from guarantees.controls import PAGE, kept, page
+from guarantees.controls import PAGE, kept, known, page
 from guarantees.mutation import ROOT, apply_patch, judge_all, mutants, patched_files, table
 from holdfast.testing import ScratchDatabase
 from world.named import missing
@@ -31,6 +31,12 @@ def test_every_mutant_stands_in_the_table_and_no_other() -> None:
 
     assert rows == [mutant.file.name for mutant in mutants()]
     assert PAGE.read_text("utf-8") == page(), "run scripts/mutants --table --missing"
+
+
+def test_every_mutant_was_run_as_it_is_and_killed() -> None:
+    told = known()
+
+    assert [mutant.file.name for mutant in mutants() if mutant.file.name not in told] == []
 
 
 def test_no_mutant_needs_more_strikes_than_it_says() -> None:
