@@ -2,12 +2,12 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
+from statistics import median, median_low
 from typing import Any, NamedTuple, TypeVar
 
 import psycopg
@@ -48,10 +48,13 @@ select c.relname, c.relkind = 'i', case when c.relkind = 'i' then pg_relation_si
 # How much the end may be above what follows the first sixth: what is flat goes up and down with retention and strikes.
 GROWTH = 1.25
 LONG_ENOUGH = 1200.0  # what retention keeps for a minute comes and goes many times in it
-# Each with the part of the run by which its highest point must have come: what grows evenly by half would hide behind a later one, but
-# tables and indexes come and go with retention for longer, and a crash of the server lets them grow for a while. Such points say
-# what comes late and in steps. What grows evenly hides behind them: the middle of the last sixth against that of the second, which in
-# an hour is from the tenth minute to the twentieth, says that.
+# What grows evenly hides behind the highest point of a strike. So the middles of the last five sixths are compared too: the usual step
+# from one to the next, four times, may be a tenth of where they began. Not the last with the first: an index keeps what it took when a
+# crash made the server forget for a while what was dead, and that is one step.
+EVENLY = 0.1
+PARTS = 6
+# Each with the part of the run by which its highest point must have come: what grows by half would hide behind a later one, but
+# tables and indexes come and go with retention for longer, and a crash of the server lets them grow for a while.
 SERIES = {"memory of a worker, MB": 1 / 3, "connections": 1 / 3, "tables, MB": 1 / 2, "indexes, MB": 1 / 2}
 Sample = tuple[float, tuple[float, ...]]  # seconds since the beginning, and each of the series
 Sizes = dict[str, int]  # in bytes, of each table and index
@@ -131,7 +134,7 @@ def unseen(samples: list[Sample], seconds: float, lease: float) -> str | None:
 
 
 def grown(samples: list[Sample]) -> list[str]:
-    """Compare the last third with what follows the first sixth, each by its highest point; and the last sixth with the second."""
+    """Compare the last third with what follows the first sixth, each by its highest point; and see what grows evenly."""
     whole = samples[-1][0]
     found = []
     for place, (name, grown_up) in enumerate(SERIES.items()):
@@ -140,21 +143,34 @@ def grown(samples: list[Sample]) -> list[str]:
         if early and late and max(late) > max(early) * GROWTH:
             found.append(f"{name}: at most {max(early):.1f} before, {max(late):.1f} at the end")
     return found + [
-        f"{name}: mostly {before:.1f} before, {end:.1f} at the end"
-        for name, before, end in levels(samples)
-        if end > before * GROWTH
+        f"{name}: evenly, from {middles[0]:.1f} to {middles[-1]:.1f}"
+        for name, middles in _middles(samples).items()
+        if grows_evenly(middles)
     ]
+
+
+def grows_evenly(middles: Sequence[float]) -> bool:
+    steps = [after - before for before, after in pairwise(middles)]
+    return median_low(steps) * len(steps) > middles[0] * EVENLY
 
 
 def levels(samples: list[Sample]) -> list[Levels]:
-    """Say where each of the series stood; none where nobody looked in either sixth."""
-    early, late = _sixths(samples)
-    if not early or not late:
-        return []
-    return [
-        Levels(name, median(seen[place] for seen in early), median(seen[place] for seen in late))
-        for place, name in enumerate(SERIES)
+    """Say where each of the series stood; none where nobody looked in one of the sixths."""
+    return [Levels(name, middles[0], middles[-1]) for name, middles in _middles(samples).items()]
+
+
+def _middles(samples: list[Sample]) -> dict[str, list[float]]:
+    """Give the middle of what was seen of each of the series, in each sixth of the run but the first."""
+    whole = samples[-1][0] if samples else 0.0
+    parts = [
+        [seen for at, seen in samples if whole * part / PARTS <= at <= whole * (part + 1) / PARTS]
+        for part in range(1, PARTS)
     ]
+    if not all(parts):
+        return {}
+    return {
+        name: [median(seen[place] for seen in part) for part in parts] for place, name in enumerate(SERIES)
+    }
 
 
 def most_grown(sizes: list[tuple[float, Sizes]]) -> list[Levels]:

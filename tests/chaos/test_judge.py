@@ -907,7 +907,7 @@ def test_standstill_in_the_calm_after_a_fault_is_found_and_a_line_that_is_worked
 
 @pytest.mark.parametrize(
     ("place", "end", "found"),
-    [(0, 1.6, True), (0, 1.2, False), (1, 1.6, True), (2, 1.2, False), (2, 1.6, True), (3, 1.6, True)],
+    [(0, 1.6, True), (0, 1.1, False), (1, 1.6, True), (2, 1.1, False), (2, 1.6, True), (3, 1.2, True)],
 )
 def test_what_grows_evenly_through_a_soak_is_found(place: int, end: float, found: bool) -> None:
     samples: list[Sample] = [
@@ -950,6 +950,17 @@ def test_what_ends_a_soak_two_fifths_higher_is_found_though_a_strike_has_raised_
     assert [round(one.at_the_end / one.before, 1) for one in levels(samples)] == [
         1.4 if n == place else 1 for n in range(4)
     ]
+
+
+@pytest.mark.parametrize("place", [2, 3])
+def test_one_step_behind_a_crash_is_no_growth(place: int) -> None:
+    samples: list[Sample] = [
+        (float(at), tuple(50.0 * (1.2 if at >= 2100 and n == place else 1.0) for n in range(4)))
+        for at in range(0, 3600, 2)
+    ]
+
+    assert grown(samples) == []
+    assert [round(one.at_the_end / one.before, 1) for one in levels(samples)][place] == 1.2
 
 
 @pytest.mark.parametrize("period", [60, 433, 601])
