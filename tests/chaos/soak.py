@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from statistics import median, median_low
+from statistics import median
 from typing import Any, NamedTuple, TypeVar
 
 import psycopg
@@ -48,11 +48,11 @@ select c.relname, c.relkind = 'i', case when c.relkind = 'i' then pg_relation_si
 # How much the end may be above what follows the first sixth: what is flat goes up and down with retention and strikes.
 GROWTH = 1.25
 LONG_ENOUGH = 1200.0  # what retention keeps for a minute comes and goes many times in it
-# What grows evenly hides behind the highest point of a strike. So the middles of the last five sixths are compared too: the usual step
-# from one to the next, four times, may be a tenth of where they began. Not the last with the first: an index keeps what it took when a
-# crash made the server forget for a while what was dead, and that is one step.
-EVENLY = 0.1
-PARTS = 6
+# What grows evenly hides behind the highest point of a strike. It ends higher than it began by as much, and would have come there
+# by the step that is usual from one part of the run to the next. Either alone is no growth: an index ends higher that keeps what it took
+# when a crash made the server forget for a while what was dead, in a few steps; and what goes up slowly and down at once usually goes up.
+PARTS = 30
+SIXTH = PARTS // 6
 # Each with the part of the run by which its highest point must have come: what grows by half would hide behind a later one, but
 # tables and indexes come and go with retention for longer, and a crash of the server lets them grow for a while.
 SERIES = {"memory of a worker, MB": 1 / 3, "connections": 1 / 3, "tables, MB": 1 / 2, "indexes, MB": 1 / 2}
@@ -143,33 +143,40 @@ def grown(samples: list[Sample]) -> list[str]:
         if early and late and max(late) > max(early) * GROWTH:
             found.append(f"{name}: at most {max(early):.1f} before, {max(late):.1f} at the end")
     return found + [
-        f"{name}: evenly, from {middles[0]:.1f} to {middles[-1]:.1f}"
+        f"{name}: evenly, from {_ends(middles)[0]:.1f} to {_ends(middles)[1]:.1f}"
         for name, middles in _middles(samples).items()
         if grows_evenly(middles)
     ]
 
 
 def grows_evenly(middles: Sequence[float]) -> bool:
+    before, at_the_end = _ends(middles)
     steps = [after - before for before, after in pairwise(middles)]
-    return median_low(steps) * len(steps) > middles[0] * EVENLY
+    return min(median(steps) * len(steps), at_the_end - before) > before * (GROWTH - 1)
 
 
 def levels(samples: list[Sample]) -> list[Levels]:
-    """Say where each of the series stood; none where nobody looked in one of the sixths."""
-    return [Levels(name, middles[0], middles[-1]) for name, middles in _middles(samples).items()]
+    """Say where each of the series stood; none where nobody looked."""
+    return [Levels(name, *_ends(middles)) for name, middles in _middles(samples).items()]
+
+
+def _ends(middles: Sequence[float]) -> tuple[float, float]:
+    return median(middles[:SIXTH]), median(middles[-SIXTH:])
 
 
 def _middles(samples: list[Sample]) -> dict[str, list[float]]:
-    """Give the middle of what was seen of each of the series, in each sixth of the run but the first."""
+    """Give the middle of what was seen of each of the series, in each part of the run after its first sixth."""
     whole = samples[-1][0] if samples else 0.0
     parts = [
         [seen for at, seen in samples if whole * part / PARTS <= at <= whole * (part + 1) / PARTS]
-        for part in range(1, PARTS)
+        for part in range(SIXTH, PARTS)
     ]
-    if not all(parts):
+    seen_parts = [part for part in parts if part]  # an outage may be longer than one of them
+    if not seen_parts:
         return {}
     return {
-        name: [median(seen[place] for seen in part) for part in parts] for place, name in enumerate(SERIES)
+        name: [median(seen[place] for seen in part) for part in seen_parts]
+        for place, name in enumerate(SERIES)
     }
 
 
