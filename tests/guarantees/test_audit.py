@@ -182,6 +182,15 @@ CORRUPTIONS: list[Seeded] = [
      "step fetch was written at …, when attempt 1 did not own the job"),
     ("C04", "a zombie's checkpoint", "update holdfast.checkpoint set at = at + interval '1 hour' where job_id = %(done)s",
      "its checkpoint was written at …, when attempt 1 did not own the job"),
+    ("C04", "a zombie's step from behind the next claim", """
+     insert into holdfast.step (job_id, name, kind, after, attempt, started_at, finished_at, value)
+     select job_id, 'late', 'step', '', 1, at, at + interval '1 second', '1' from holdfast.job_history
+      where job_id = %(failed)s and attempt = 2 and to_status = 'RUNNING'""",
+     "step late was written at …, when attempt 1 did not own the job"),
+    ("C04", "a zombie's checkpoint from before the next claim", """
+     insert into holdfast.checkpoint (job_id, attempt, at, value)
+     select job_id, 1, at + interval '1 microsecond', '1' from holdfast.job_history where job_id = %(failed)s and to_status = 'RETRY'""",
+     "its checkpoint was written at …, when attempt 1 did not own the job"),
     ("C04", "progress from before the claim", "update holdfast.progress set at = at - interval '1 hour' where job_id = %(done)s",
      "its progress was written at …, when attempt 1 did not own the job"),
     ("C04", "a question is asked by an attempt that had ended", "update holdfast.approval set asked_at = asked_at + interval '1 hour' where id = %(gate of denied)s",
@@ -344,6 +353,14 @@ CORRUPTIONS: list[Seeded] = [
     ("E04", "a callback is answered with ok after the end", """
      update holdfast.callback_nonce set at = at + interval '1 minute' where job_id = %(reported)s and answer = 'ok'""",
      "a callback was answered with ok at …, after the job had ended"),
+    ("E04", "another callback than the last is answered with ok just after the end", """
+     update holdfast.callback_nonce n set at = j.finished_at + interval '1 second' from holdfast.job j
+      where j.id = %(reported)s and n.job_id = j.id and n.answer = 'ok'""",
+     "a callback was answered with ok at …, after the job had ended"),
+    ("E04", "a callback is answered with ok just after another end than a run's", """
+     insert into holdfast.callback_nonce (job_id, nonce, body_hash, answer, at)
+     select id, 'late', 'x', 'ok', finished_at + interval '1 second' from holdfast.job where id = %(done)s""",
+     "a callback was answered with ok at …, after the job had ended"),
     ("E05", "a run is over and holds the job", "update holdfast.dispatch set state = 'over' where job_id = %(outside)s",
      "the run of attempt 1 at executor ci is over, and the job is in its hands"),
     ("E05", "a run of an ended job is still out", "update holdfast.dispatch set state = 'sent' where job_id = %(reported)s",
@@ -467,6 +484,8 @@ HARMLESS: list[tuple[str, str]] = [
      update holdfast.attempt set outcome = 'released' where job_id = %(failed)s and attempt = 1;
      insert into holdfast.attempt (job_id, attempt, worker, outcome)
      values (%(sleeping)s, 1, 'w', 'waiting'), (%(asking)s, 1, 'w', 'waiting'), (%(stopped)s, 1, 'w', 'cancelled')"""),
+    ("a finisher reads the clock, and waits for whoever saves a step", """
+     update holdfast.step s set finished_at = j.finished_at + interval '1 second' from holdfast.job j where j.id = %(done)s and s.job_id = j.id"""),
     ("a callback that came too late is refused", "update holdfast.callback_nonce set at = at + interval '1 minute' where answer <> 'ok'"),
     ("deliveries are forgotten after thirty days", """
      update holdfast.job_history set at = at - interval '30 days' where job_id = %(delivered)s;

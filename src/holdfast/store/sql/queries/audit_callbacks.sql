@@ -7,7 +7,14 @@ run as materialized (
   select d.id, d.job_id, d.attempt, d.claim_id, d.executor, d.state, j.status, j.holder, j.attempt as newest, j.claim_id as newest_claim, j.finished_at
     from holdfast.dispatch d
     join holdfast.job j on j.id = d.job_id
-   where d.job_id >= %(first)s::uuid and d.job_id <= %(last)s::uuid)
+   where d.job_id >= %(first)s::uuid and d.job_id <= %(last)s::uuid),
+-- The callback that ended the job is answered behind the end, once all that follows from it is written; no other is.
+late as materialized (
+  select n.job_id, n.at, j.finished_at, row_number() over (partition by n.job_id order by n.at) as place,
+         n.job_id in (select s.job_id from said s where s.kind in ('callback.completed', 'callback.failed')) as by_callback
+    from holdfast.callback_nonce n
+    join holdfast.job j on j.id = n.job_id
+   where n.job_id >= %(first)s::uuid and n.job_id <= %(last)s::uuid and n.answer = 'ok' and n.at > j.finished_at)
 select 'E01' as code, s.job_id, format('%%s counted for attempt %%s, and the history has no such end of a run', s.kind, coalesce(s.attempt::text, 'none')) as what
   from said s
  where s.kind in ('callback.completed', 'callback.failed')
@@ -36,9 +43,8 @@ select 'E04', s.job_id, format('%%s was taken at %%s, after the job had ended', 
  where s.at > j.finished_at
 union all
 select 'E04', n.job_id, format('a callback was answered with ok at %%s, after the job had ended', n.at)
-  from holdfast.callback_nonce n
-  join holdfast.job j on j.id = n.job_id
- where n.job_id >= %(first)s::uuid and n.job_id <= %(last)s::uuid and n.answer = 'ok' and n.at > j.finished_at + interval '5 seconds'
+  from late n
+ where n.at > n.finished_at + interval '5 seconds' or n.place > n.by_callback::int
 union all
 select 'E05', r.job_id, format('the run of attempt %%s at executor %%s is %%s, and the job is %%s', r.attempt, r.executor, r.state,
          case when r.holder = r.id then 'in its hands' else lower(r.status::text) || ', in other hands' end)

@@ -1,8 +1,10 @@
 -- C, effects: what attempts left behind, against the attempts that the history knows. F01: of attempts that were never made.
--- An end may be stamped a moment before a write that came in ahead of it: the finisher reads the clock before it waits for the row.
+-- Only a COMPLETED may be stamped a moment before a write that came in ahead of it: its finisher reads the clock before it waits for the row
+-- (complete). Every other end, and so the next claim, is stamped by whoever has the row (guard_move), behind all that its attempt wrote.
 with a as materialized (
   select h.job_id, h.attempt, min(h.at) filter (where h.to_status = 'RUNNING') as began,
-         max(h.at) filter (where h.from_status = 'RUNNING') + interval '5 seconds' as ended,
+         max(h.at) filter (where h.from_status = 'RUNNING')
+           + case when bool_or(h.to_status = 'COMPLETED') then interval '5 seconds' else interval '0' end as ended,
          array_agg(h.to_status::text order by h.seq) filter (where h.from_status = 'RUNNING') as outcomes
     from holdfast.job_history h
    where h.job_id >= %(first)s::uuid and h.job_id <= %(last)s::uuid
