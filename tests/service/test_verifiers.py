@@ -52,6 +52,10 @@ each_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
 each_signature = pytest.mark.parametrize(
     "way", [way for way in WAYS if way.covers_the_body], ids=lambda way: way.name
 )
+# Of bare hex no letter counts as small or capital.
+each_lettered = pytest.mark.parametrize(
+    "way", [way for way in WAYS if way.name != "hmac"], ids=lambda way: way.name
+)
 each_timed = pytest.mark.parametrize("way", [way for way in WAYS if way.is_timed], ids=lambda way: way.name)
 
 
@@ -158,19 +162,21 @@ async def test_flipped_bits_never_get_through(way: Way, sender: Sender) -> None:
         assert answer.status_code == REFUSED or is_the_same_in_capitals, (chosen, headers)
 
 
-@each_way
+@each_lettered
 async def test_small_letters_do_not_pass_for_capitals_but_in_hex(way: Way, sender: Sender) -> None:
     """S4: base64 and secrets mean something else in other letters, and so do the names of schemes."""
     signed = way.sign(event())
+    others: list[dict[str, str]] = []
     for name in (name for name in signed if not name.startswith("X-GitHub")):
         counts = signed[name][:-HEX_DIGITS] if name == way.in_hex else signed[name]
         letters = [place for place, letter in enumerate(counts) if letter.isalpha()]
-        others = [swapped(signed[name], [place]) for place in letters]
-        others += [swapped(signed[name], letters)] if letters else []
+        swaps = [[place] for place in letters] + ([letters] if letters else [])
+        others += [{**signed, name: swapped(signed[name], places)} for places in swaps]
+    assert others
 
-        answers = [await sender.post(event(), {**signed, name: other}) for other in others]
+    answers = [await sender.post(event(), other) for other in others]
 
-        assert [answer.status_code for answer in answers] == [REFUSED] * len(others)
+    assert [answer.status_code for answer in answers] == [REFUSED] * len(others)
 
 
 def swapped(text: str, places: Sequence[int]) -> str:
