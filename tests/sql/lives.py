@@ -137,9 +137,11 @@ class Lives(RuleBasedStateMachine):
             with self.machine.refused("HF008"):
                 self.machine.value("select holdfast.retry(%s)", job.id)
             return
-        new = self.machine.value("select holdfast.retry(%s, p_new_id => %s)", job.id, self._next_id())
+        wanted = self._next_id()
+        assert self.machine.value("select holdfast.retry(%s, p_new_id => %s)", job.id, wanted) == wanted
         job.retried, job.holds_key = True, False
-        self.world.jobs[new] = Job(new, job.max_retries, job.key, job.scope, holds_key=job.key is not None)
+        holds_key = job.key is not None
+        self.world.jobs[wanted] = Job(wanted, job.max_retries, job.key, job.scope, holds_key=holds_key)
 
     @precondition(lambda self: self._asking())
     @rule(data=st.data(), decision=st.sampled_from(["approve", "deny"]))
