@@ -55,7 +55,8 @@ def test_a_job_that_is_claimed_meanwhile_keeps_its_priority_for_the_next_attempt
         asked = ask("select holdfast.reprioritise(%s, 7)", job_id)
         until_somebody_waits(holdfast_db, 1)
         claimer.commit()
-        asked.result()
+
+        assert asked.result() == "[('',)]"
 
     row = two.job(job_id)
     assert (row["status"], row["priority"], row["claim_order"]) == (Status.RUNNING, 7, None)

@@ -138,7 +138,8 @@ def test_of_two_that_find_a_mark_passed_at_once_one_tells_it(
         asked = ask(judge)
         until_it_waits(holdfast_db, asked)
         first.commit()
-        asked.result()
+
+        assert asked.result() == "[('',)]"
     project_all(lasting)
 
     assert kinds(lasting, "tenant:acme") == ["quota.soft"]

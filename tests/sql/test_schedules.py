@@ -335,7 +335,8 @@ def test_a_schedule_is_not_withdrawn_while_somebody_declares_it(
         asked = ask("select due from holdfast.due_schedules(100)")
         until_it_waits(holdfast_db, asked)
         declaring.commit()
-        asked.result()
+
+        assert asked.result() == "[([],)]"
 
     assert not withdrawn(lasting)
 
@@ -358,7 +359,8 @@ def test_a_schedule_that_was_declared_a_moment_ago_is_not_withdrawn(
         until_it_waits(holdfast_db, asked)
         declare(lasting, new, "mine")
         holding.commit()
-        asked.result()
+
+        assert asked.result() == "[([],)]"
 
     assert not withdrawn(lasting)
 

@@ -640,6 +640,7 @@ def test_who_takes_jobs_out_of_their_parking_place_passes_over_those_that_somebo
         until_it_waits(holdfast_db, asked)
 
         assert asked.done()
+        assert asked.result() == "[(['default'],)]"
 
     assert [held(lasting, job) for job in (gone, next_one, last)] == [None, None, "limit:user:1"]
 
@@ -659,3 +660,4 @@ def test_who_clears_a_line_does_not_wait_for_who_limits_its_queue(
         until_it_waits(holdfast_db, asked)
 
         assert asked.done()
+        assert asked.result() == "[(1,)]"
