@@ -252,7 +252,7 @@ def meanwhile(database: ScratchDatabase) -> Iterator[tuple[psycopg.Connection, C
         yield held, lambda *said: threads.submit(ask, *said)
 
 
-def until_it_waits(database: ScratchDatabase, asked: Future[str]) -> None:
+def until_it_waits(database: ScratchDatabase, asked: Future[Any]) -> None:
     """Look until what was asked waits for a lock, or is answered because it waits for none: what it is told says which."""
     until = monotonic() + PATIENCE
     with machine_on(database.owner_url) as observer:
