@@ -5,7 +5,7 @@ import pytest
 from guarantees.attacks import Attack, attacks
 from world.named import missing
 
-ROWS = {"S": 8, "C": 9, "A": 10, "P": 12, "Q": 9, "E": 5, "O": 5, "D": 8, "M": 6}
+ROWS = {"S": 8, "C": 9, "A": 10, "P": 12, "Q": 9, "E": 5, "O": 5, "D": 8, "M": 7}
 
 
 def test_every_row_is_there_once() -> None:
