@@ -17,7 +17,7 @@ SWEEP = LEASE / 6 * 1.3
 # Until the sweeper has put the job back: the promise itself, and a margin for a machine that pauses while somebody is killed. That nobody
 # sweeps more seldom than promised is seen without it, below.
 RECOVERY_BOUND = LEASE + SWEEP + 2.0
-# So many fall silent, one after the other, within a dozen sweeps of somebody with another lease: what a busy machine adds is less of that.
+# So many fall silent, one after the other, within about nine sweeps of somebody with another lease: what a busy machine adds is less of that.
 SILENT, APART, LONGER = 200, 0.015, 2.0
 
 
@@ -78,7 +78,7 @@ def test_a_job_running_in_a_killed_worker_is_taken_over_within_lease_and_sweep(
     stage.audit()
 
 
-def test_whoever_falls_silent_right_after_a_sweep_waits_no_longer_than_the_stated_interval(
+def test_of_those_who_fall_silent_right_after_a_sweep_one_at_least_waits_no_longer_than_the_stated_interval(
     stage: Stage, login: psycopg.Connection
 ) -> None:
     hands = [Hands(login, lease=LONG_LEASE) for _ in range(SILENT)]
@@ -104,7 +104,8 @@ def test_whoever_falls_silent_right_after_a_sweep_waits_no_longer_than_the_state
             " group by h.xid order by h.xid offset 1", taken, [one.id for one in hands],
         )
     ]  # fmt: skip
-    # A busy machine makes some sweeps late, and none early: whoever swept half as often would be late with each.
+    # A busy machine makes sweeps late, more than half of them too, and none early: whoever swept half as often would be late with each.
+    assert len(waited) >= 3
     assert min(waited) <= LONGER / 6 * 1.3, waited
     stage.audit()
 
