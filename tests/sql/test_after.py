@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
 from sql.gates import admit, held, in_line, limited
-from sql.support import Machine, meanwhile, refused, until_it_waits
+from sql.support import Machine, meanwhile, refused, until_it_waits, until_somebody_waits
 
 
 def after(machine: Machine, *needed: UUID, **options: Any) -> UUID:
@@ -313,3 +313,27 @@ def test_what_was_let_go_and_claimed_meanwhile_is_not_put_into_the_line_again(
 
     assert lasting.status(job) is Status.RUNNING
     assert lasting.job(job)["claim_order"] is None
+
+
+def test_two_ends_that_the_same_jobs_wait_for_do_not_deadlock_in_whatever_order_those_name_them(
+    lasting: Machine, holdfast_db: ScratchDatabase
+) -> None:
+    for _ in range(2):
+        lasting.enqueue()
+    one, two = lasting.claim(lasting.worker())
+    first = after(lasting, one["id"], two["id"])
+    second = after(lasting, two["id"], one["id"])
+    # It has no lock_timeout, which this may take longer than.
+    ends = "select holdfast.complete_here(%s, %s, %s, null, null)"
+
+    with meanwhile(holdfast_db) as (holder, ask):
+        holder.execute("select from holdfast.wait where job_id = %s for update", [first])
+        told = []
+        for number, each in enumerate((one, two), 1):
+            told.append(ask(ends, each["id"], each["attempt"], each["claim_id"]))
+            until_somebody_waits(holdfast_db, number)
+        holder.commit()
+
+        assert [each.result() for each in told] == ["[('',)]", "[('',)]"]
+
+    assert in_line(lasting) == {first, second}

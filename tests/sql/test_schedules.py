@@ -389,6 +389,22 @@ def test_a_withdrawn_schedule_fires_nothing_even_for_who_read_it_before(timetabl
 # -- many at once --------------------------------------------------------------------------------------------------------
 
 
+def test_an_edit_leaves_what_another_edit_changed_meanwhile(
+    kept: Timetable, holdfast_db: ScratchDatabase
+) -> None:
+    edit = "select holdfast.edit_schedule('s', %s)"
+
+    with meanwhile(holdfast_db) as (first, ask):
+        first.execute(edit, [Jsonb({"every": HOUR, "payload": {"n": 1}})])
+        asked = ask(edit, Jsonb({"every": HOUR, "overlap": "skip"}))
+        until_it_waits(holdfast_db, asked)
+        first.commit()
+
+        assert asked.result() == "[('',)]"
+
+    assert (kept.row()["payload"], kept.row()["overlap"]) == ({"n": 1}, "skip")
+
+
 @pytest.fixture
 def logins(kept: Timetable, holdfast_db: ScratchDatabase) -> Iterator[list[Machine]]:
     """Give three connections of an application's login."""
