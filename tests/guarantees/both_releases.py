@@ -13,12 +13,13 @@ from holdfast import Context, Delays, Holdfast, Retry, SyncContext
 
 SOURCE = str(Path(holdfast.__file__).parent)
 HOUR = 3600.0
+WRITE = "insert into public.ledger (entry) values (%s)"
 
 app = Holdfast()
 
 
 async def _write(connection: Any, entry: str) -> None:
-    await connection.execute("insert into public.ledger (entry) values (%s)", (entry,))
+    await connection.execute(WRITE, (entry,))
 
 
 @app.task(retries=0)
@@ -34,7 +35,7 @@ def apart(ctx: SyncContext, n: int) -> str:
 @app.task(retries=0, limit={"key": "room:{n}", "max": 1})
 def limited(ctx: SyncContext, n: int) -> str:
     with ctx.transaction() as connection:
-        connection.execute("insert into public.ledger (entry) values (%s)", (f"limited {n}",))
+        connection.execute(WRITE, (f"limited {n}",))
         ctx.set_result(SOURCE)
     return ""
 
@@ -103,7 +104,7 @@ def enqueue(queue: str) -> dict[str, Any]:
     many = app.enqueue_many(of_every_kind(queue))
     first = plain.using(queue=queue, key="one").enqueue(3)
     with app.transaction() as connection:
-        connection.execute("insert into public.ledger (entry) values ('with a job')")
+        connection.execute(WRITE, ("with a job",))
         after = plain.using(queue=queue, conn=connection, after=[first], run_in=0.05).enqueue(4)
     return {"source": SOURCE, "jobs": [str(job.id) for job in (*many, first, after)]}
 

@@ -17,12 +17,13 @@ SWITCHES = [
 ]
 
 
-def each_plan(connection: psycopg.Connection[Any]) -> Iterator[None]:
+def each_plan(connection: psycopg.Connection[Any], *further: str) -> Iterator[None]:
     """Set the switches in every way, one after another; what is done in between is rolled back each time."""
-    for settings in itertools.product(["on", "off"], repeat=len(SWITCHES)):
+    switches = [*SWITCHES, *further]
+    for settings in itertools.product(["on", "off"], repeat=len(switches)):
         with connection.transaction(force_rollback=True):
             # A plan kept from an earlier round would answer for all of them.
             connection.execute("discard plans")
-            for switch, setting in zip(SWITCHES, settings, strict=True):
+            for switch, setting in zip(switches, settings, strict=True):
                 connection.execute(f"set local {switch} = {setting}")
             yield

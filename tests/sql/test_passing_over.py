@@ -7,16 +7,10 @@ import pytest
 from holdfast.domain.states import Status
 from holdfast.testing import ScratchDatabase
 from sql.gates import admit, limited
-from sql.runs import handed_over
+from sql.standing import claimed, due, held_by_the_dead, planned
 from sql.support import Machine, meanwhile, until_it_waits
 
 A_JOB = "select from holdfast.job where id = (select min(j.id::text)::uuid from holdfast.job j where {}) for no key update"
-
-
-def due(machine: Machine) -> None:
-    for _ in range(2):
-        machine.enqueue()
-    machine.run("update holdfast.job set claim_order = null, due_at = now() - interval '1 second'")
 
 
 def parked(machine: Machine) -> None:
@@ -25,22 +19,6 @@ def parked(machine: Machine) -> None:
         machine.enqueue(payload={"user_id": 1})
     admit(machine)
     machine.run("delete from holdfast.slot where n is not null")
-
-
-def planned(machine: Machine) -> None:
-    for _ in range(2):
-        handed_over(machine)
-
-
-def claimed(machine: Machine) -> None:
-    for _ in range(2):
-        machine.enqueue()
-    machine.claim(machine.worker())
-
-
-def held_by_the_dead(machine: Machine) -> None:
-    claimed(machine)
-    machine.run("update holdfast.worker set died_at = now()")
 
 
 def overdue(machine: Machine) -> None:

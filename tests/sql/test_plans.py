@@ -6,33 +6,16 @@ import pytest
 
 from sql.gates import admit, limited
 from sql.plans import each_plan
-from sql.runs import handed_over
+from sql.standing import due, held_by_the_dead, planned
 from sql.support import Machine
 
 MANY = 20
 
 
-def due(machine: Machine) -> None:
-    machine.enqueue_many([{"task": "t", "payload": {}} for _ in range(MANY)])
-    machine.run("update holdfast.job set claim_order = null, due_at = now() - interval '1 second'")
-
-
-def parked(machine: Machine) -> None:
+def parked(machine: Machine, many: int) -> None:
     limited(machine)
-    machine.enqueue_many([{"task": "t", "payload": {"user_id": 1}} for _ in range(MANY + 1)])
+    machine.enqueue_many([{"task": "t", "payload": {"user_id": 1}} for _ in range(many + 1)])
     admit(machine)
-
-
-def held_by_the_dead(machine: Machine) -> None:
-    machine.enqueue_many([{"task": "t", "payload": {}} for _ in range(MANY)])
-    worker = machine.worker()
-    machine.claim(worker, MANY)
-    machine.run("update holdfast.worker set died_at = now()")
-
-
-def planned(machine: Machine) -> None:
-    for _ in range(MANY):
-        handed_over(machine)
 
 
 @pytest.mark.parametrize(
@@ -57,9 +40,9 @@ def planned(machine: Machine) -> None:
     ],
 )  # fmt: skip
 def test_no_more_is_taken_than_is_asked_for_under_every_join_plan(
-    machine: Machine, stand_there: Callable[[Machine], None], take_one: str, what_is_left: str
+    machine: Machine, stand_there: Callable[[Machine, int], None], take_one: str, what_is_left: str
 ) -> None:
-    stand_there(machine)
+    stand_there(machine, MANY)
 
     took = {(machine.value(take_one), machine.value(what_is_left)) for _ in each_plan(machine.connection)}
 

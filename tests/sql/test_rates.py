@@ -201,19 +201,23 @@ def test_upkeep_forgets_starts_long_past(machine: Machine) -> None:
     assert machine.count("holdfast.rate_slot") == 0
 
 
+def told_beside_an_admission(database: ScratchDatabase, statement: str) -> str:
+    """Tell what a statement answers while somebody who has admitted one has not committed yet."""
+    with meanwhile(database) as (admitting, ask):
+        admitting.execute("select holdfast.admit_due(1)")
+        asked = ask(statement)
+        until_it_waits(database, asked)
+        admitting.commit()
+        return asked.result()
+
+
 def test_two_that_admit_at_once_do_not_grant_one_place_twice(
     lasting: Machine, holdfast_db: ScratchDatabase
 ) -> None:
     rated(lasting, most=1)
     first, second = lasting.enqueue(), lasting.enqueue()
 
-    with meanwhile(holdfast_db) as (admitting, ask):
-        admitting.execute("select holdfast.admit_due(1)")
-        asked = ask("select admitted from holdfast.admit_due(1)")
-        until_it_waits(holdfast_db, asked)
-        admitting.commit()
-
-        assert asked.result() == "[(0,)]"
+    assert told_beside_an_admission(holdfast_db, "select admitted from holdfast.admit_due(1)") == "[(0,)]"
 
     admit(lasting)
     assert in_line(lasting) == {first}
@@ -233,13 +237,7 @@ def test_who_parks_under_a_rate_is_not_forgotten_by_who_finds_nobody_there(
     lasting.run("update holdfast.rate_wait set next_at = now() - interval '1 second'")
     waiting = lasting.enqueue()
 
-    with meanwhile(holdfast_db) as (parking, ask):
-        parking.execute("select holdfast.admit_due(1)")
-        asked = ask("select holdfast.admit_rated(100)")
-        until_it_waits(holdfast_db, asked)
-        parking.commit()
-
-        assert asked.result() == "[(0,)]"
+    assert told_beside_an_admission(holdfast_db, "select holdfast.admit_rated(100)") == "[(0,)]"
 
     assert held(lasting, waiting) == "rate:api"
     assert lasting.value("select array_agg(key) from holdfast.rate_wait") == ["api"]
