@@ -55,7 +55,10 @@ class Timed(Machine):
 
 
 class Lives(RuleBasedStateMachine):
-    """Two workers, some people, the clock, and whatever they do."""
+    """Two workers, some people, the clock, and whatever they do.
+
+    It does not run by itself: another class of lives calls `begin`, and the test gives that one its connection and its counts.
+    """
 
     connection: Connection
     began: Iterator[int]  # how many have begun before

@@ -30,7 +30,7 @@ class Wait:
 
 @dataclass(slots=True)
 class Job:
-    """What the machine knows of a job. What is in it never changes, so that a copy need not go deep."""
+    """What the machine knows of a job. Its dicts are replaced, never changed in place: a shallow copy is enough."""
 
     id: UUID
     max_retries: int
