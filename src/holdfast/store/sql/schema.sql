@@ -1072,6 +1072,10 @@ $$;
 CREATE FUNCTION holdfast.cancel(p_id uuid, p_actor text DEFAULT NULL::text, p_reason text DEFAULT NULL::text) RETURNS holdfast.job_status
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_job holdfast.job;
@@ -4941,7 +4945,8 @@ begin
       for no key update;
   perform from holdfast.slot s
     where s.job_id = any (p_ids)
-      and exists (select from holdfast.job j where j.id = s.job_id and (p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant))
+      -- No exists, of which the planner would make a join that begins with all jobs.
+      and (select (p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant) from holdfast.job j where j.id = s.job_id)
     order by s.job_id, s.key
       for update;
 end $$;
@@ -5140,10 +5145,6 @@ $$;
 CREATE FUNCTION holdfast.may_deadlock(p_jobs jsonb) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
     AS $_$
 declare
   v_many boolean := jsonb_array_length(p_jobs) > 1;
@@ -5786,6 +5787,10 @@ CREATE TABLE holdfast.operation (
 CREATE FUNCTION holdfast.operate(p_operation holdfast.operation, p_job uuid) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'holdfast', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   v_reason text := concat_ws(' ', p_operation.reason, format('(operation %s)', p_operation.id));
@@ -7390,7 +7395,10 @@ begin
     with recursive chain as (
       select v_old.retry_of as id where v_old.retry_of is not null
       union all
-      select j.retry_of from chain join holdfast.job j on j.id = chain.id where j.retry_of is not null)
+      select o.retry_of
+        from chain
+        cross join lateral (select j.retry_of from holdfast.job j where j.id = chain.id limit 1) as o
+       where o.retry_of is not null)
     select count(*) into v_count from chain;
   end if;
   if v_count >= v_task.manual_retries then

@@ -217,10 +217,10 @@ begin
 end $$;
 
 -- Whether a call may wait for another with something in hand that the other waits for: a key and then another, or the lock of a limit that
--- refuses; a job that it replaces or runs after. Any other call waits with nothing in hand but ids of its own.
+-- refuses; a job that it replaces or runs after. Any other call waits with nothing in hand but ids of its own,
+-- for which only calls come that say the same ids in other orders.
 create or replace function holdfast.may_deadlock(p_jobs jsonb) returns boolean
-language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp
-  set enable_seqscan = off set jit = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql stable set search_path = pg_catalog, holdfast, pg_temp as $$
 declare
   v_many boolean := jsonb_array_length(p_jobs) > 1;
 begin

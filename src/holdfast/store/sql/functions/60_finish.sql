@@ -214,14 +214,16 @@ begin
       for no key update;
   perform from holdfast.slot s
     where s.job_id = any (p_ids)
-      and exists (select from holdfast.job j where j.id = s.job_id and (p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant))
+      -- No exists, of which the planner would make a join that begins with all jobs.
+      and (select (p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant) from holdfast.job j where j.id = s.job_id)
     order by s.job_id, s.key
       for update;
 end $$;
 
 -- CANCELLED at once; whoever runs it is told, and what it writes afterwards is refused by the fence.
 create or replace function holdfast.cancel(p_id uuid, p_actor text default null, p_reason text default null) returns holdfast.job_status
-language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, holdfast, pg_temp
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
 declare
   v_job holdfast.job;
 begin
@@ -299,7 +301,10 @@ begin
     with recursive chain as (
       select v_old.retry_of as id where v_old.retry_of is not null
       union all
-      select j.retry_of from chain join holdfast.job j on j.id = chain.id where j.retry_of is not null)
+      select o.retry_of
+        from chain
+        cross join lateral (select j.retry_of from holdfast.job j where j.id = chain.id limit 1) as o
+       where o.retry_of is not null)
     select count(*) into v_count from chain;
   end if;
   if v_count >= v_task.manual_retries then

@@ -40,7 +40,8 @@ $$;
 
 -- Does to one job what an operation does; answers why not, if it cannot be.
 create or replace function holdfast.operate(p_operation holdfast.operation, p_job uuid) returns text
-language plpgsql set search_path = pg_catalog, holdfast, pg_temp as $$
+language plpgsql set search_path = pg_catalog, holdfast, pg_temp
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off as $$
 declare
   v_reason text := concat_ws(' ', p_operation.reason, format('(operation %s)', p_operation.id));
   v_job holdfast.job;
