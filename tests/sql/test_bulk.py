@@ -62,6 +62,28 @@ def test_of_two_failed_jobs_of_one_key_one_is_retried(machine: Machine) -> None:
 
 
 @pytest.mark.new_database
+@pytest.mark.parametrize("action", ["retry", "cancel"])
+def test_a_change_reads_its_own_job_also_with_plans_from_when_there_were_few(
+    lasting: Machine, action: str
+) -> None:
+    lasting.run("alter table holdfast.job set (autovacuum_enabled = off)")
+    make = failed if action == "retry" else Machine.enqueue
+    make(lasting, "t")
+    lasting.run("analyze holdfast.job")
+    for _ in range(8):  # by then the plans are kept
+        lasting.value(f"select holdfast.{action}(%s)", make(lasting, "t"))
+    job_id = make(lasting, "t")
+    lasting.enqueue_many([{"task": "t", "payload": {}} for _ in range(5_000)])
+
+    with lasting.connection.transaction():
+        before = rows_read(lasting)
+        lasting.value(f"select holdfast.{action}(%s)", job_id)
+        read = rows_read(lasting) - before
+
+    assert read < 1_000
+
+
+@pytest.mark.new_database
 @pytest.mark.parametrize("action", ["retry", "cancel", "reprioritise"])
 def test_a_chunk_reads_its_own_jobs_also_with_plans_from_when_there_were_few(
     lasting: Machine, action: str

@@ -4,3 +4,6 @@ select pg_temp.without('holdfast.tell_followers', $guard$order by d.job_id),
   counted as$guard$, $guard$order by min(d.position)),
   counted as$guard$);
 select pg_temp.without('holdfast.tell_followers', $guard$order by f.job_id for no key update of w$guard$, $guard$for no key update of w$guard$);
+select pg_temp.without('holdfast.tell_followers', $guard$order by w.job_id
+      for no key update$guard$, $guard$order by (select d.position from holdfast.dependency d where d.job_id = w.job_id and d.needs = any (p_ids) limit 1)
+      for no key update$guard$);
