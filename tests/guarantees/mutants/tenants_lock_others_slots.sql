@@ -1,3 +1,3 @@
 -- guard: a bound caller locks no slots of others
 -- dies: tests/sql/test_bounds.py::test_a_bound_caller_waits_for_nobody_who_is_at_anothers_jobs[slots]
-select pg_temp.without('holdfast.lock_jobs', $guard$j.id = s.job_id and (p_tenant is null or j.tenant = p_tenant) and holdfast.may_touch(j.tenant)$guard$, $guard$j.id = s.job_id and (p_tenant is null or j.tenant = p_tenant)$guard$);
+select pg_temp.without('holdfast.lock_jobs', $guard$ and holdfast.may_touch(j.tenant) from holdfast.job j where j.id = s.job_id)$guard$, $guard$ from holdfast.job j where j.id = s.job_id)$guard$);

@@ -10,10 +10,10 @@ run as materialized (
    where d.job_id >= %(first)s::uuid and d.job_id <= %(last)s::uuid),
 -- The callback that ended the job is answered behind the end, once all that follows from it is written; no other is.
 late as materialized (
-  select n.job_id, n.at, j.finished_at, row_number() over (partition by n.job_id order by n.at) as place,
-         n.job_id in (select s.job_id from said s where s.kind in ('callback.completed', 'callback.failed')) as by_callback
+  select n.job_id, n.at, j.finished_at, row_number() over (partition by n.job_id order by n.at) as place, e.job_id is not null as by_callback
     from holdfast.callback_nonce n
     join holdfast.job j on j.id = n.job_id
+    left join (select distinct s.job_id from said s where s.kind in ('callback.completed', 'callback.failed')) as e on e.job_id = n.job_id
    where n.job_id >= %(first)s::uuid and n.job_id <= %(last)s::uuid and n.answer = 'ok' and n.at > j.finished_at)
 select 'E01' as code, s.job_id, format('%%s counted for attempt %%s, and the history has no such end of a run', s.kind, coalesce(s.attempt::text, 'none')) as what
   from said s
