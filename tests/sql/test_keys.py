@@ -325,7 +325,7 @@ def test_a_call_with_a_key_under_a_refusing_limit_and_a_batch_do_not_deadlock(
 ) -> None:
     limited(lasting, "desk", most=5, policy="reject")
     holds_k, holds_r = lasting.enqueue("desk", {"user_id": 2}, key="k"), lasting.enqueue(key="r")
-    batch = [
+    batch: list[dict[str, Any]] = [
         {"task": "desk", "payload": {"user_id": 1}},
         {"key": "r", "on_conflict": "replace"},
         {"task": "desk", "payload": {"user_id": 3}, "key": "k"},
