@@ -66,7 +66,9 @@ def test_of_two_failed_jobs_of_one_key_one_is_retried(machine: Machine) -> None:
 def test_a_change_reads_its_own_job_also_with_plans_from_when_there_were_few(
     lasting: Machine, action: str
 ) -> None:
-    lasting.run("alter table holdfast.job set (autovacuum_enabled = off); set plan_cache_mode = force_generic_plan")
+    lasting.run(
+        "alter table holdfast.job set (autovacuum_enabled = off); set plan_cache_mode = force_generic_plan"
+    )
     make = failed if action == "retry" else Machine.enqueue
     make(lasting, "t")
     lasting.run("analyze holdfast.job")
@@ -88,7 +90,9 @@ def test_a_change_reads_its_own_job_also_with_plans_from_when_there_were_few(
 def test_a_chunk_reads_its_own_jobs_also_with_plans_from_when_there_were_few(
     lasting: Machine, action: str
 ) -> None:
-    lasting.run("alter table holdfast.job set (autovacuum_enabled = off); set plan_cache_mode = force_generic_plan")
+    lasting.run(
+        "alter table holdfast.job set (autovacuum_enabled = off); set plan_cache_mode = force_generic_plan"
+    )
     make = failed if action == "retry" else Machine.enqueue
     make(lasting, "t")
     lasting.run("analyze holdfast.job")
