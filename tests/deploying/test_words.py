@@ -106,6 +106,7 @@ def test_settings_that_the_pages_name_are_read_by_the_code() -> None:
         ROOT / "scripts" / "attacks",
         tests / "chaos" / "test_quick.py",
         tests / "guarantees" / "test_poison.py",
+        tests / "world" / "previous.py",
     )
     of_scripts = {name for file in long_runs for name in VARIABLE.findall(file.read_text())}
     known = {*read_variables(), *of_scripts, f"{OF_ENDPOINTS}STRIPE", "HOLDFAST_CALLBACK_SECRET"}
