@@ -16,6 +16,7 @@ from chaos.nemesis import TRIES, Nemesis, say
 from chaos.report import commit, make_report, merge
 from chaos.rest import UNGUARDED, come_to_rest
 from chaos.strikes.catalogue import ALL
+from chaos.strikes.on_network import OPERATIONS
 from chaos.timing import SLOW
 from chaos.without import NoSuchGuardError, Without
 from chaos.world import STANDSTILL, Plan, made_world
@@ -76,6 +77,7 @@ def main() -> int:
         workers=asked.workers,
         lease=asked.lease,
         at_once=asked.at_once,
+        operations=asked.operation,
         subjects=0.02 if asked.soak else 1.0,
         retention=60.0 if asked.soak else None,
         spared=1 if asked.soak else 0,
@@ -194,6 +196,14 @@ def arguments() -> argparse.ArgumentParser:
         type=int,
         default=1,
         help="how many workers are killed or frozen, or operations cut, by one strike",
+    )
+    parser.add_argument(
+        "--operation",
+        action="append",
+        default=[],
+        choices=sorted(OPERATIONS),
+        metavar="OPERATION",
+        help="cut connections only at this operation; may be repeated",
     )
     parser.add_argument(
         "--soak", action="store_true", help="watch memory, connections and tables, and draw them"

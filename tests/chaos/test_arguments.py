@@ -5,6 +5,15 @@ import pytest
 from chaos.__main__ import arguments, contradiction
 
 
+def test_an_operation_that_there_is_not_is_refused_with_those_that_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        arguments().parse_args(["--operation", "think"])
+
+    assert "save_checkpoint" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "named"),
     [

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,6 +51,7 @@ class Plan:
     workers: int = 3
     lease: float = 3.0
     at_once: int = 1  # how many workers, or operations, one strike hits
+    operations: Sequence[str] = ()  # what is cut; everything that can be unless told
     subjects: float = 1.0  # the share of jobs whose events somebody follows
     retention: float | None = None
     spared: int = 0  # workers whom no strike ends: what they gather, they keep

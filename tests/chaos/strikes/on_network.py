@@ -3,7 +3,7 @@
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, cast
 
 from chaos.strikes.strike import Landed, Strike, taken_for_dead, until_heard, wait
@@ -37,6 +37,7 @@ CUSTOMERS = {
     "callback": r"holdfast\.callback\(",
     "webhook": r"^commit",
 }
+OPERATIONS = {**WORKERS, **CUSTOMERS}
 CALLED_WITHIN = 4.0
 SWEEP = "sweep"
 # Asked for only when the answer to another has been lost.
@@ -81,7 +82,7 @@ class Cut(Strike):
         times = chance.choice((1, 1, 2, 5))
         armed = [
             (operation, proxy, proxy.strike(self.action, pattern, times, counts=COUNTS.get(operation)))
-            for operation, pattern in self._chosen(world.plan.at_once, chance)
+            for operation, pattern in self._chosen(world.plan.operations, world.plan.at_once, chance)
             for proxy in _callers(world, operation)
         ]
         before = [
@@ -114,9 +115,9 @@ class Cut(Strike):
             if not hits:
                 yield Landed(0, f"no {operation} came to be cut", operation=operation)
 
-    def _chosen(self, many: int, chance: random.Random) -> list[tuple[str, str]]:
+    def _chosen(self, only: Sequence[str], many: int, chance: random.Random) -> list[tuple[str, str]]:
         """Pick operations by chance, those first that were cut the least."""
-        operations = [*WORKERS.items(), *CUSTOMERS.items()]
+        operations = [(name, OPERATIONS[name]) for name in only or OPERATIONS]
         return sorted(chance.sample(operations, len(operations)), key=lambda one: self._cut[one[0]])[:many]
 
 
