@@ -61,54 +61,53 @@ def test_of_two_failed_jobs_of_one_key_one_is_retried(machine: Machine) -> None:
     assert "holds its key" in chunk["refusals"][0]["why"]
 
 
+def make(machine: Machine, action: str) -> UUID:
+    """Make a job to which this may be done."""
+    return failed(machine, "t") if action == "retry" else machine.enqueue()
+
+
+@pytest.fixture
+def early(lasting: Machine) -> Machine:
+    """Keep plans from when there was one job."""
+    lasting.run("alter table holdfast.job set (autovacuum_enabled = off)")
+    lasting.run("set plan_cache_mode = force_generic_plan")
+    lasting.enqueue()
+    lasting.run("analyze holdfast.job")
+    return lasting
+
+
+def read_by(machine: Machine, statement: str, job_id: UUID) -> int:
+    """Count the rows of jobs that a statement reads when there are thousands."""
+    machine.enqueue_many([{"task": "t", "payload": {}} for _ in range(5_000)])
+    with machine.connection.transaction():
+        before = rows_read(machine)
+        machine.one(statement, job_id)
+        return rows_read(machine) - before
+
+
 @pytest.mark.new_database
 @pytest.mark.parametrize("action", ["retry", "cancel"])
 def test_a_change_reads_its_own_job_also_with_plans_from_when_there_were_few(
-    lasting: Machine, action: str
+    early: Machine, action: str
 ) -> None:
-    lasting.run(
-        "alter table holdfast.job set (autovacuum_enabled = off); set plan_cache_mode = force_generic_plan"
-    )
-    make = failed if action == "retry" else Machine.enqueue
-    make(lasting, "t")
-    lasting.run("analyze holdfast.job")
-    for _ in range(8):  # by then the plans are kept
-        lasting.value(f"select holdfast.{action}(%s)", make(lasting, "t"))
-    job_id = make(lasting, "t")
-    lasting.enqueue_many([{"task": "t", "payload": {}} for _ in range(5_000)])
+    change = f"select holdfast.{action}(%s)"
+    for _ in range(8):
+        early.one(change, make(early, action))
 
-    with lasting.connection.transaction():
-        before = rows_read(lasting)
-        lasting.value(f"select holdfast.{action}(%s)", job_id)
-        read = rows_read(lasting) - before
-
-    assert read < 1_000
+    assert read_by(early, change, make(early, action)) < 1_000
 
 
 @pytest.mark.new_database
 @pytest.mark.parametrize("action", ["retry", "cancel", "reprioritise"])
 def test_a_chunk_reads_its_own_jobs_also_with_plans_from_when_there_were_few(
-    lasting: Machine, action: str
+    early: Machine, action: str
 ) -> None:
-    lasting.run(
-        "alter table holdfast.job set (autovacuum_enabled = off); set plan_cache_mode = force_generic_plan"
-    )
-    make = failed if action == "retry" else Machine.enqueue
-    make(lasting, "t")
-    lasting.run("analyze holdfast.job")
-    for _ in range(8):  # by then the plans are kept
-        lasting.one(
-            "select * from holdfast.run_chunk(%s, 1)", begun(lasting, make(lasting, "t"), action=action)
-        )
-    chunk = begun(lasting, *[make(lasting, "t") for _ in range(20)], action=action)
-    lasting.enqueue_many([{"task": "t", "payload": {}} for _ in range(5_000)])
+    run = "select * from holdfast.run_chunk(%s, 1)"
+    for _ in range(8):
+        early.one(run, begun(early, make(early, action), action=action))
+    chunk = begun(early, *[make(early, action) for _ in range(20)], action=action)
 
-    with lasting.connection.transaction():
-        before = rows_read(lasting)
-        lasting.one("select * from holdfast.run_chunk(%s, 1)", chunk)
-        read = rows_read(lasting) - before
-
-    assert read < 2_000
+    assert read_by(early, run, chunk) < 2_000
 
 
 def test_who_comes_for_a_chunk_that_is_being_run_is_told_what_became_of_it(
